@@ -1,0 +1,348 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The one door to the operating system of the account.
+
+Reads and questions are here; what changes the account is in the methods of the last part, and a
+dry run is another Host (dry.py) that keeps those changes to itself. Nothing else asks which it is.
+Files are written as a draft beside the target, made with its final mode, flushed, renamed, and read back.
+"""
+
+import errno
+import hashlib
+import hmac
+import os
+import stat
+from typing import Dict, List, NamedTuple, Optional
+
+from .account import Account
+from .errors import AccountError, errno_name, explained
+
+LARGEST = 4 * 1024 * 1024
+DRAFT = ".%s.hpc.onboard-draft"
+PASS = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+ACL = "system.posix_acl_access"
+
+
+class Entry(NamedTuple):
+    """What lies at a path, the last component not followed."""
+
+    kind: str  # folder, file, link or other
+    mode: int  # permission bits
+    mine: bool
+    roots: bool  # owned by root
+    links: int  # names of the same file
+    target: str  # of a link, else ""
+
+
+KINDS = {stat.S_IFDIR: "folder", stat.S_IFREG: "file", stat.S_IFLNK: "link"}
+
+
+class Host:
+    """The account's files. root is the sandbox's folder, below which every absolute path lies, or empty."""
+
+    def __init__(self, account: Account, fingerprint_key: bytes, root: str = "") -> None:
+        self.account = account
+        self.home = account.home
+        self.root = root
+        self._fingerprint_key = fingerprint_key
+
+    # -- names ---------------------------------------------------------------------------------
+
+    def fingerprint(self, secret: str) -> str:
+        """The keyed short hash that stands for a secret wherever it is shown."""
+        return (
+            "key " + hmac.new(self._fingerprint_key, secret.encode("utf-8"), hashlib.sha256).hexdigest()[:12]
+        )
+
+    def expand(self, path: str) -> str:
+        """The absolute path for one that begins with ~ or with a variable of the site."""
+        head, slash, tail = path.partition("/")
+        if head == "~":
+            head = self.home
+        elif head.startswith("$"):
+            head = self.account.variable(head[1:])
+        return os.path.normpath(head + slash + tail)
+
+    def shown(self, path: str) -> str:
+        """The path as a person writes it: ~ for the home."""
+        inside = path == self.home or path.startswith(self.home + "/")
+        return "~" + path[len(self.home) :] if inside else path
+
+    def _real(self, path: str) -> str:
+        return self.root + path
+
+    # -- questions -----------------------------------------------------------------------------
+
+    def entry(self, path: str) -> Optional[Entry]:
+        """What lies at path, or None; a link is not followed."""
+        try:
+            found = os.lstat(self._real(path))
+        except OSError as error:
+            if error.errno in (errno.ENOENT, errno.ENOTDIR):
+                return None
+            raise explained(error, "looking at " + self.shown(path)) from None
+        return _entry(found, self._target(path) if stat.S_ISLNK(found.st_mode) else "")
+
+    def _target(self, path: str) -> str:
+        target = os.readlink(self._real(path))
+        inside = self.root and target.startswith(self.root + "/")
+        return target[len(self.root) :] if inside else target
+
+    def read(self, path: str) -> bytes:
+        """The content of a file of at most 4 MiB; a link, a pipe or a device is not opened."""
+        try:
+            handle = os.open(self._real(path), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            with os.fdopen(handle, "rb") as stream:
+                if not stat.S_ISREG(os.fstat(handle).st_mode):
+                    raise AccountError("%s is not a plain file" % self.shown(path))
+                content = stream.read(LARGEST + 1)
+        except OSError as error:
+            raise explained(error, "reading " + self.shown(path)) from None
+        if len(content) > LARGEST:
+            raise AccountError("%s is larger than 4 MiB: that is not such a file" % self.shown(path))
+        return content
+
+    def has_acl(self, path: str) -> bool:
+        """Whether an access list beyond the mode stands on the file."""
+        try:
+            return ACL in os.listxattr(self._real(path), follow_symlinks=False)
+        except OSError:
+            return False
+
+    def resolve(self, path: str) -> Optional[str]:
+        """The path with every link followed, or None for a loop."""
+        pending = path.strip("/").split("/")
+        done = ""
+        for _step in range(200):
+            if not pending:
+                return done or "/"
+            part = pending.pop(0)
+            if part in ("", "."):
+                continue
+            if part == "..":
+                done = os.path.dirname(done).rstrip("/")
+                continue
+            found = self.entry(done + "/" + part)
+            if found is None or found.kind != "link":
+                done += "/" + part
+                continue
+            if found.target.startswith("/"):
+                done = ""
+            pending = found.target.strip("/").split("/") + pending
+        return None
+
+    def kind_behind(self, path: str) -> str:
+        """What is there when links are followed: folder, file, other or nothing."""
+        real = self.resolve(path)
+        found = self.entry(real) if real else None
+        return found.kind if found else "nothing"
+
+    def unsafe_folder(self, folder: str) -> Optional[str]:
+        """Why no secret may lie in folder: the first component that is a link or that others could change."""
+        done = ""
+        for part in self._private_parts(folder):
+            done += "/" + part
+            found = self.entry(done)
+            if found is None:
+                return None
+            unsafe = _unsafe(found, self.shown(done))
+            if unsafe:
+                return unsafe
+        return None
+
+    def _private_parts(self, folder: str) -> List[str]:
+        """The components of folder. The way to the home is the site's own and may hold links; below none may."""
+        inside = folder == self.home or folder.startswith(self.home + "/")
+        path = (self.resolve(self.home) or self.home) + folder[len(self.home) :] if inside else folder
+        return path.strip("/").split("/")
+
+    # -- changes -------------------------------------------------------------------------------
+
+    def make_folder(self, path: str, mode: int) -> None:
+        """Make one folder; the one above it is there already."""
+        try:
+            os.mkdir(self._real(path), mode)
+            os.chmod(self._real(path), mode)
+            self._flush_folder(os.path.dirname(path))
+        except OSError as error:
+            raise explained(error, "making the folder " + self.shown(path)) from None
+
+    def make_folders(self, path: str, mode: int) -> None:
+        """Make path and every missing folder above it."""
+        missing: List[str] = []
+        while self.kind_behind(path) == "nothing":
+            missing.append(path)
+            path = os.path.dirname(path)
+        for folder in reversed(missing):
+            self.make_folder(folder, mode)
+
+    def make_link(self, path: str, target: str) -> None:
+        """Make or replace a symbolic link, in one step."""
+        name, draft = os.path.basename(path), DRAFT % os.path.basename(path)
+        folder = self._open_folder(os.path.dirname(path))
+        try:
+            _unlink_at(folder, draft)
+            os.symlink(self._real(target) if target.startswith("/") else target, draft, dir_fd=folder)
+            os.rename(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
+            _flush(folder)
+        except OSError as error:
+            _forget(folder, draft)
+            raise explained(error, "making the link " + self.shown(path)) from None
+        finally:
+            os.close(folder)
+
+    def remove(self, path: str) -> None:
+        """Remove a file or a link."""
+        try:
+            os.unlink(self._real(path))
+            self._flush_folder(os.path.dirname(path))
+        except OSError as error:
+            raise explained(error, "removing " + self.shown(path)) from None
+
+    def set_mode(self, path: str, mode: int) -> None:
+        """Set the permission bits of a folder or a plain file of mine; a link is never followed."""
+        try:
+            handle = os.open(self._real(path), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            try:
+                os.fchmod(handle, mode)
+            finally:
+                os.close(handle)
+        except OSError as error:
+            raise explained(error, "setting the mode of " + self.shown(path)) from None
+
+    def write(self, path: str, content: bytes, mode: int, private: bool = False) -> None:
+        """Replace a file as a whole, durably. A private one lies in safe folders and has no access list."""
+        name, draft = os.path.basename(path), DRAFT % os.path.basename(path)
+        kept = {} if private else self._attributes(path)
+        folder = (
+            self._open_private(os.path.dirname(path)) if private else self._open_folder(os.path.dirname(path))
+        )
+        try:
+            self._write_draft(folder, draft, content, mode, kept)
+            os.rename(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
+            _flush(folder)
+        except OSError as error:
+            _forget(folder, draft)
+            raise explained(error, "writing " + self.shown(path)) from None
+        finally:
+            os.close(folder)
+        self._read_back(path, content, mode)
+
+    def _open_folder(self, folder: str) -> int:
+        try:
+            return os.open(self._real(folder) or "/", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError as error:
+            raise explained(error, "opening the folder " + self.shown(folder)) from None
+
+    def _open_private(self, folder: str) -> int:
+        """Open folder component by component, following no link and trusting none that others could change."""
+        done = ""
+        try:
+            handle = os.open(self.root or "/", PASS)
+            for part in self._private_parts(folder):
+                done += "/" + part
+                above, handle = handle, os.open(part, PASS, dir_fd=handle)
+                os.close(above)
+                unsafe = _unsafe(_entry(os.fstat(handle), ""), self.shown(done))
+                if unsafe:
+                    os.close(handle)
+                    raise AccountError(unsafe)
+            above, handle = handle, os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=handle)
+            os.close(above)
+        except OSError as error:
+            raise explained(error, "opening the folder " + self.shown(done)) from None
+        return handle
+
+    def _write_draft(
+        self, folder: int, name: str, content: bytes, mode: int, attributes: Dict[str, bytes]
+    ) -> None:
+        _unlink_at(folder, name)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        handle = os.open(name, flags, mode & 0o700, dir_fd=folder)
+        try:
+            for key, value in attributes.items():
+                os.setxattr(handle, key, value)
+            if not attributes and ACL in _attribute_names(handle):
+                os.removexattr(handle, ACL)
+            os.fchmod(handle, mode)
+            left = memoryview(content)
+            while left:
+                left = left[os.write(handle, left) :]
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+    def _read_back(self, path: str, content: bytes, mode: int) -> None:
+        found = self.entry(path)
+        if found is None or found.kind != "file" or found.mode != mode or self.read(path) != content:
+            raise AccountError(
+                "%s is not what was just written: is another program writing it?" % self.shown(path)
+            )
+
+    def _attributes(self, path: str) -> Dict[str, bytes]:
+        """The extended attributes of a file that is about to be replaced, access lists among them."""
+        real = self._real(path)
+        try:
+            return {
+                name: os.getxattr(real, name)
+                for name in os.listxattr(real)
+                if not name.startswith("security.")
+            }
+        except OSError:
+            return {}
+
+    def _flush_folder(self, path: str) -> None:
+        handle = os.open(self._real(path) or "/", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            _flush(handle)
+        finally:
+            os.close(handle)
+
+
+def _entry(found: os.stat_result, target: str) -> Entry:
+    kind = KINDS.get(stat.S_IFMT(found.st_mode), "other")
+    mine, roots = found.st_uid == os.getuid(), found.st_uid == 0
+    return Entry(kind, stat.S_IMODE(found.st_mode), mine, roots, found.st_nlink, target)
+
+
+def _unsafe(folder: Entry, shown: str) -> Optional[str]:
+    """Why a secret may not lie below this component."""
+    if folder.kind != "folder":
+        return "%s is a %s; a key is kept in plain folders only" % (shown, folder.kind)
+    if not (folder.mine or folder.roots):
+        return "%s belongs to somebody else, who could swap the file" % shown
+    if folder.mode & 0o022 and not folder.mode & stat.S_ISVTX:
+        return "others may write in %s and could swap the file: chmod go-w there" % shown
+    return None
+
+
+def _attribute_names(handle: int) -> List[str]:
+    try:
+        return os.listxattr(handle)
+    except OSError:
+        return []
+
+
+def _flush(folder: int) -> None:
+    """Make a change of names durable; some file systems cannot and say EINVAL."""
+    try:
+        os.fsync(folder)
+    except OSError as error:
+        if errno_name(error) != "EINVAL":
+            raise
+
+
+def _unlink_at(folder: int, name: str) -> None:
+    try:
+        os.unlink(name, dir_fd=folder)
+    except OSError as error:
+        if error.errno != errno.ENOENT:
+            raise
+
+
+def _forget(folder: int, name: str) -> None:
+    """Remove a draft after a failure; that this fails too must not hide the first error."""
+    try:
+        os.unlink(name, dir_fd=folder)
+    except OSError:
+        pass

@@ -1,0 +1,82 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A plan: all that one account should have, in order, run so that one failure costs only its own.
+
+The pure part: which resource waits for which, what a run of items yields. Processes and time
+limits are in isolation.py.
+"""
+
+from typing import Any, Callable, Dict, List, Mapping, Optional, Type
+
+from .errors import AccountError, explained, located
+from .host import Host
+from .resource import Outcome, Resource
+
+Kinds = Mapping[str, Type[Resource]]
+Loop = Callable[[Resource, Host], Outcome]
+
+
+def build(declared: Mapping[str, Any], kinds: Kinds) -> Resource:
+    """The resource for one entry of a plan, {kind, capability, options}; its options are checked."""
+    kind = declared.get("kind")
+    if kind not in kinds:
+        raise AccountError("%r is no kind of resource; there are: %s" % (kind, ", ".join(sorted(kinds))))
+    return kinds[kind](declared["options"])
+
+
+class Run:
+    """The outcomes so far, and what they mean for the resources that come after."""
+
+    def __init__(self, host: Host, loop: Loop) -> None:
+        self.host = host
+        self.loop = loop
+        self._lost: Dict[str, str] = {}
+
+    def lose(self, resource: Resource) -> None:
+        """Remember where a resource failed: what lies at or below it cannot be had either."""
+        try:
+            paths = resource.bound(self.host).touches(self.host)
+        except AccountError:
+            return
+        if paths:
+            self._lost.setdefault(paths[0], resource.identity)
+
+    def outcome(self, resource: Resource) -> Outcome:
+        """Take one resource through the loop. Whatever goes wrong becomes its outcome."""
+        try:
+            bound = resource.bound(self.host)
+            lost = self._waits_for(bound)
+            if lost:
+                return Outcome.unmet(resource.identity, "blocked", "waits for: " + lost)
+            outcome = self.loop(bound, self.host)
+        except AccountError as error:
+            outcome = Outcome.unmet(resource.identity, "failed", str(error))
+        except OSError as error:
+            outcome = Outcome.unmet(resource.identity, "failed", str(explained(error, resource.identity)))
+        except Exception as error:
+            outcome = Outcome.unmet(resource.identity, "failed", located(error))
+        if outcome.status in ("blocked", "failed"):
+            self.lose(resource)
+        return outcome
+
+    def _waits_for(self, resource: Resource) -> Optional[str]:
+        for path in resource.touches(self.host):
+            for lost, identity in self._lost.items():
+                if path == lost or path.startswith(lost + "/"):
+                    return identity
+        return None
+
+
+def mount_of(path: str, mounts: List[str]) -> str:
+    """The mount point that path lies below; decided by names alone, no file system is asked."""
+    inside = [m for m in mounts if path == m or path.startswith(m.rstrip("/") + "/")]
+    return max(inside, key=len) if inside else "/"
+
+
+def mount_points() -> List[str]:
+    """The mount points of this machine, from the kernel's table; the file systems are not asked."""
+    try:
+        with open("/proc/self/mountinfo", encoding="utf-8", errors="replace") as table:
+            return [line.split()[4].encode("latin-1", "replace").decode("unicode_escape") for line in table]
+    except OSError:
+        return []

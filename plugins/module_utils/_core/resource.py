@@ -1,0 +1,137 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The heart: what a resource is, and the one loop that examines it and puts it right."""
+
+import time
+from typing import Any, Dict, List, Mapping, Optional
+
+from .errors import AccountError
+from .host import Host
+
+State = Dict[str, str]
+"""A thing as found or as wanted: flat, readable in a diff, secrets as fingerprints; absent is empty."""
+
+
+class Outcome:
+    """What came of one resource.
+
+    status is what was found: in_place, missing, different or unwanted; or why nothing could be
+    said or done: blocked, failed, not_measured (then reason says it in a sentence).
+    """
+
+    def __init__(
+        self,
+        identity: str,
+        before: State,
+        after: State,
+        obstacle: Optional[str] = None,
+    ) -> None:
+        self.identity = identity
+        self.before = before
+        self.after = after
+        self.fields = sorted(k for k in set(before) | set(after) if before.get(k) != after.get(k))
+        self.reason = obstacle if self.fields else None
+        self.status = self._found()
+        self.seconds = 0.0
+
+    def _found(self) -> str:
+        if not self.fields:
+            return "in_place"
+        if self.reason:
+            return "blocked"
+        if not self.before:
+            return "missing"
+        return "different" if self.after else "unwanted"
+
+    @classmethod
+    def unmet(cls, identity: str, status: str, reason: str) -> "Outcome":
+        """The outcome of a resource that could not be looked at, or not be put right."""
+        outcome = cls(identity, {}, {})
+        outcome.status = status
+        outcome.reason = reason
+        return outcome
+
+    def document(self) -> Dict[str, Any]:
+        """The outcome as it goes into the answer (see docs/schemas/answer.schema.json)."""
+        return {
+            "identity": self.identity,
+            "status": self.status,
+            "fields": self.fields,
+            "before": self.before,
+            "after": self.after,
+            "reason": self.reason,
+            "seconds": round(self.seconds, 3),
+        }
+
+
+class Resource:
+    """One thing kept in a wanted state. A kind is a subclass; it knows its options and nothing of Ansible.
+
+    OPTIONS is an Ansible argument spec: the module's options and the plan's are the same. Options
+    of type path may begin with ~ or with a variable of the site ($SCRATCH); the account resolves them.
+    """
+
+    KIND = ""
+    OPTIONS: Dict[str, Dict[str, Any]] = {}
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        self.options = dict(options)
+        self.check()
+        self.identity = self.name()
+
+    def name(self) -> str:
+        """What a person calls this resource; the same in every run."""
+        raise NotImplementedError
+
+    def check(self) -> None:
+        """Refuse an option that must not reach an account, before anything is touched."""
+
+    def bound(self, host: Host) -> "Resource":
+        """This resource with every path resolved on the account; its identity stays."""
+        paths = {
+            name: host.expand(self.options[name])
+            for name, spec in self.OPTIONS.items()
+            if spec.get("type") == "path" and self.options.get(name)
+        }
+        resource = type(self)(dict(self.options, **paths))
+        resource.identity = self.identity
+        return resource
+
+    def touches(self, host: Host) -> List[str]:
+        """The absolute paths that this resource looks at; what fails there costs this resource too."""
+        raise NotImplementedError
+
+    def desired(self, host: Host) -> State:
+        """The state that is wanted."""
+        raise NotImplementedError
+
+    def inspect(self, host: Host) -> State:
+        """The state as found; nothing is changed."""
+        raise NotImplementedError
+
+    def obstacle(self, before: State, host: Host) -> Optional[str]:
+        """Why this must not be changed by us, and what to do about it; None when it may."""
+        raise NotImplementedError
+
+    def apply(self, host: Host) -> None:
+        """Bring about the wanted state; called only when something differs and no obstacle stands."""
+        raise NotImplementedError
+
+
+def examine(resource: Resource, host: Host) -> Outcome:
+    """Compare resource with its wanted state. Nothing is changed."""
+    before = resource.inspect(host)
+    return Outcome(resource.identity, before, resource.desired(host), resource.obstacle(before, host))
+
+
+def reconcile(resource: Resource, host: Host) -> Outcome:
+    """Bring resource to its wanted state, and say what was found before."""
+    started = time.time()
+    outcome = examine(resource, host)
+    if outcome.fields and not outcome.reason:
+        resource.apply(host)
+        leftover = examine(resource, host).fields
+        if leftover:
+            raise AccountError("still not as wanted after the change: " + ", ".join(leftover))
+    outcome.seconds = time.time() - started
+    return outcome

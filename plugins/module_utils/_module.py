@@ -1,0 +1,46 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From a kind of resource to an ordinary Ansible module: options, Resource, run()."""
+
+import os
+from typing import Any, Dict, Type
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ._core.engine import answer
+from ._core.resource import Resource
+
+FAILURES = ("blocked", "failed", "not_measured")
+
+
+def run(kind: Type[Resource]) -> None:
+    """Take one resource through the engine that converge sends, and end the module."""
+    spec: Dict[str, Any] = {"fingerprint_key": {"type": "str", "no_log": True}}
+    spec.update({name: plain(option) for name, option in kind.OPTIONS.items()})
+    module = AnsibleModule(argument_spec=spec, supports_check_mode=True)
+    options = {name: module.params[name] for name in kind.OPTIONS}
+    plan = {
+        "resources": [{"kind": kind.KIND, "capability": "module", "options": options}],
+        "check": module.check_mode,
+        "fingerprint_key": module.params["fingerprint_key"] or os.urandom(32).hex(),
+    }
+    said = answer(plan, {kind.KIND: kind})
+    if said["error"]:
+        module.fail_json(msg=said["error"])
+    outcome = said["outcomes"][0]
+    if outcome["status"] in FAILURES:
+        module.fail_json(msg="%s: %s" % (outcome["identity"], outcome["reason"]), outcome=outcome)
+    result: Dict[str, Any] = {"changed": outcome["status"] != "in_place", "outcome": outcome}
+    if result["changed"]:
+        result["diff"] = {"before": lines(outcome["before"]), "after": lines(outcome["after"])}
+    module.exit_json(**result)
+
+
+def plain(option: Dict[str, Any]) -> Dict[str, Any]:
+    """The option as Ansible is told it: paths are text, for the engine itself resolves ~ and $SCRATCH."""
+    return dict(option, type="str") if option["type"] == "path" else dict(option)
+
+
+def lines(state: Dict[str, str]) -> str:
+    """A state as a person reads it, one 'field: value' a line."""
+    return "".join("%s: %s\n" % item for item in sorted(state.items()))

@@ -1,0 +1,54 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A folder of the account's own, in its home or in a storage area of the site."""
+
+import os
+from typing import List, Optional
+
+from .._core.host import Host
+from .._core.resource import Resource, State
+from .._core.values import check_path
+
+
+class Directory(Resource):
+    """A folder that is there. Its mode is ours to choose only when we make it; nothing is ever removed."""
+
+    KIND = "directory"
+    OPTIONS = {
+        "path": {"type": "path", "required": True},
+        "root": {"type": "path"},
+        "mode": {"type": "str", "default": "0700", "choices": ["0700", "0750", "0755", "0770", "2770"]},
+    }
+
+    def name(self) -> str:
+        return "folder %s" % self.options["path"]
+
+    def check(self) -> None:
+        check_path("path", self.options["path"])
+        if self.options.get("root"):
+            check_path("root", self.options["root"])
+
+    def touches(self, host: Host) -> List[str]:
+        return [self.options["path"]]
+
+    def desired(self, host: Host) -> State:
+        return {"is": "folder"}
+
+    def inspect(self, host: Host) -> State:
+        kind = host.kind_behind(self.options["path"])
+        return {} if kind == "nothing" and host.entry(self.options["path"]) is None else {"is": kind}
+
+    def obstacle(self, before: State, host: Host) -> Optional[str]:
+        path = self.options["path"]
+        if before:
+            return "%s is there already, and is no folder: move it away, then run again" % host.shown(path)
+        root = self.options.get("root") or os.path.dirname(path)
+        if host.kind_behind(root) != "folder":
+            return (
+                "%s is not there, and only the site can make it: is the project's name right?"
+                % host.shown(root)
+            )
+        return None
+
+    def apply(self, host: Host) -> None:
+        host.make_folders(self.options["path"], int(self.options["mode"], 8))

@@ -1,0 +1,81 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A script of ours in a folder on PATH."""
+
+import os
+from typing import List, Optional
+
+from .._core.errors import AccountError
+from .._core.host import Host
+from .._core.resource import Resource, State
+from .._core.values import check_path
+from .._text.stamp import is_ours, is_untouched, stamped
+
+
+class PathScript(Resource):
+    """An executable file that carries our stamp. One without it, or changed by hand, is the user's and stays."""
+
+    KIND = "path_script"
+    OPTIONS = {
+        "path": {"type": "path", "required": True},
+        "content": {"type": "str"},
+        "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
+    }
+
+    def name(self) -> str:
+        return "script %s" % self.options["path"]
+
+    def check(self) -> None:
+        check_path("path", self.options["path"])
+        content = self.options.get("content") or ""
+        if self.options["state"] == "present" and not (content.startswith("#!") and content.endswith("\n")):
+            raise AccountError(
+                "content of %s: a script begins with #! and ends its last line" % self.options["path"]
+            )
+
+    def touches(self, host: Host) -> List[str]:
+        return [self.options["path"]]
+
+    def desired(self, host: Host) -> State:
+        if self.options["state"] == "absent":
+            return {}
+        return {"content": self._wanted(), "mode": "0755"}
+
+    def _wanted(self) -> str:
+        return stamped(self.options["content"])
+
+    def inspect(self, host: Host) -> State:
+        file = host.entry(self.options["path"])
+        if file is None:
+            return {}
+        if file.kind != "file":
+            return {"is": file.kind}
+        return {
+            "content": self._found(host).encode("utf-8", "replace").decode("utf-8"),
+            "mode": "%04o" % file.mode,
+        }
+
+    def _found(self, host: Host) -> str:
+        return host.read(self.options["path"]).decode("utf-8", "surrogateescape")
+
+    def obstacle(self, before: State, host: Host) -> Optional[str]:
+        shown = host.shown(self.options["path"])
+        if not before:
+            return None
+        away = "move it away (mv %s %s.mine), then run again" % (shown, shown)
+        if "is" in before:
+            return "%s is a %s, which is yours: %s" % (shown, before["is"], away)
+        text = self._found(host)
+        if not is_ours(text):
+            return "%s is there already and is yours: %s" % (shown, away)
+        if not is_untouched(text):
+            return "%s was changed by hand since we wrote it: %s" % (shown, away)
+        return None
+
+    def apply(self, host: Host) -> None:
+        path = self.options["path"]
+        if self.options["state"] == "absent":
+            host.remove(path)
+            return
+        host.make_folders(os.path.dirname(path), 0o755)
+        host.write(path, self._wanted().encode("utf-8"), 0o755)

@@ -1,0 +1,237 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Variables and PATH for every shell of the account: one generated file per dialect, one line that reads it.
+
+Each capability has a section of its own in the generated files, so several can be kept apart or
+together. The line goes into the start-up file that the login shell in use really reads.
+"""
+
+import os
+from typing import Any, Dict, List, NamedTuple, Optional
+
+from .._core.errors import AccountError
+from .._core.host import Host
+from .._core.resource import Resource, State
+from .._core.values import check_path, check_variable, check_word
+from .._text import environment, section, startup
+
+FOLDER = ".config/hpc.onboard"
+HEADER = "# Kept by hpc.onboard. Settings of your own belong into your start-up file, below its line.\n"
+
+
+class File(NamedTuple):
+    """A text file of the account, where it really lies."""
+
+    path: str
+    text: str
+    mode: int
+
+
+class ShellEnvironment(Resource):
+    """A section of environment settings, in effect in every new shell of the account."""
+
+    KIND = "shell_environment"
+    OPTIONS: Dict[str, Dict[str, Any]] = {
+        "section": {"type": "str", "default": "environment"},
+        "variables": {"type": "dict", "default": {}},
+        "path": {"type": "list", "elements": "str", "default": []},
+        "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
+    }
+
+    def name(self) -> str:
+        return "environment: %s" % self.options["section"]
+
+    def check(self) -> None:
+        check_word("section", self.options["section"])
+        for name, value in self.options["variables"].items():
+            check_variable(name, value)
+        for folder in self.options["path"]:
+            check_path("path", folder)
+            if ":" in folder:
+                raise AccountError("path: %r holds a colon, which PATH cannot" % folder)
+
+    def bound(self, host: Host) -> "ShellEnvironment":
+        variables = {
+            name: host.expand(value) if value.startswith(("~/", "$")) else value
+            for name, value in self.options["variables"].items()
+        }
+        folders = [host.expand(folder) for folder in self.options["path"]]
+        resource = ShellEnvironment(dict(self.options, variables=variables, path=folders))
+        resource.identity = self.identity
+        return resource
+
+    def touches(self, host: Host) -> List[str]:
+        return [_generated(host, dialect) for dialect in environment.DIALECTS] + start_up_files(host)
+
+    # -- states --------------------------------------------------------------------------------
+
+    def desired(self, host: Host) -> State:
+        if self.options["state"] == "absent":
+            return {}
+        state = {
+            host.shown(_generated(host, dialect)): self._body(dialect) for dialect in environment.DIALECTS
+        }
+        for path in start_up_files(host):
+            state[host.shown(path)] = _line(host)
+        return state
+
+    def _body(self, dialect: str) -> str:
+        body = environment.render(dialect, self.options["variables"], self.options["path"])
+        if environment.parse(dialect, body) != (self.options["variables"], self.options["path"]):
+            raise AccountError("these settings cannot be written for %s" % dialect)
+        return body
+
+    def inspect(self, host: Host) -> State:
+        state = {}
+        for dialect in environment.DIALECTS:
+            path = _generated(host, dialect)
+            found = section.find(_file(host, path).text, self.options["section"])
+            if found:
+                state[host.shown(path)] = found.body
+        if self.options["state"] == "absent":
+            return state
+        for path in start_up_files(host):
+            line = startup.our_line(_file(host, path).text)
+            if line:
+                state[host.shown(path)] = line
+        return state
+
+    def obstacle(self, before: State, host: Host) -> Optional[str]:
+        for path in self.touches(host):
+            problem = _not_ours_to_edit(host, path)
+            if problem:
+                return problem
+        for dialect in environment.DIALECTS:
+            path = _generated(host, dialect)
+            found = section.find(_file(host, path).text, self.options["section"])
+            if found and not found.untouched:
+                return "the section '%s' of %s was changed by hand: delete it there, then run again" % (
+                    self.options["section"],
+                    host.shown(path),
+                )
+        for path in start_up_files(host):
+            line = startup.our_line(_file(host, path).text)
+            if line and line != _line(host):
+                return (
+                    "our line in %s was changed by hand: delete it there (it ends in '%s'), then run again"
+                    % (
+                        host.shown(path),
+                        startup.MARK,
+                    )
+                )
+        return None
+
+    # -- changes -------------------------------------------------------------------------------
+
+    def apply(self, host: Host) -> None:
+        if self.options["state"] == "absent":
+            self._take_out(host)
+            return
+        host.make_folders(os.path.join(host.home, FOLDER), 0o755)
+        for dialect in environment.DIALECTS:
+            file = _file(host, _generated(host, dialect))
+            new = section.put(file.text or HEADER, self.options["section"], self._body(dialect))
+            _rewrite(host, file, new)
+        for path in start_up_files(host):
+            file = _file(host, path)
+            if not startup.our_line(file.text):
+                host.make_folders(os.path.dirname(path), 0o755)
+                _rewrite(host, file, startup.insert(file.text, _line(host)))
+
+    def _take_out(self, host: Host) -> None:
+        left = False
+        for dialect in environment.DIALECTS:
+            file = _file(host, _generated(host, dialect))
+            new = section.without(file.text, self.options["section"])
+            left = left or section.has_any(new)
+            _rewrite(host, file, "" if new == HEADER else new)
+        if not left:
+            for path in start_up_files(host):
+                file = _file(host, path)
+                _rewrite(host, file, startup.remove(file.text, _line(host)))
+
+
+def _generated(host: Host, dialect: str) -> str:
+    return os.path.join(host.home, FOLDER, "env." + dialect)
+
+
+def _dialect(host: Host) -> str:
+    shell = os.path.basename(host.account.shell)
+    if shell not in environment.BY_SHELL:
+        raise AccountError(
+            "the login shell %s is not known: ask for sh, bash, zsh, ksh, tcsh or fish" % shell
+        )
+    return environment.BY_SHELL[shell]
+
+
+def _line(host: Host) -> str:
+    dialect = _dialect(host)
+    return environment.reading(dialect, "%s/env.%s" % (FOLDER, dialect), startup.MARK)
+
+
+def start_up_files(host: Host) -> List[str]:
+    """The files that the login shell in use reads, whether it logs in or runs a command over ssh.
+
+    bash reads .bashrc for a command over ssh and the first of .bash_profile, .bash_login and .profile at
+    a login; that one is left alone when it reads .bashrc itself.
+    """
+    shell = os.path.basename(host.account.shell)
+    home = host.home
+    if shell == "zsh":
+        return [home + "/.zshenv"]
+    if shell == "fish":
+        return [home + "/.config/fish/config.fish"]
+    if shell in ("tcsh", "csh"):
+        tcshrc = home + "/.tcshrc"
+        return [tcshrc if shell == "tcsh" and host.entry(tcshrc) else home + "/.cshrc"]
+    if shell != "bash":
+        return [home + "/.profile"]
+    names = [home + "/" + name for name in (".bash_profile", ".bash_login", ".profile")]
+    login = next((name for name in names if host.kind_behind(name) != "nothing"), names[-1])
+    reads_it = host.kind_behind(login) == "file" and ".bashrc" in _file(host, login).text
+    return [home + "/.bashrc"] + ([] if reads_it else [login])
+
+
+def _file(host: Host, path: str) -> File:
+    """The file behind path with its text as latin-1; empty where there is none, or none that can be read as text."""
+    real = host.resolve(path) or path
+    found = host.entry(real)
+    if found is None or found.kind != "file":
+        return File(real, "", 0o644)
+    return File(real, host.read(real).decode("latin-1"), found.mode)
+
+
+def _not_ours_to_edit(host: Host, path: str) -> Optional[str]:
+    """Why a file of the account may not be rewritten. A link is edited where it leads, inside the home only."""
+    shown = host.shown(path)
+    real = host.resolve(path)
+    if real is None:
+        return "%s is a link that leads back to itself" % shown
+    home = host.resolve(host.home) or host.home
+    if not real.startswith(home + "/") and not real.startswith(host.home + "/"):
+        return "%s is a link to %s, outside your home: that is not ours to edit" % (shown, real)
+    found = host.entry(real)
+    if found is None:
+        link = host.entry(path)
+        return "%s is a link to nothing (%s)" % (shown, real) if link and link.kind == "link" else None
+    if found.kind != "file":
+        return "%s is a %s, not a file" % (shown, found.kind)
+    if not found.mine:
+        return "%s belongs to somebody else" % shown
+    if found.links != 1:
+        return "%s has %d names (hard links), which a rewrite would part: add this line yourself: %s" % (
+            shown,
+            found.links,
+            _line(host),
+        )
+    return None
+
+
+def _rewrite(host: Host, file: File, text: str) -> None:
+    """Write what differs; a file that holds nothing any more goes."""
+    if text == file.text:
+        return
+    if text:
+        host.write(file.path, text.encode("latin-1"), file.mode)
+    else:
+        host.remove(file.path)

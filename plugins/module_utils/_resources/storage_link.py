@@ -1,0 +1,71 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A link from the home to a storage area."""
+
+import os
+from typing import List, Optional
+
+from .._core.host import Host
+from .._core.resource import Resource, State
+from .._core.values import check_path
+
+
+class StorageLink(Resource):
+    """A symbolic link that leads to a folder. A link elsewhere is turned; anything else in its place stays."""
+
+    KIND = "storage_link"
+    OPTIONS = {
+        "path": {"type": "path", "required": True},
+        "target": {"type": "path", "required": True},
+        "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
+    }
+
+    def name(self) -> str:
+        return "link %s" % self.options["path"]
+
+    def check(self) -> None:
+        check_path("path", self.options["path"])
+        check_path("target", self.options["target"])
+
+    def touches(self, host: Host) -> List[str]:
+        return [self.options["path"], self.options["target"]]
+
+    def desired(self, host: Host) -> State:
+        if self.options["state"] == "absent":
+            return {}
+        return {"target": self.options["target"], "leads to": "folder"}
+
+    def inspect(self, host: Host) -> State:
+        found = host.entry(self.options["path"])
+        if found is None:
+            return {}
+        if found.kind != "link":
+            return {"is": found.kind}
+        return {"target": found.target, "leads to": host.kind_behind(self.options["path"])}
+
+    def obstacle(self, before: State, host: Host) -> Optional[str]:
+        path, target = self.options["path"], self.options["target"]
+        shown = host.shown(path)
+        if "is" in before:
+            return "%s is a real %s, which is yours: move it away (mv %s %s.mine), then run again" % (
+                shown,
+                before["is"],
+                shown,
+                shown,
+            )
+        if self.options["state"] == "absent":
+            if before.get("target", target) != target:
+                return "%s leads to %s, not where ours would: remove it yourself" % (shown, before["target"])
+            return None
+        behind = host.kind_behind(target)
+        if behind == "nothing":
+            return "nothing is at %s: was the storage taken away or purged, or is its path mistyped?" % target
+        return None if behind == "folder" else "%s is a %s, not a folder" % (target, behind)
+
+    def apply(self, host: Host) -> None:
+        path = self.options["path"]
+        if self.options["state"] == "absent":
+            host.remove(path)
+            return
+        host.make_folders(os.path.dirname(path), 0o755)
+        host.make_link(path, self.options["target"])

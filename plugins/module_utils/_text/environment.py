@@ -1,0 +1,60 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Environment variables and PATH entries in the dialects of sh, csh and fish.
+
+Values hold no quote, backslash, exclamation mark or control character (values.py refuses them), and
+of such a value single quotes make the same word in all three; parse() reads it back to prove it.
+"""
+
+import re
+from typing import Dict, List, Mapping, Sequence, Tuple
+
+DIALECTS = ("sh", "csh", "fish")
+BY_SHELL = {
+    "sh": "sh",
+    "dash": "sh",
+    "bash": "sh",
+    "ksh": "sh",
+    "mksh": "sh",
+    "zsh": "sh",
+    "csh": "csh",
+    "tcsh": "csh",
+    "fish": "fish",
+}
+
+ASSIGN = {"sh": "export %s='%s'\n", "csh": "setenv %s '%s'\n", "fish": "set -gx %s '%s'\n"}
+PREPEND = {
+    "sh": "case \":$PATH:\" in *:'{0}':*) ;; *) export PATH='{0}'\"${{PATH:+:$PATH}}\" ;; esac\n",
+    "csh": "if ( \":${{PATH}}:\" !~ *:'{0}':* ) setenv PATH '{0}':\"${{PATH}}\"\n",
+    "fish": "contains -- '{0}' $PATH; or set -gx PATH '{0}' $PATH\n",
+}
+READ = {
+    "sh": 'if [ -r "$HOME/{0}" ]; then . "$HOME/{0}"; fi {1}',
+    "csh": 'if ( -r "$HOME/{0}" ) source "$HOME/{0}" {1}',
+    "fish": 'test -r "$HOME/{0}"; and source "$HOME/{0}" {1}',
+}
+
+
+def render(dialect: str, variables: Mapping[str, str], path: Sequence[str]) -> str:
+    """The lines that set the variables and put the folders in front of PATH, the first one foremost."""
+    lines = [ASSIGN[dialect] % item for item in sorted(variables.items())]
+    lines += [PREPEND[dialect].format(folder) for folder in reversed(path)]
+    return "".join(lines)
+
+
+def reading(dialect: str, file: str, mark: str) -> str:
+    """The one line of a start-up file that reads the generated file, a path below the home, when it is there."""
+    return READ[dialect].format(file, mark)
+
+
+def parse(dialect: str, text: str) -> Tuple[Dict[str, str], List[str]]:
+    """The variables and folders in rendered lines."""
+    assign = {
+        "sh": r"^export (\w+)='([^']*)'$",
+        "csh": r"^setenv (\w+) '([^']*)'$",
+        "fish": r"^set -gx (\w+) '([^']*)'$",
+    }
+    variables = dict(re.findall(assign[dialect], text, re.MULTILINE))
+    starts = {"sh": r"^case .*?'([^']*)'", "csh": r"^if .*?'([^']*)'", "fish": r"^contains -- '([^']*)'"}
+    folders = re.findall(starts[dialect], text, re.MULTILINE)
+    return variables, folders[::-1]

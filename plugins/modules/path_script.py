@@ -1,0 +1,62 @@
+#!/usr/bin/python
+# Copyright: hpc.onboard authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Keep one path_script on the account the ordinary way; the same class serves converge."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: path_script
+short_description: Keep a script of yours on the account
+version_added: 0.1.0
+author: The hpc.onboard authors (@hpc-onboard)
+description:
+  - Writes an executable file that carries a stamp of ours.
+  - A file without it, or one that was changed by hand since, is never touched, and the task fails.
+extends_documentation_fragment:
+  - hpc.onboard.kept
+options:
+  path:
+    description: The file.
+    type: str
+    required: true
+  content:
+    description: The whole text; it begins with C(#!) and ends its last line.
+    type: str
+  state:
+    description: Whether the file is there.
+    type: str
+    default: present
+    choices:
+    - present
+    - absent
+"""
+
+EXAMPLES = r"""
+- name: Keep a launcher in ~/bin
+  hpc.onboard.path_script:
+    path: ~/bin/hello.sh
+    content: |
+      #!/bin/sh
+      echo hello
+"""
+
+RETURN = r"""
+outcome:
+  description: What was found, what is wanted, and what came of it; see M(hpc.onboard.converge).
+  type: dict
+  returned: always
+"""
+
+from ansible_collections.hpc.onboard.plugins.module_utils._module import run
+from ansible_collections.hpc.onboard.plugins.module_utils._resources.path_script import PathScript
+
+
+def main() -> None:
+    """Run the module."""
+    run(PathScript)
+
+
+if __name__ == "__main__":
+    main()

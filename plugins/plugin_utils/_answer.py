@@ -1,0 +1,97 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What an account answers: found between noise, typed, bounded, and harmless before anyone sees it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ansible_collections.hpc.onboard.plugins.plugin_utils import _payload
+
+LARGEST = 4 * 1024 * 1024
+LONGEST = 20_000
+STATUSES = ("in_place", "missing", "different", "unwanted", "blocked", "failed", "not_measured")
+CHANGES = ("missing", "different", "unwanted")
+FAILURES = ("blocked", "failed", "not_measured")
+
+LOOK = "'ssh {name} true' should end at once and print nothing; look at the start-up files of that account"
+
+
+class NoAnswer(Exception):
+    """The account did not answer as it should, with what to do about it."""
+
+
+def harmless(text: object, longest: int = LONGEST) -> str:
+    """The text without control characters (line ends stay) and not too long."""
+    return "".join(c if c.isprintable() or c == "\n" else "?" for c in str(text)[:longest])
+
+
+def parse(stdout: str, stderr: str, code: int, name: str) -> dict[str, Any]:
+    """The answer document. Raises NoAnswer, which says what the account did instead."""
+    frame = f"\n{_payload.FRAME} "
+    at = stdout.rfind(frame)
+    if at < 0:
+        raise NoAnswer(_instead(stdout, stderr, code, name))
+    head, _newline, rest = stdout[at + len(frame) :].partition("\n")
+    length = int(head) if head.strip().isdigit() else -1
+    if not 0 <= length <= LARGEST or len(rest) < length:
+        raise NoAnswer("the answer was cut: did the line drop? Run again: it reads back what was done")
+    try:
+        return _typed(json.loads(rest[:length]))
+    except (ValueError, TypeError, KeyError):
+        raise NoAnswer(
+            "the answer cannot be read; is another program writing into this connection?"
+        ) from None
+
+
+def _typed(document: dict[str, Any]) -> dict[str, Any]:
+    account = document.get("account") or {}
+    error = document["error"]
+    return {
+        "outcomes": [_outcome(entry) for entry in document["outcomes"]],
+        "error": None if error is None else harmless(error),
+        "account": {key: harmless(account.get(key, ""), 200) for key in ("home", "shell")},
+        "python": harmless(document["python"], 20),
+        "host": harmless(document["host"], 200),
+        "seconds": float(document["seconds"]),
+    }
+
+
+def _outcome(entry: dict[str, Any]) -> dict[str, Any]:
+    if entry["status"] not in STATUSES:
+        raise ValueError(entry["status"])
+    reason = entry["reason"]
+    return {
+        "identity": harmless(entry["identity"], 500),
+        "capability": harmless(entry["capability"], 100),
+        "status": str(entry["status"]),
+        "fields": [harmless(field, 500) for field in entry["fields"]],
+        "before": _state(entry["before"]),
+        "after": _state(entry["after"]),
+        "reason": None if reason is None else harmless(reason),
+        "seconds": float(entry["seconds"]),
+    }
+
+
+def _state(state: dict[str, Any]) -> dict[str, str]:
+    return {harmless(key, 500): harmless(value) for key, value in state.items()}
+
+
+def _instead(stdout: str, stderr: str, code: int, name: str) -> str:
+    """What the account did instead of answering, in a sentence, and the next step."""
+    look = LOOK.format(name=name)
+    if _payload.NO_PYTHON in stdout:
+        tried = harmless(stdout.partition(_payload.NO_PYTHON)[2].strip(), 2000).replace("\n", "; ")
+        return (
+            f"no Python from 3.6 up was found. Tried: {tried}. Name one in the account's"
+            " 'vars:' as ansible_python_interpreter"
+        )
+    if code == _payload.EATEN:
+        return f"a start-up file of the account hands the connection to another shell (exec, say): {look}"
+    if code == _payload.CUT:
+        return f"what was sent did not arrive whole: a start-up file reads standard input, or the line dropped. {look}"
+    said = harmless((stderr.strip() or stdout.strip())[-300:]).replace("\n", " | ")
+    return f"the account ended the connection without an answer (exit code {code}): {look}" + (
+        f". It said: {said}" if said else ""
+    )

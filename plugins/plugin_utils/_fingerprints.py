@@ -1,0 +1,46 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The local key that fingerprints are made with, so that two runs show the same one and nobody else can."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+
+BYTES = 32
+
+
+def state_folder() -> Path:
+    """Where hpc.onboard keeps what it must remember on this machine (XDG base directories)."""
+    base = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
+    return Path(base) / "hpc.onboard"
+
+
+def local_key() -> str:
+    """The key in hexadecimal; made once. Where it cannot be kept, one for this run alone."""
+    path = state_folder() / "fingerprint.key"
+    try:
+        if not path.exists():
+            _make(path)
+        key = path.read_text(encoding="ascii").strip()
+        if len(bytes.fromhex(key)) == BYTES:
+            return key
+    except (OSError, ValueError):
+        pass
+    return secrets.token_hex(BYTES)
+
+
+def _make(path: Path) -> None:
+    """Put a whole key in place or none: of two runs that make it at once, the first one's stays."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    try:
+        with os.fdopen(handle, "w") as stream:
+            stream.write(secrets.token_hex(BYTES) + "\n")
+        os.link(draft, path)
+    except FileExistsError:
+        pass
+    finally:
+        draft.unlink()

@@ -1,0 +1,114 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The one command that runs on the account, and what goes into its standard input.
+
+The command finds a Python from 3.6 up by running the candidates, since shims of pyenv and modules
+are there without working. It holds no secret, and only characters that every login shell keeps
+inside single quotes. The input begins with lines that end a shell which reads it by mistake (a
+start-up file that runs 'exec zsh'), so that nothing behind them is ever taken for commands.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+MODULE_UTILS = Path(__file__).parent.parent / "module_utils"
+PACKAGE = "hpc_onboard"
+FRAME = "hpc.onboard-answer"
+START = "hpc.onboard-payload"
+NO_PYTHON = "hpc.onboard-no-python"
+CUT = 93  # exit code: the input did not arrive whole
+EATEN = 91  # exit code: a shell read the input
+
+USUAL = (
+    "python3",
+    "/usr/bin/python3",
+    "/usr/libexec/platform-python",
+    *(f"python3.{minor}" for minor in range(14, 5, -1)),
+    "python",
+)
+INTERPRETER = re.compile(r"^[A-Za-z0-9_./+~-]+$")
+
+# In one line, without quotes, dollar signs, backslashes, exclamation marks.
+_READ = (
+    "import sys,json,zlib;r=sys.stdin.buffer;k=sys.argv[1].encode();"
+    "n=next((int(l.split()[1]) for l in r if l.startswith(k)),0);d=r.read(n);"
+    f"n and len(d)==n or sys.exit({CUT});"
+    "p=json.loads(zlib.decompress(d).decode());exec(p[sys.argv[2]],dict(payload=p))"
+)
+
+_BOOT = """
+import importlib.abc, importlib.util, sys
+class Sent(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    def __init__(self, sources):
+        self.sources = sources
+    def find_spec(self, name, path=None, target=None):
+        if name in self.sources:
+            return importlib.util.spec_from_loader(name, self, is_package=self.sources[name] is None)
+    def create_module(self, spec):
+        return None
+    def exec_module(self, module):
+        source = self.sources[module.__name__]
+        if source is not None:
+            exec(compile(source, module.__name__ + ".py", "exec"), module.__dict__)
+sys.meta_path.insert(0, Sent(payload["sources"]))
+import importlib
+kinds = {}
+for kind, place in payload["kinds"].items():
+    kinds[kind] = getattr(importlib.import_module(place[0]), place[1])
+importlib.import_module("hpc_onboard._core.engine").main(payload, kinds)
+"""
+
+
+def command(preferred: str | None, candidates: Iterable[str]) -> str:
+    """The shell command: run the first Python from 3.6 up among the candidates, or say what was tried.
+
+    preferred is the user's own choice (ansible_python_interpreter); then no other is tried.
+    """
+    names = [preferred] if preferred else [*candidates, *USUAL]
+    bad = [name for name in names if not INTERPRETER.match(name)]
+    if bad:
+        raise ValueError(f"{bad[0]!r} cannot be the path of a Python interpreter")
+    tried = " ".join(dict.fromkeys(names))
+    return (
+        f"for p in {tried}; do"
+        ' if "$p" -I -S -c "import sys;sys.exit(sys.version_info<(3,6))" </dev/null >/dev/null 2>&1; then'
+        f' exec "$p" -I -S -c "{_READ}" {START} boot; fi; done;'
+        f" echo; echo {NO_PYTHON}; for p in {tried}; do"
+        ' echo "$p: $("$p" -V </dev/null 2>&1 | head -n 1)"; done; exit 94'
+    )
+
+
+def payload(plan: Mapping[str, Any], kinds: Mapping[str, str]) -> bytes:
+    """What goes into standard input: the engine with the kinds that the plan needs, and the plan.
+
+    plan: see _core/engine.py. kinds: kind -> class name, all that there are.
+    """
+    used = sorted({entry["kind"] for entry in plan["resources"]})
+    document = {
+        "boot": _BOOT,
+        "sources": _sources(tuple(used)),
+        "kinds": {kind: [f"{PACKAGE}._resources.{kind}", kinds[kind]] for kind in used},
+        "frame": FRAME,
+        "plan": plan,
+    }
+    packed = zlib.compress(json.dumps(document).encode(), 9)
+    guard = f"exit {EATEN}\n" * 3
+    return guard.encode() + f"{START} {len(packed)}\n".encode() + packed
+
+
+@lru_cache
+def _sources(kinds: Sequence[str]) -> dict[str, str | None]:
+    sources: dict[str, str | None] = {PACKAGE: None}
+    for package in ("_core", "_text", "_resources"):
+        sources[f"{PACKAGE}.{package}"] = None
+        for file in sorted((MODULE_UTILS / package).glob("*.py")):
+            if package != "_resources" or file.stem in kinds:
+                sources[f"{PACKAGE}.{package}.{file.stem}"] = file.read_text(encoding="utf-8")
+    return sources

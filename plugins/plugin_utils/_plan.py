@@ -1,0 +1,84 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The plan of one account on the controller: every resource checked, every secret's name made its value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import Outcome, Resource
+from ansible_collections.hpc.onboard.plugins.module_utils._resources.directory import Directory
+from ansible_collections.hpc.onboard.plugins.module_utils._resources.enroot_credential import EnrootCredential
+from ansible_collections.hpc.onboard.plugins.module_utils._resources.path_script import PathScript
+from ansible_collections.hpc.onboard.plugins.module_utils._resources.shell_environment import ShellEnvironment
+from ansible_collections.hpc.onboard.plugins.module_utils._resources.storage_link import StorageLink
+from ansible_collections.hpc.onboard.plugins.plugin_utils._keys import MissingKey
+
+KINDS: dict[str, type[Resource]] = {
+    kind.KIND: kind for kind in (Directory, EnrootCredential, PathScript, ShellEnvironment, StorageLink)
+}
+UNKNOWN_KEY = "unknown"
+
+
+class Plan(NamedTuple):
+    """What is sent, and the outcomes of what cannot be sent because its key is missing, by position."""
+
+    entries: list[dict[str, Any]]
+    unmet: dict[int, dict[str, Any]]
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """Kind -> name of its class, for the payload."""
+        return {name: kind.__name__ for name, kind in KINDS.items()}
+
+    @classmethod
+    def of(cls, declared: list[dict[str, Any]], key: Callable[[str], str]) -> Plan:
+        """Check every resource before anything is touched. Raises AccountError for the first that is wrong."""
+        plan = cls([], {})
+        for position, entry in enumerate(declared):
+            options = dict(entry["options"])
+            secret = options.pop("secret", None)
+            try:
+                if secret is not None:
+                    options["password"] = key(secret)
+                plan.entries.append({**entry, "options": _checked(entry, options)})
+            except MissingKey as error:
+                named = _checked(entry, {**options, "password": UNKNOWN_KEY})
+                outcome = Outcome.unmet(KINDS[entry["kind"]](named).identity, "failed", str(error))
+                plan.unmet[position] = {**outcome.document(), "capability": entry["capability"]}
+        return plan
+
+    def merged(self, answered: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """The outcomes of all resources in the order they were declared."""
+        answers = iter(answered)
+        total = len(answered) + len(self.unmet)
+        return [self.unmet[i] if i in self.unmet else next(answers) for i in range(total)]
+
+
+def _checked(entry: Mapping[str, Any], options: dict[str, Any]) -> dict[str, Any]:
+    """The options, complete and checked by the resource itself."""
+    kind = KINDS.get(entry["kind"])
+    if kind is None:
+        raise AccountError(f"{entry['kind']!r} is no kind of resource; there are: {', '.join(sorted(KINDS))}")
+    unknown = sorted(set(options) - set(kind.OPTIONS))
+    if unknown:
+        raise AccountError(f"{entry['capability']}: {entry['kind']} has no option {unknown[0]!r}")
+    missing = sorted(
+        name for name, spec in kind.OPTIONS.items() if spec.get("required") and not options.get(name)
+    )
+    if missing:
+        raise AccountError(f"{entry['capability']}: {entry['kind']} needs {', '.join(missing)}")
+    defaults = {name: spec["default"] for name, spec in kind.OPTIONS.items() if "default" in spec}
+    whole = {**defaults, **options}
+    for name, spec in kind.OPTIONS.items():
+        if "choices" in spec and whole.get(name) not in spec["choices"]:
+            raise AccountError(
+                f"{entry['capability']}: {name} is {whole.get(name)!r}, not one of {', '.join(spec['choices'])}"
+            )
+    try:
+        kind(whole)
+    except AccountError as error:
+        raise AccountError(f"{entry['capability']}: {error}") from None
+    return whole
