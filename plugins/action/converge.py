@@ -52,9 +52,7 @@ class ActionModule(ActionBase):
     def _declared(self, arguments: Mapping[str, Any], variables: Mapping[str, Any]) -> Declared:
         names = arguments["capabilities"]
         if "always" in self._task.tags:
-            names = selected(
-                names, variables.get("ansible_run_tags", ["all"]), variables.get("ansible_skip_tags", [])
-            )
+            names = selected(names, variables.get("ansible_run_tags", ["all"]), variables.get("ansible_skip_tags", []))
         without = (variables.get("account") or {}).get("without", [])
         return collect(names, without, arguments["resources"], self._value(variables))
 
@@ -97,9 +95,7 @@ class ActionModule(ActionBase):
             sudoable=False,
             in_data=_payload.payload(document, plan.kinds),
         )
-        answer = _answer.parse(
-            said["stdout"], said["stderr"], said["rc"], variables.get("inventory_hostname", "it")
-        )
+        answer = _answer.parse(said["stdout"], said["stderr"], said["rc"], variables.get("inventory_hostname", "it"))
         if answer["error"]:
             raise _answer.NoAnswer(answer["error"])
         return answer["outcomes"]  # type: ignore[no-any-return]

@@ -40,9 +40,7 @@ def parse(stdout: str, stderr: str, code: int, name: str) -> dict[str, Any]:
     try:
         return _typed(json.loads(rest[:length]))
     except (ValueError, TypeError, KeyError):
-        raise NoAnswer(
-            "the answer cannot be read; is another program writing into this connection?"
-        ) from None
+        raise NoAnswer("the answer cannot be read; is another program writing into this connection?") from None
 
 
 def _typed(document: dict[str, Any]) -> dict[str, Any]:

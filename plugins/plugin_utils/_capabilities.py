@@ -48,16 +48,12 @@ def storage_links(settings: Settings) -> Declaration:
     settings: areas [{name, path?, root?, create?, link?, ask?}], by ('us' or 'site'), why, state.
     """
     if settings["by"] == "site":
-        return _nothing(
-            "the site makes these links itself" + (f": {settings['why']}" if settings.get("why") else "")
-        )
+        return _nothing("the site makes these links itself" + (f": {settings['why']}" if settings.get("why") else ""))
     declaration: Declaration = {"resources": [], "notes": []}
     for area in settings["areas"]:
         if not area.get("path"):
             if area.get("link"):
-                declaration["notes"].append(
-                    f"{area['name']}: its path is not known; {area.get('ask', 'say it')}"
-                )
+                declaration["notes"].append(f"{area['name']}: its path is not known; {area.get('ask', 'say it')}")
             continue
         if area.get("create") and settings["state"] == "present":
             declaration["resources"].append(
@@ -65,9 +61,7 @@ def storage_links(settings: Settings) -> Declaration:
             )
         if area.get("link"):
             declaration["resources"].append(
-                _resource(
-                    "storage_link", path=f"~/{area['link']}", target=area["path"], state=settings["state"]
-                )
+                _resource("storage_link", path=f"~/{area['link']}", target=area["path"], state=settings["state"])
             )
     return declaration
 
@@ -110,9 +104,7 @@ def container_caches(settings: Settings) -> Declaration:
         _resource("directory", path=folder, root=settings["root"] or None)
         for folder in dict.fromkeys(variables.values())
     ]
-    section = _resource(
-        "shell_environment", section="container_caches", variables=variables, state=settings["state"]
-    )
+    section = _resource("shell_environment", section="container_caches", variables=variables, state=settings["state"])
     return {"resources": [*(folders if settings["state"] == "present" else []), section], "notes": []}
 
 
@@ -134,9 +126,7 @@ def path_scripts(settings: Settings) -> Declaration:
         )
         for script in scripts
     ]
-    section = _resource(
-        "shell_environment", section="path_scripts", path=[settings["folder"]], state=settings["state"]
-    )
+    section = _resource("shell_environment", section="path_scripts", path=[settings["folder"]], state=settings["state"])
     return {"resources": [*resources, section], "notes": []}
 
 
@@ -145,9 +135,7 @@ def launcher(settings: Settings) -> str:
     image, mounts = settings["image"], ",".join(settings.get("mounts", []))
     for name, value in (("image", image), ("mounts", mounts)):
         if not PLAIN.match(value):
-            raise AccountError(
-                f"{settings['name']}: {name} {value!r} holds a character that a shell would read"
-            )
+            raise AccountError(f"{settings['name']}: {name} {value!r} holds a character that a shell would read")
     return Template(LAUNCHER.read_text(encoding="utf-8")).substitute(
         IMAGE=image, MOUNTS=mounts, MINUTES=int(settings.get("minutes", 60))
     )

@@ -35,17 +35,13 @@ def selected(names: Iterable[str], run: Iterable[str], skip: Iterable[str]) -> l
     return [name for name in names if (every or name in wanted) and name not in unwanted]
 
 
-def collect(
-    names: Iterable[str], without: Iterable[str], resources: list[dict[str, Any]], value: Value
-) -> Declared:
+def collect(names: Iterable[str], without: Iterable[str], resources: list[dict[str, Any]], value: Value) -> Declared:
     """All that the named capabilities declare, and the resources given directly. Raises AccountError."""
     declared = Declared([], [])
     refused = set(without)
     for name in names:
         if name in refused:
-            declared.notes.append(
-                {"capability": name, "text": "left out: the accounts file says so (without)"}
-            )
+            declared.notes.append({"capability": name, "text": "left out: the accounts file says so (without)"})
             continue
         _check_settings(name, value)
         _add(declared, name, plain(value(f"__{name}_declares")))

@@ -29,7 +29,9 @@ REFUSED = {
     "keyrings.alt.file.PlaintextKeyring": PLAINTEXT,
     "keyrings.alt.Windows.RegistryKeyring": PLAINTEXT,
 }
-WAYS_OUT = "start your desktop's keyring (GNOME Keyring, KWallet, macOS Keychain), or name a backend in PYTHON_KEYRING_BACKEND"
+WAYS_OUT = (
+    "start your desktop's keyring (GNOME Keyring, KWallet, macOS Keychain), or name a backend in PYTHON_KEYRING_BACKEND"
+)
 
 
 class MissingKey(Exception):
@@ -130,9 +132,7 @@ def chosen_backend() -> tuple[Any, list[str]]:
         if why == PLAINTEXT and named == described(backend):
             return backend, [f"the keyring {named} is used because PYTHON_KEYRING_BACKEND names it: {why}"]
         reasons.append(f"{described(backend)} ({why})")
-    raise MissingKey(
-        f"no keyring that can be trusted with a key, only {', '.join(reasons) or 'none'}: {WAYS_OUT}"
-    )
+    raise MissingKey(f"no keyring that can be trusted with a key, only {', '.join(reasons) or 'none'}: {WAYS_OUT}")
 
 
 SESSION = Session()

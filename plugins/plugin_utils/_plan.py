@@ -65,9 +65,7 @@ def _checked(entry: Mapping[str, Any], options: dict[str, Any]) -> dict[str, Any
     unknown = sorted(set(options) - set(kind.OPTIONS))
     if unknown:
         raise AccountError(f"{entry['capability']}: {entry['kind']} has no option {unknown[0]!r}")
-    missing = sorted(
-        name for name, spec in kind.OPTIONS.items() if spec.get("required") and not options.get(name)
-    )
+    missing = sorted(name for name, spec in kind.OPTIONS.items() if spec.get("required") and not options.get(name))
     if missing:
         raise AccountError(f"{entry['capability']}: {entry['kind']} needs {', '.join(missing)}")
     defaults = {name: spec["default"] for name, spec in kind.OPTIONS.items() if "default" in spec}

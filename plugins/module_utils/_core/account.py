@@ -28,9 +28,7 @@ class Account:
     def of_this_process(cls, sandbox: Optional[Mapping[str, Any]]) -> "Account":
         """The account that runs this process; $HOME and the passwd home must be one folder."""
         if sandbox:
-            return cls(
-                sandbox["home"], sandbox.get("shell", "/bin/bash"), dict(sandbox.get("environment", {}))
-            )
+            return cls(sandbox["home"], sandbox.get("shell", "/bin/bash"), dict(sandbox.get("environment", {})))
         entry = pwd.getpwuid(os.getuid())
         home = os.environ.get("HOME", entry.pw_dir)
         if os.path.normpath(home) != os.path.normpath(entry.pw_dir):

@@ -50,9 +50,7 @@ class Host:
 
     def fingerprint(self, secret: str) -> str:
         """The keyed short hash that stands for a secret wherever it is shown."""
-        return (
-            "key " + hmac.new(self._fingerprint_key, secret.encode("utf-8"), hashlib.sha256).hexdigest()[:12]
-        )
+        return "key " + hmac.new(self._fingerprint_key, secret.encode("utf-8"), hashlib.sha256).hexdigest()[:12]
 
     def expand(self, path: str) -> str:
         """The absolute path for one that begins with ~ or with a variable of the site."""
@@ -214,9 +212,7 @@ class Host:
         """Replace a file as a whole, durably. A private one lies in safe folders and has no access list."""
         name, draft = os.path.basename(path), DRAFT % os.path.basename(path)
         kept = {} if private else self._attributes(path)
-        folder = (
-            self._open_private(os.path.dirname(path)) if private else self._open_folder(os.path.dirname(path))
-        )
+        folder = self._open_private(os.path.dirname(path)) if private else self._open_folder(os.path.dirname(path))
         try:
             self._write_draft(folder, draft, content, mode, kept)
             os.rename(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
@@ -253,9 +249,7 @@ class Host:
             raise explained(error, "opening the folder " + self.shown(done)) from None
         return handle
 
-    def _write_draft(
-        self, folder: int, name: str, content: bytes, mode: int, attributes: Dict[str, bytes]
-    ) -> None:
+    def _write_draft(self, folder: int, name: str, content: bytes, mode: int, attributes: Dict[str, bytes]) -> None:
         _unlink_at(folder, name)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         handle = os.open(name, flags, mode & 0o700, dir_fd=folder)
@@ -275,19 +269,13 @@ class Host:
     def _read_back(self, path: str, content: bytes, mode: int) -> None:
         found = self.entry(path)
         if found is None or found.kind != "file" or found.mode != mode or self.read(path) != content:
-            raise AccountError(
-                "%s is not what was just written: is another program writing it?" % self.shown(path)
-            )
+            raise AccountError("%s is not what was just written: is another program writing it?" % self.shown(path))
 
     def _attributes(self, path: str) -> Dict[str, bytes]:
         """The extended attributes of a file that is about to be replaced, access lists among them."""
         real = self._real(path)
         try:
-            return {
-                name: os.getxattr(real, name)
-                for name in os.listxattr(real)
-                if not name.startswith("security.")
-            }
+            return {name: os.getxattr(real, name) for name in os.listxattr(real) if not name.startswith("security.")}
         except OSError:
             return {}
 

@@ -18,7 +18,7 @@ Loop = Callable[[Resource, Host], Outcome]
 
 def build(declared: Mapping[str, Any], kinds: Kinds) -> Resource:
     """The resource for one entry of a plan, {kind, capability, options}; its options are checked."""
-    kind = declared.get("kind")
+    kind = str(declared.get("kind"))
     if kind not in kinds:
         raise AccountError("%r is no kind of resource; there are: %s" % (kind, ", ".join(sorted(kinds))))
     return kinds[kind](declared["options"])

@@ -55,14 +55,8 @@ def check_secret(value: Any) -> None:
     if not isinstance(value, str) or not value:
         raise AccountError("the key is empty: store it again")
     if value.strip() != value or re.search(r"\s", value):
-        raise AccountError(
-            "the key holds white space: it was copied with a line break or a blank; store it again"
-        )
+        raise AccountError("the key holds white space: it was copied with a line break or a blank; store it again")
     if not re.match(r"^[!-~]+\Z", value):
-        raise AccountError(
-            "the key holds a control or non-ASCII character: it was damaged when copied; store it again"
-        )
+        raise AccountError("the key holds a control or non-ASCII character: it was damaged when copied; store it again")
     if value[0] in "$\"'#":
-        raise AccountError(
-            "the key begins with %s: enroot would run or cut it; store the plain key" % value[0]
-        )
+        raise AccountError("the key begins with %s: enroot would run or cut it; store the plain key" % value[0])

@@ -44,10 +44,7 @@ class Directory(Resource):
             return "%s is there already, and is no folder: move it away, then run again" % host.shown(path)
         root = self.options.get("root") or os.path.dirname(path)
         if host.kind_behind(root) != "folder":
-            return (
-                "%s is not there, and only the site can make it: is the project's name right?"
-                % host.shown(root)
-            )
+            return "%s is not there, and only the site can make it: is the project's name right?" % host.shown(root)
         return None
 
     def apply(self, host: Host) -> None:

@@ -119,12 +119,9 @@ class EnrootCredential(Resource):
             return "%s: %s" % (shown, unreadable)
         found = enroot.find(text, self.options["machine"], self.options["login"])
         if found and any(password.startswith("$") for password in found.passwords):
-            return (
-                "%s takes the password for %s from a command or variable, which is yours: delete that line"
-                % (
-                    shown,
-                    self.options["machine"],
-                )
+            return "%s takes the password for %s from a command or variable, which is yours: delete that line" % (
+                shown,
+                self.options["machine"],
             )
         return None
 
@@ -141,9 +138,7 @@ class EnrootCredential(Resource):
         old = self._text(host) if host.entry(path) else ""
         new = enroot.put(old, machine, login, self.options["password"])
         if enroot.find(new, machine, login) != enroot.Found([self.options["password"]], True, True):
-            raise AccountError(
-                "%s cannot be written so that enroot reads it: is it damaged?" % host.shown(path)
-            )
+            raise AccountError("%s cannot be written so that enroot reads it: is it damaged?" % host.shown(path))
         host.write(path, new.encode("latin-1"), 0o600, private=True)
 
     def _take_out(self, host: Host) -> None:

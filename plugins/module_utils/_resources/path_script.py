@@ -29,9 +29,7 @@ class PathScript(Resource):
         check_path("path", self.options["path"])
         content = self.options.get("content") or ""
         if self.options["state"] == "present" and not (content.startswith("#!") and content.endswith("\n")):
-            raise AccountError(
-                "content of %s: a script begins with #! and ends its last line" % self.options["path"]
-            )
+            raise AccountError("content of %s: a script begins with #! and ends its last line" % self.options["path"])
 
     def touches(self, host: Host) -> List[str]:
         return [self.options["path"]]

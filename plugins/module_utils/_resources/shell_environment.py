@@ -68,9 +68,7 @@ class ShellEnvironment(Resource):
     def desired(self, host: Host) -> State:
         if self.options["state"] == "absent":
             return {}
-        state = {
-            host.shown(_generated(host, dialect)): self._body(dialect) for dialect in environment.DIALECTS
-        }
+        state = {host.shown(_generated(host, dialect)): self._body(dialect) for dialect in environment.DIALECTS}
         for path in start_up_files(host):
             state[host.shown(path)] = _line(host)
         return state
@@ -112,12 +110,9 @@ class ShellEnvironment(Resource):
         for path in start_up_files(host):
             line = startup.our_line(_file(host, path).text)
             if line and line != _line(host):
-                return (
-                    "our line in %s was changed by hand: delete it there (it ends in '%s'), then run again"
-                    % (
-                        host.shown(path),
-                        startup.MARK,
-                    )
+                return "our line in %s was changed by hand: delete it there (it ends in '%s'), then run again" % (
+                    host.shown(path),
+                    startup.MARK,
                 )
         return None
 
@@ -158,9 +153,7 @@ def _generated(host: Host, dialect: str) -> str:
 def _dialect(host: Host) -> str:
     shell = os.path.basename(host.account.shell)
     if shell not in environment.BY_SHELL:
-        raise AccountError(
-            "the login shell %s is not known: ask for sh, bash, zsh, ksh, tcsh or fish" % shell
-        )
+        raise AccountError("the login shell %s is not known: ask for sh, bash, zsh, ksh, tcsh or fish" % shell)
     return environment.BY_SHELL[shell]
 
 

@@ -49,9 +49,7 @@ def find(text: str, machine: str, login: str) -> Optional[Found]:
     ours = [i for i, line in enumerate(every) if is_ours(line, machine, login)]
     if not ours:
         return None
-    well = (
-        re.match(r"^machine[ \t]+\S+[ \t]+login[ \t]+\S+[ \t]+password[ \t]+\S", every[ours[0]]) is not None
-    )
+    well = re.match(r"^machine[ \t]+\S+[ \t]+login[ \t]+\S+[ \t]+password[ \t]+\S", every[ours[0]]) is not None
     foremost = not any(is_rival(line, machine) for line in every[: ours[0]])
     return Found([password_of(every[i]) for i in ours], well, foremost)
 
@@ -89,9 +87,7 @@ def without(text: str, machine: str, login: str) -> str:
 def unreadable(text: str, machine: str) -> Optional[str]:
     """Why this file cannot be edited line by line, and what to do; None when it can."""
     if text.startswith(BYTE_ORDER_MARK):
-        return (
-            "the file begins with a byte-order mark, which hides its first line from enroot: delete that mark"
-        )
+        return "the file begins with a byte-order mark, which hides its first line from enroot: delete that mark"
     for number, line in enumerate(lines(text), 1):
         parts = words(line)
         if parts[:2] == ["machine", machine] and "password" not in parts:

@@ -22,9 +22,7 @@ class Section(NamedTuple):
 
 def find(text: str, name: str) -> Optional[Section]:
     """The section of that name, or None. An opening without its closing line runs to the next opening or the end."""
-    opening = re.search(
-        r"^# >>> %s \(hpc\.onboard ([0-9a-f]{12})\) >>>\n" % re.escape(name), text, re.MULTILINE
-    )
+    opening = re.search(r"^# >>> %s \(hpc\.onboard ([0-9a-f]{12})\) >>>\n" % re.escape(name), text, re.MULTILINE)
     if not opening:
         return None
     closing = text.find(CLOSING % name, opening.end())
