@@ -41,10 +41,13 @@ class ActionModule(ActionBase):
         try:
             declared = self._declared(arguments, variables)
             plan = Plan.of(declared.resources, lambda name: self._key(name, variables))
-            answered = self._answered(plan, arguments["seconds"], variables)
+            answer = self._answer(plan, arguments["seconds"], variables)
         except (AccountError, _answer.NoAnswer) as error:
             return {"failed": True, "msg": str(error)}
-        outcome = result(plan.merged(answered), declared.notes, self._task.check_mode)
+        outcome = result(plan.merged(answer["outcomes"]), declared.notes, self._task.check_mode)
+        sandbox = self._sandbox(variables)
+        if sandbox:
+            outcome["sandbox"] = sandbox["root"]
         if self._task.diff:
             outcome["diff"] = diffs(outcome["outcomes"])
         return outcome
@@ -75,10 +78,10 @@ class ActionModule(ActionBase):
     def _sandbox(self, variables: Mapping[str, Any]) -> dict[str, Any] | None:
         return (variables.get("account") or {}).get("sandbox")
 
-    def _answered(self, plan: Plan, seconds: int, variables: Mapping[str, Any]) -> list[dict[str, Any]]:
+    def _answer(self, plan: Plan, seconds: int, variables: Mapping[str, Any]) -> dict[str, Any]:
         """One command over the connection. Nothing is sent for a plan that is empty."""
         if not plan.entries:
-            return []
+            return {"outcomes": []}
         document = {
             "resources": plan.entries,
             "check": bool(self._task.check_mode),
@@ -98,4 +101,4 @@ class ActionModule(ActionBase):
         answer = _answer.parse(said["stdout"], said["stderr"], said["rc"], variables.get("inventory_hostname", "it"))
         if answer["error"]:
             raise _answer.NoAnswer(answer["error"])
-        return answer["outcomes"]  # type: ignore[no-any-return]
+        return answer

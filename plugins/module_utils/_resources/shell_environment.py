@@ -86,7 +86,7 @@ class ShellEnvironment(Resource):
             found = section.find(_file(host, path).text, self.options["section"])
             if found:
                 state[host.shown(path)] = found.body
-        if self.options["state"] == "absent":
+        if not state or self.options["state"] == "absent":
             return state
         for path in start_up_files(host):
             line = startup.our_line(_file(host, path).text)
