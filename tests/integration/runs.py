@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the integration tests share: a run of a playbook over the testbed, with its results as data."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import uuid
+from pathlib import Path
+from typing import Any, NamedTuple
+
+REPOSITORY = Path(__file__).parent.parent.parent
+CALLBACKS = Path(__file__).parent / "callback"
+KEY = "nvapi-" + "k" * 64
+
+
+class Ran(NamedTuple):
+    """A finished run: exit code, all that was printed, and the results by host."""
+
+    code: int
+    text: str
+    results: list[dict[str, Any]]
+
+    def of(self, name: str) -> dict[str, Any]:
+        """The result of the last converge of that account."""
+        mine = [one for one in self.results if one["host"] == name and one["action"] == "hpc.onboard.converge"]
+        result: dict[str, Any] = mine[-1]["result"]
+        return result
+
+    def outcomes(self, name: str) -> list[dict[str, Any]]:
+        """The outcomes of that account, without the seconds, which no two runs share."""
+        return [{k: v for k, v in one.items() if k != "seconds"} for one in self.of(name)["outcomes"]]
+
+    def statuses(self, name: str) -> dict[str, str]:
+        """Identity -> status."""
+        return {one["identity"]: one["status"] for one in self.of(name)["outcomes"]}
+
+
+def keyring_environment(folder: Path, key: str = KEY) -> dict[str, str]:
+    """A keyring of the test: the plaintext backend of keyrings.alt, which the user has to name to get it."""
+    backend = "keyrings.alt.file.PlaintextKeyring"
+    store = folder / "keyring.cfg"
+    environment = {"PYTHON_KEYRING_BACKEND": backend, "KEYRING_PROPERTY_FILE_PATH": str(store)}
+    if not store.exists():
+        import sys
+
+        subprocess.run(
+            [sys.executable, "-m", "keyring", "set", "hpc.onboard", "ngc"],
+            input=key,
+            text=True,
+            check=True,
+            env={**environment, "HOME": str(folder), "PATH": "/usr/bin:/bin"},
+        )
+    return environment
+
+
+def play(bed: Any, *arguments: str, environment: dict[str, str] | None = None, playbook: str = "onboard.yml") -> Ran:
+    """Run a playbook of the checkout with its results recorded."""
+    record = Path(bed.folder) / f"record-{uuid.uuid4().hex}.jsonl"
+    own = {
+        "RECORD": str(record),
+        "ANSIBLE_CALLBACK_PLUGINS": str(CALLBACKS),
+        "ANSIBLE_CALLBACKS_ENABLED": "record",
+        **keyring_environment(Path(bed.folder)),
+        **(environment or {}),
+    }
+    done = bed.ansible([playbook, *arguments], env=own)
+    results = [json.loads(line) for line in record.read_text().splitlines()] if record.exists() else []
+    return Ran(done.returncode, done.stdout + done.stderr, results)
+
+
+def onboard(bed: Any, *accounts: Any, more: tuple[str, ...] = (), extra: Any = None, **options: Any) -> Ran:
+    """onboard.yml over these accounts of the testbed."""
+    return play(bed, "-i", str(bed.accounts_file(list(accounts), extra=extra or {})), *more, **options)
