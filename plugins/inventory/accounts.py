@@ -153,10 +153,11 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]
         sources: list[str] = list(context.CLIARGS.get("inventory") or ())
         if not limit or len(sources) != 1 or not os.path.isfile(sources[0]):
             return
-        known = {host.name for host in made} | {group for host in made for group in host.groups}
+        groups = {group for host in made for group in host.groups}
+        known = groups | {host.name for host in made}
         term = unknown_term(limit, known)
         if term:
-            advice = f'no account and no group "{term}"; {nearest(term, known)}'
+            advice = f'no account and no group "{term}"; {nearest(term, known, groups)}'
             refuse(self.display, f"-l {limit}: {shown(Path(path))} has {advice}", ExitCode.INVALID_CLI_OPTION)
 
 

@@ -122,7 +122,8 @@ class AccountsFile:
             text = f'"jump_user" is of no use here: {cluster} has no jump host. Take it out.'
             yield self.lines.mistake((*place, "jump_user"), text, at_key=True)
         lacking = mentions({part: account.cluster.get(part) for part in PATTERNS}, "project")
-        if lacking:
+        # With an unknown key here, the project may be what is misspelt.
+        if lacking and account.entry.keys() <= known_keys(self.roles):
             text = f'"{account.name}" needs "project: NAME"; on {cluster} it is part of {lacking}.'
             yield self._at(account.name, text)
 
@@ -145,6 +146,11 @@ def accounts_schema(roles: Roles, used: set[str]) -> Schema:
         "properties": {**shipped["properties"], "accounts": accounts},
         "$defs": {"account": entry},
     }
+
+
+def known_keys(roles: Roles) -> set[str]:
+    """All keys that an account may have."""
+    return {*schema("accounts")["$defs"]["account"]["properties"], *roles.names()}
 
 
 def name_advice(name: str, catalogue: Catalogue) -> str:

@@ -47,7 +47,8 @@ class Mistakes(Exception):
 
     def __init__(self, found: Iterable[Mistake]):
         self.found = sorted(dict.fromkeys(found), key=lambda mistake: (str(mistake.file), mistake.line))
-        super().__init__("\n".join(map(str, self.found)))
+        heading = [f"{len(self.found)} mistakes, one on each line below."] if len(self.found) > 1 else []
+        super().__init__("\n".join([*heading, *map(str, self.found)]))
 
 
 def shown(file: Path) -> str:
@@ -58,14 +59,15 @@ def shown(file: Path) -> str:
         return str(file)
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
-    """Advice that names the nearest known word, or all of them when none is near."""
+def nearest(word: str, known: Iterable[str], listed: Iterable[str] | None = None) -> str:
+    """Advice that names the nearest known word; when none is near, those that are worth listing, or all."""
     words = sorted(known)
     by_lower = {each.lower(): each for each in words}
     close = difflib.get_close_matches(word.lower(), by_lower, 1, 0.6)
     if close:
         return f'did you mean "{by_lower[close[0]]}"?'
-    return f"known: {', '.join(words)}." if words else "none is known here."
+    names = ", ".join(words if listed is None else sorted(listed))
+    return f"known: {names}." if names else "none is known here."
 
 
 @dataclass

@@ -76,7 +76,8 @@ class Checker:
         properties, others = schema.get("properties", {}), schema.get("additionalProperties", True)
         for key in schema.get("required", ()):
             if key not in value:
-                yield Violation(place, f'{subject(place)} has no "{key}"; add it.', at_key=True)
+                text = f'{subject(place)} has no "{key}"; add {example(key, properties.get(key, {}))}.'
+                yield Violation(place, text, at_key=True)
         if len(value) < schema.get("minProperties", 0):
             yield Violation(place, f"{subject(place)} is empty; add an entry.", at_key=True)
         names = schema.get("propertyNames", {}).get("pattern", "")
@@ -164,6 +165,12 @@ def subject(place: Place) -> str:
     if isinstance(place[-1], int):
         return f'item {place[-1] + 1} of "{names[-1]}"'
     return f'"{names[-1]}"'
+
+
+def example(key: str, schema: Schema) -> str:
+    """What to add when a key is missing: the whole line where only one value may stand there."""
+    words = schema.get("enum", ())
+    return f'"{key}: {words[0]}"' if len(words) == 1 else "it"
 
 
 def type_words(wanted: str | list[str]) -> str:
