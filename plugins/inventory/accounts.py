@@ -1,0 +1,169 @@
+# Copyright (c) 2026 The hpc.onboard authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The inventory plugin hpc.onboard.accounts: Ansible's door to the accounts file."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: accounts
+short_description: Your accounts on HPC clusters, one host each
+version_added: 0.1.0
+author:
+  - The hpc.onboard authors (@hpc-onboard)
+description:
+  - Makes one host, named C(user@cluster), of each account in a YAML file.
+  - Puts it in the groups C(accounts), the cluster's name, the family of sites where there is one, such as
+    C(cscs) or C(alliance), and the container runtime, C(enroot) or C(apptainer).
+  - Gives it the variables C(cluster), which is the cluster's profile with the account's names filled in, and
+    C(account), and those that Ansible needs to connect.
+  - A mistake in the file, or a C(--limit) that names nothing in it, is one error with file, line and the
+    nearest word that is known, and ends the run.
+options:
+  plugin:
+    description: Tells Ansible that this file is for this plugin.
+    type: str
+    required: true
+    choices: [hpc.onboard.accounts]
+  sandbox:
+    description:
+      - Whether the accounts are directories on this machine instead of accounts on clusters.
+      - They lie in C(.sandbox) beside the file. One account can set it for itself.
+    type: bool
+    default: false
+  profiles:
+    description:
+      - Folders with cluster profiles of your own, relative to the file.
+      - A profile there goes before the one of the same name that ships with the collection.
+    type: list
+    elements: path
+    default: []
+  accounts:
+    description:
+      - One entry for each account, named C(user@cluster). An entry may be empty.
+      - C(project) is the project, group or Slurm account whose folders it uses.
+      - C(storage) gives paths of storage areas, by name.
+      - C(without) lists roles that the account does not want.
+      - C(sandbox) is as above, for this account.
+      - C(jump_user) is the user name on the jump host, where it differs.
+      - C(vars) holds any variables of Ansible's own, and wins over everything else.
+      - The name of a role of this collection holds that role's settings, without the role's prefix.
+    type: dict
+    required: true
+seealso:
+  - name: Schema of the accounts file
+    description: For editors that check YAML files.
+    link: https://github.com/hpc-onboard/hpc.onboard/blob/main/docs/schemas/accounts.schema.json
+"""
+
+EXAMPLES = r"""
+# accounts.yml
+plugin: hpc.onboard.accounts
+accounts:
+  simone@wilson:
+    project: deep_lgt
+  go42tum@lrz:
+    project: pr12ab
+    storage:
+      dss: /dss/dssfs04/lwp-dss-0002/pr12ab/pr12ab-dss-0000
+
+# Try everything in a directory of this machine, without a cluster
+# plugin: hpc.onboard.accounts
+# sandbox: true
+# accounts:
+#   simone@wilson:
+#     project: deep_lgt
+
+# A group's file, with a cluster of its own (our-clusters/attic.yml) and a test server
+# plugin: hpc.onboard.accounts
+# profiles: [our-clusters]
+# accounts:
+#   ada@attic:
+#     without: [container_caches]
+#   ada@daint:
+#     vars:
+#       ansible_host: 127.0.0.1
+#       ansible_port: 2222
+"""
+
+import os
+import re
+from pathlib import Path
+from typing import Any, NoReturn
+
+from ansible import context
+from ansible.errors import AnsibleParserError, ExitCode
+from ansible.plugins.inventory import BaseInventoryPlugin
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts import AccountsFile
+from ansible_collections.hpc.onboard.plugins.plugin_utils._hosts import Host, hosts
+from ansible_collections.hpc.onboard.plugins.plugin_utils._limit import unknown_term
+from ansible_collections.hpc.onboard.plugins.plugin_utils._mistakes import Lines, Mistakes, nearest, shown
+from ansible_collections.hpc.onboard.plugins.plugin_utils._role_settings import Roles
+
+OURS = re.compile(r"^plugin:\s*[\"']?hpc\.onboard\.", re.MULTILINE)
+ANY_PLUGIN = re.compile(r"^plugin:", re.MULTILINE)
+
+
+class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]
+    """One host for each account of a file."""
+
+    NAME = "hpc.onboard.accounts"
+
+    def verify_file(self, path: str) -> bool:
+        """Files that name this plugin, and those called accounts.yml that name none."""
+        if not super().verify_file(path) or not path.endswith((".yml", ".yaml")):
+            return False
+        text = Path(path).read_text(encoding="utf-8", errors="replace")
+        by_name = Path(path).stem == "accounts" and not ANY_PLUGIN.search(text)
+        return by_name or bool(OURS.search(text))
+
+    def parse(self, inventory: Any, loader: Any, path: str, cache: bool = True) -> None:
+        """Put the accounts into the inventory, or end the run with what is wrong."""
+        super().parse(inventory, loader, path, cache)
+        try:
+            made = hosts(self._read(path))
+        except Mistakes as mistakes:
+            refuse(self.display, str(mistakes), ExitCode.PARSER_ERROR)
+        for host in made:
+            self._add(host)
+        self._check_limit(path, made)
+
+    def _read(self, path: str) -> AccountsFile:
+        """The file, with Ansible's tags on its values, so that templates in it work."""
+        assert self.loader is not None
+        lines = Lines(Path(path), str(self.loader.get_text_file_contents(path)))
+        repeated = lines.duplicates()
+        if repeated:  # told now, before Ansible warns of it in its own words
+            raise Mistakes(repeated)
+        document = self.loader.load_from_file(path, cache="none", trusted_as_template=True)
+        return AccountsFile(lines, document, Roles())
+
+    def _add(self, host: Host) -> None:
+        assert self.inventory is not None
+        self.inventory.add_host(host.name)
+        for group in host.groups:
+            self.inventory.add_group(group)
+            self.inventory.add_child(group, host.name)
+        for name, value in host.variables.items():
+            self.inventory.set_variable(host.name, name, value)
+
+    def _check_limit(self, path: str, made: list[Host]) -> None:
+        """A -l that names nothing of this file, when this file is all there is."""
+        limit: str | None = context.CLIARGS.get("subset")
+        sources: list[str] = list(context.CLIARGS.get("inventory") or ())
+        if not limit or len(sources) != 1 or not os.path.isfile(sources[0]):
+            return
+        groups = {group for host in made for group in host.groups}
+        known = groups | {host.name for host in made}
+        term = unknown_term(limit, known)
+        if term:
+            advice = f'no account and no group "{term}"; {nearest(term, known, groups)}'
+            refuse(self.display, f"-l {limit}: {shown(Path(path))} has {advice}", ExitCode.INVALID_CLI_OPTION)
+
+
+def refuse(display: Any, text: str, code: int) -> NoReturn:
+    """End the run with one error. Raised to Ansible's inventory manager, it would become several warnings."""
+    if not context.CLIARGS:
+        raise AnsibleParserError(text)
+    display.error(text)
+    raise SystemExit(int(code))

@@ -1,0 +1,162 @@
+"""What is wrong in a file that a person wrote: where it stands, and the nearest word that is known.
+
+SPDX-License-Identifier: GPL-3.0-or-later
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+# libyaml is there wherever PyYAML comes as a wheel, and ten times as fast.
+SafeLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+Place = tuple[str | int, ...]
+
+
+class Loader(SafeLoader):  # type: ignore[misc]
+    """PyYAML's safe loader, with dates left as text as JSON has them."""
+
+
+Loader.yaml_implicit_resolvers = {
+    first: [(tag, form) for tag, form in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    for first, resolvers in SafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """One mistake: the file and line (0 when it has none), what was found and what to do."""
+
+    file: Path
+    line: int
+    text: str
+
+    def __str__(self) -> str:
+        place = f"{shown(self.file)}:{self.line}" if self.line else shown(self.file)
+        return f"{place}: {self.text}"
+
+
+class Mistakes(Exception):
+    """All mistakes that were found, in the order of their lines."""
+
+    def __init__(self, found: Iterable[Mistake]):
+        self.found = sorted(dict.fromkeys(found), key=lambda mistake: (str(mistake.file), mistake.line))
+        heading = [f"{len(self.found)} mistakes, one on each line below."] if len(self.found) > 1 else []
+        super().__init__("\n".join([*heading, *map(str, self.found)]))
+
+
+def shown(file: Path) -> str:
+    """The path as a person would type it from here."""
+    try:
+        return str(file.relative_to(Path.cwd()))
+    except (ValueError, OSError):
+        return str(file)
+
+
+def nearest(word: str, known: Iterable[str], listed: Iterable[str] | None = None) -> str:
+    """Advice that names the nearest known word; when none is near, those that are worth listing, or all."""
+    words = sorted(known)
+    by_lower = {each.lower(): each for each in words}
+    close = difflib.get_close_matches(word.lower(), by_lower, 1, 0.6)
+    if close:
+        return f'did you mean "{by_lower[close[0]]}"?'
+    names = ", ".join(words if listed is None else sorted(listed))
+    return f"known: {names}." if names else "none is known here."
+
+
+@dataclass
+class Lines:
+    """The lines on which the keys and values of a YAML text stand."""
+
+    file: Path
+    text: str
+    _root: yaml.Node | None = field(default=None, init=False)
+    _composed: bool = field(default=False, init=False)
+
+    def root(self) -> yaml.Node | None:
+        """The text as nodes; a syntax error is a mistake."""
+        if not self._composed:
+            self._root, self._composed = compose(self.file, self.text), True
+        return self._root
+
+    def of(self, place: Place, at_key: bool = False) -> int:
+        """Line of the value at this place (or of its key), or of the nearest thing around it."""
+        node, line = self.root(), 1
+        for depth, step in enumerate(place):
+            key, value = child(node, step)
+            if value is None:
+                break
+            last = depth == len(place) - 1
+            mark = key if last and at_key and key is not None else value
+            node, line = value, mark.start_mark.line + 1
+        return line
+
+    def mistake(self, place: Place, text: str, at_key: bool = False) -> Mistake:
+        """A mistake at that place of this file."""
+        return Mistake(self.file, self.of(place, at_key), text)
+
+    def document(self) -> Any:
+        """What the text says, as plain data."""
+        root = self.root()
+        if root is None:
+            return None
+        try:
+            return Loader("").construct_document(root)
+        except yaml.MarkedYAMLError as error:
+            line = error.problem_mark.line + 1 if error.problem_mark else 0
+            raise Mistakes(
+                [Mistake(self.file, line, f"plain data is needed here: {error.problem}.")]
+            ) from None
+
+    def duplicates(self) -> list[Mistake]:
+        """One mistake for each key that stands twice in a mapping; YAML would let the last one win."""
+        advice = '"{}" stands here again; the first is on line {}. Keep one of them.'
+        return [
+            Mistake(self.file, line, advice.format(key, first))
+            for key, first, line in repeated_keys(self.root())
+        ]
+
+
+def compose(file: Path, text: str) -> yaml.Node | None:
+    """The nodes of a YAML text."""
+    try:
+        root: yaml.Node | None = yaml.compose(text, Loader=Loader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        text = f"this is not YAML: {error.problem}. Mind the indentation, colons and quotes."
+        raise Mistakes([Mistake(file, mark.line + 1 if mark else 0, text)]) from None
+    except yaml.YAMLError:
+        text = "this is not YAML: it holds characters that no text file has."
+        raise Mistakes([Mistake(file, 0, text)]) from None
+    return root
+
+
+def child(node: yaml.Node | None, step: str | int) -> tuple[yaml.Node | None, yaml.Node | None]:
+    """Key and value node below a node; None where there is nothing of that name."""
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            if key.value == str(step):
+                return key, value
+    elif isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
+        return None, node.value[step]
+    return None, None
+
+
+def repeated_keys(node: yaml.Node | None) -> Iterator[tuple[str, int, int]]:
+    """Key, line of its first and line of each further mention, in all mappings below a node."""
+    if isinstance(node, yaml.SequenceNode):
+        for item in node.value:
+            yield from repeated_keys(item)
+    elif isinstance(node, yaml.MappingNode):
+        first: dict[str, int] = {}
+        for key, value in node.value:
+            line = key.start_mark.line + 1
+            if isinstance(key, yaml.ScalarNode) and first.setdefault(key.value, line) != line:
+                yield key.value, first[key.value], line
+            yield from repeated_keys(value)
