@@ -47,6 +47,7 @@ class CallbackModule(Default):
         self._others = False
         self._states: dict[str, str] = {}
         self._started: dict[str, float] = {}
+        self._sandbox = False
 
     def _speaks(self, task: Any) -> bool:
         """Whether this task is ours to show; when much is asked for, the default shows more."""
@@ -98,7 +99,12 @@ class CallbackModule(Default):
         if not self._speaks(result.task):
             otherwise(result)
             return
-        shown = {**result.result, "seconds": time.monotonic() - self._started.get(name, time.monotonic())}
+        self._sandbox = self._sandbox or "sandbox" in result.result
+        shown = {
+            **result.result,
+            "sandbox": _near(result.result.get("sandbox")),
+            "seconds": time.monotonic() - self._started.get(name, time.monotonic()),
+        }
         every = self._display.verbosity > 0
         self._say(_console.account(name, shown, bool(result.task.check_mode), every, self._width))
 
@@ -110,9 +116,15 @@ class CallbackModule(Default):
             playbooks = " ".join(os.path.relpath(name) if os.sep in name else name for name in _playbooks())
             command = f"ansible-playbook {playbooks}"
             self._display.display("")
-            self._say(_console.recap(self._states, context.CLIARGS.get("check", False), command, self._width))
+            self._say(_console.recap(self._states, context.CLIARGS.get("check", False), self._sandbox, command))
 
 
 def _playbooks() -> tuple[str, ...]:
     names: tuple[str, ...] = context.CLIARGS.get("args") or ()
     return names
+
+
+def _near(path: str | None) -> str | None:
+    """The path from here, when it lies below here."""
+    inside = path and path.startswith(os.getcwd() + os.sep)
+    return os.path.relpath(path) if path and inside else path

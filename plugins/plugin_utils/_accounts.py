@@ -160,6 +160,4 @@ def name_advice(name: str, catalogue: Catalogue) -> str:
         return f'"{name}" is no account; write USER@CLUSTER, such as {example}.'
     if is_template(name):
         return f'"{name}" is a template; account names must be plain.'
-    return (
-        f'"{name}" is no account; write USER@CLUSTER with one @, and letters, digits, ., - and _ before it.'
-    )
+    return f'"{name}" is no account; write USER@CLUSTER with one @, and letters, digits, ., - and _ before it.'

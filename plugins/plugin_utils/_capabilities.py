@@ -116,7 +116,7 @@ def path_scripts(settings: Settings) -> Declaration:
     scripts = [{"name": one["name"], "content": launcher(one)} for one in settings["launchers"]]
     scripts += settings["scripts"]
     if not scripts:
-        return _nothing("no scripts asked for here")
+        return {"resources": [], "notes": []}
     resources = [
         _resource(
             "path_script",
@@ -144,7 +144,7 @@ def launcher(settings: Settings) -> str:
 def shell_environment(settings: Settings) -> Declaration:
     """The user's own variables and PATH folders. settings: variables, path, state."""
     if not settings["variables"] and not settings["path"] and settings["state"] == "present":
-        return _nothing("no variables of your own asked for")
+        return {"resources": [], "notes": []}
     section = _resource(
         "shell_environment",
         section="own",

@@ -35,14 +35,13 @@ def account(name: str, result: Mapping[str, Any], check: bool, every: bool, widt
 
     every: also what was in place.
     """
-    outcomes = result.get("outcomes", [])
-    if not outcomes and result.get("failed"):
+    if "outcomes" not in result:
         return [Line(f"{name}  failed", "red"), *_told("failed", str(result.get("msg", "")), "red", width)]
     lines = [_heading(name, result, check, width)]
     where = result.get("sandbox")
     if where:
         lines += _told("sandbox", f"nothing left this machine; all of it lies in {where}", "cyan", width)
-    for outcome in outcomes:
+    for outcome in result["outcomes"]:
         if every or outcome["status"] != "in_place":
             lines += _outcome(outcome, check, width)
     for note in result.get("notes", []):
@@ -78,7 +77,7 @@ def _told(word: str, text: str, colour: str, width: int) -> list[Line]:
     return [Line(line, colour) for line in [first, *(indent + more for more in wrapped[1:])]]
 
 
-def recap(states: Mapping[str, str], check: bool, command: str, width: int) -> list[Line]:
+def recap(states: Mapping[str, str], check: bool, sandbox: bool, command: str) -> list[Line]:
     """The last lines. states: account -> ok, changed, failed or unreachable; command: what was run."""
     bad = [name for name, state in states.items() if state in ("failed", "unreachable")]
     changed = sum(state == "changed" for state in states.values())
@@ -90,6 +89,8 @@ def recap(states: Mapping[str, str], check: bool, command: str, width: int) -> l
     if bad:
         names = ",".join(bad)
         lines.append(Line(f"Mend what is said above, then: {command} -l '{names}'", "red"))
+    elif sandbox:
+        lines.append(Line("These are sandboxes. Put your own accounts into the accounts file, without 'sandbox'."))
     elif changed and not check:
         lines.append(Line("Log in anew, and it is all there.", "green"))
     return lines

@@ -110,17 +110,12 @@ class Lines:
             return Loader("").construct_document(root)
         except yaml.MarkedYAMLError as error:
             line = error.problem_mark.line + 1 if error.problem_mark else 0
-            raise Mistakes(
-                [Mistake(self.file, line, f"plain data is needed here: {error.problem}.")]
-            ) from None
+            raise Mistakes([Mistake(self.file, line, f"plain data is needed here: {error.problem}.")]) from None
 
     def duplicates(self) -> list[Mistake]:
         """One mistake for each key that stands twice in a mapping; YAML would let the last one win."""
         advice = '"{}" stands here again; the first is on line {}. Keep one of them.'
-        return [
-            Mistake(self.file, line, advice.format(key, first))
-            for key, first, line in repeated_keys(self.root())
-        ]
+        return [Mistake(self.file, line, advice.format(key, first)) for key, first, line in repeated_keys(self.root())]
 
 
 def compose(file: Path, text: str) -> yaml.Node | None:

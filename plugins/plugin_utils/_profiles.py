@@ -99,13 +99,19 @@ def area_advice(area: dict[str, Any], before: list[str]) -> str | None:
 def render(profile: Profile, names: dict[str, str], own: dict[str, str]) -> Profile:
     """A profile with {user} and {project} filled in, and with an account's own storage paths."""
     rendered = {key: fill(value, names) if key in PATTERNS else value for key, value in profile.items()}
-    areas = [
-        moved(area, own[area["name"]]) if area["name"] in own else located(area)
-        for area in rendered["storage"]
-    ]
+    areas = [moved(area, own[area["name"]]) if area["name"] in own else located(area) for area in rendered["storage"]]
     further = own.keys() - {area["name"] for area in areas}
     areas += [{"name": name, "path": own[name], "create": False, "link": name} for name in sorted(further)]
-    return {**rendered, "storage": areas}
+    return {**rendered, "storage": areas, **rooted(rendered.get("caches"), areas)}
+
+
+def rooted(caches: dict[str, Any] | None, areas: list[dict[str, Any]]) -> dict[str, Any]:
+    """The caches with the folder that must be there before theirs: what the site has made of their area."""
+    if not caches or "area" not in caches:
+        return {}
+    area = next(area for area in areas if area["name"] == caches["area"])
+    root = area["root"] if area.get("create") else area.get("path")
+    return {"caches": {**caches, "root": root}} if root else {}
 
 
 def located(area: dict[str, Any]) -> dict[str, Any]:

@@ -61,6 +61,11 @@ class ShellEnvironment(Resource):
         return resource
 
     def touches(self, host: Host) -> List[str]:
+        """The files that are kept, and the folders that they name: settings wait for the folders."""
+        named = [value for value in self.options["variables"].values() if value.startswith("/")]
+        return self._files(host) + named + list(self.options["path"])
+
+    def _files(self, host: Host) -> List[str]:
         return [_generated(host, dialect) for dialect in environment.DIALECTS] + start_up_files(host)
 
     # -- states --------------------------------------------------------------------------------
@@ -95,7 +100,7 @@ class ShellEnvironment(Resource):
         return state
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
-        for path in self.touches(host):
+        for path in self._files(host):
             problem = _not_ours_to_edit(host, path)
             if problem:
                 return problem
