@@ -50,6 +50,7 @@ class Lock:
             self._sign()
             os.listdir(self._home)
         except OSError as error:
+            self._release()
             raise explained(error, "locking the account by ~/" + NAME) from None
         return self
 
@@ -95,8 +96,15 @@ class Lock:
         error: Optional[BaseException],
         trace: Optional[TracebackType],
     ) -> None:
-        try:
-            os.unlink(self.path)
-        except OSError:
-            pass
-        os.close(self._handle)
+        self._release()
+
+    def _release(self) -> None:
+        """Remove the file while it is still ours, then let go. A file that stays is no lock."""
+        if self._handle < 0:
+            return
+        for let_go in (lambda: os.unlink(self.path), lambda: os.close(self._handle)):
+            try:
+                let_go()
+            except OSError:
+                pass
+        self._handle = -1
