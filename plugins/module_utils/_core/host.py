@@ -165,6 +165,8 @@ class Host:
             _remove_folder(draft)
             os.mkdir(draft, mode)
             os.chmod(draft, mode)
+            if not _free(None, self._real(path)):
+                raise OSError(errno.EEXIST, "")
             os.rename(draft, self._real(path))
             self._flush_folder(above)
         except OSError as error:
@@ -187,7 +189,7 @@ class Host:
         try:
             _unlink_at(folder, draft)
             os.symlink(self._real(target) if target.startswith("/") else target, draft, dir_fd=folder)
-            if not _free_for_link(folder, name):
+            if not (_free(folder, name) or _is_link(folder, name)):
                 raise AccountError("%s is there meanwhile and is no link: it stays" % self.shown(path))
             os.rename(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
             _flush(folder)
@@ -339,14 +341,19 @@ def _content(folder: int, name: str) -> Optional[bytes]:
         return stream.read(LARGEST + 1)
 
 
-def _free_for_link(folder: int, name: str) -> bool:
-    """Whether a link may take this name: there is a link already, or nothing."""
+def _free(folder: Optional[int], name: str) -> bool:
+    """Whether nothing has this name."""
     try:
-        return stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
+        os.stat(name, dir_fd=folder, follow_symlinks=False)
     except OSError as error:
         if error.errno == errno.ENOENT:
             return True
         raise
+    return False
+
+
+def _is_link(folder: int, name: str) -> bool:
+    return stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
 
 
 def _remove_folder(path: str) -> None:

@@ -102,9 +102,12 @@ class Lock:
         """Remove the file while it is still ours, then let go. A file that stays is no lock."""
         if self._handle < 0:
             return
-        for let_go in (lambda: os.unlink(self.path), lambda: os.close(self._handle)):
-            try:
-                let_go()
-            except OSError:
-                pass
-        self._handle = -1
+        handle, self._handle = self._handle, -1
+        try:
+            os.unlink(self.path)
+        except OSError:
+            pass
+        try:
+            os.close(handle)
+        except OSError:
+            pass
