@@ -5,7 +5,6 @@
 import json
 import os
 import pwd
-import subprocess
 import sys
 from typing import Any, Dict, Mapping, Optional
 
@@ -62,6 +61,8 @@ class Account:
 
 def login_environment(shell: str) -> Dict[str, str]:
     """The environment of a login shell; noise before and after it does no harm."""
+    import subprocess  # here, because few plans need it and starting Python is what a run waits for
+
     ask = "import json,os,sys;sys.stdout.write(sys.argv[1]+json.dumps(dict(os.environ))+sys.argv[1])"
     command = "'%s' -I -S -c '%s' %s" % (sys.executable, ask, MARK)
     try:

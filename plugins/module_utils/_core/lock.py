@@ -10,7 +10,6 @@ anew: without that an NFS client serves a stale name and loses an update.
 import errno
 import fcntl
 import os
-import socket
 import time
 from types import TracebackType
 from typing import Optional, Type
@@ -71,7 +70,7 @@ class Lock:
     def _sign(self) -> None:
         """Say who holds it, for the others' message; on a full file system it stays unsaid."""
         text = "%s, process %d, since %s\n" % (
-            socket.gethostname(),
+            os.uname().nodename,
             os.getpid(),
             time.strftime("%Y-%m-%d %H:%M:%S"),
         )
