@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.bench.rivals import builtin_playbook, pyinfra_files
-from tests.integration.runs import keyring_environment
+from tests.integration.runs import REPOSITORY, keyring_environment
 from tests.testbed import Testbed
 from tests.testbed.proxy import Proxy
 
@@ -51,7 +51,7 @@ class Bench:
         """A run that must succeed; its connections are closed after it, outside the time that counts for nobody."""
 
         def run() -> None:
-            done = self.bed.ansible(*command, env=self.environment, program=program)
+            done = self.bed.ansible(*command, cwd=REPOSITORY, env=self.environment, program=program)
             if done.returncode:
                 raise SystemExit(f"{program} {' '.join(command)}: {done.stdout}{done.stderr}")
 

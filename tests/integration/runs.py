@@ -64,7 +64,7 @@ def play(bed: Any, *arguments: str, environment: dict[str, str] | None = None, p
         **keyring_environment(Path(bed.folder)),
         **(environment or {}),
     }
-    done = bed.ansible(playbook, *arguments, env=own)
+    done = bed.ansible(playbook, *arguments, cwd=REPOSITORY, env=own)
     results = [json.loads(line) for line in record.read_text().splitlines()] if record.exists() else []
     return Ran(done.returncode, done.stdout + done.stderr, results)
 
