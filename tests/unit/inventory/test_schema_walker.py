@@ -82,8 +82,26 @@ def test_it_agrees_on_valid_and_mutated_documents(name, file):
 
 
 KEYWORDS = set(
-    """$schema $id title description type properties additionalProperties required enum pattern items
-    minItems minLength minimum minProperties propertyNames $ref $defs""".split()
+    [
+        "$schema",
+        "$id",
+        "title",
+        "description",
+        "type",
+        "properties",
+        "additionalProperties",
+        "required",
+        "enum",
+        "pattern",
+        "items",
+        "minItems",
+        "minLength",
+        "minimum",
+        "minProperties",
+        "propertyNames",
+        "$ref",
+        "$defs",
+    ]
 )
 
 
