@@ -81,28 +81,26 @@ def test_it_agrees_on_valid_and_mutated_documents(name, file):
     assert 50 < refused < 400
 
 
-KEYWORDS = set(
-    [
-        "$schema",
-        "$id",
-        "title",
-        "description",
-        "type",
-        "properties",
-        "additionalProperties",
-        "required",
-        "enum",
-        "pattern",
-        "items",
-        "minItems",
-        "minLength",
-        "minimum",
-        "minProperties",
-        "propertyNames",
-        "$ref",
-        "$defs",
-    ]
-)
+KEYWORDS = {
+    "$schema",
+    "$id",
+    "title",
+    "description",
+    "type",
+    "properties",
+    "additionalProperties",
+    "required",
+    "enum",
+    "pattern",
+    "items",
+    "minItems",
+    "minLength",
+    "minimum",
+    "minProperties",
+    "propertyNames",
+    "$ref",
+    "$defs",
+}
 
 
 def test_the_schemas_use_nothing_that_it_does_not_know():
