@@ -65,8 +65,8 @@ def furnish_login(root: Path, site: Site) -> None:
         csh.append(f'setenv {name} "{plain}"')
         fish.append(f"set -gx {name} {value.replace('$GROUP', '(id -gn)').replace('$USER', '(id -un)')}")
     # An interactive zsh without start-up files opens a questionnaire; sites switch it off.
-    (root / "usr/share/zsh/functions/Newuser/zsh-newuser-install").unlink(missing_ok=True)
-    _append(root / "etc/zsh/zshrc", ["zsh-newuser-install() { :; }"])
+    for script in (root / "usr/share/zsh").glob("*/scripts/newuser"):
+        script.unlink()
     if site.login_environment:
         _append(root / "etc/profile.d/site.sh", sh)
         _append(root / "etc/zsh/zprofile", sh)
