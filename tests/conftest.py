@@ -11,10 +11,10 @@ _WITHOUT = "HPC_ONBOARD_NO_TESTBED"
 
 
 @pytest.fixture(scope="session")
-def bed():
+def bed():  # type: ignore[no-untyped-def]  # the type needs a new Python
     """Give the testbed, up; a machine that cannot have it fails the test, unless it was told to go without."""
     if os.environ.get(_WITHOUT) == "1":
-        pytest.skip("no testbed, as {}=1 says".format(_WITHOUT))
+        pytest.skip(f"no testbed, as {_WITHOUT}=1 says")
     from tests.testbed import Testbed, missing
 
     absent = missing()

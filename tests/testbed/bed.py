@@ -15,11 +15,11 @@ from types import TracebackType
 from tests.testbed.account import Account
 from tests.testbed.client import Client, new_key, write_accounts, write_ssh_config
 from tests.testbed.cluster import Cluster
-from tests.testbed.furnish import furnish_login, furnish_python, furnish_ssh
+from tests.testbed.furnish import fill_home, furnish_login, furnish_python, furnish_ssh, python_of, site_folders
 from tests.testbed.network import Network
 from tests.testbed.pythons import Version, python
-from tests.testbed.sites import SITES, Site
-from tests.testbed.users import User, add_user, make_folder, remove_user
+from tests.testbed.sites import SITES
+from tests.testbed.users import add_user, make_folder, remove_user
 from tests.testbed.world import World
 
 OLD: Version = (3, 6)
@@ -52,7 +52,7 @@ class Testbed:
     def down(self) -> None:
         """Take everything away. A second call does nothing."""
         atexit.unregister(self.down)
-        if not self.folder.exists():
+        if not hasattr(self, "folder") or not self.folder.exists():
             return
         if hasattr(self, "client"):
             self.client.disconnect()
@@ -92,11 +92,11 @@ class Testbed:
         root = here.world.root
         login = add_user(root, name, project, here.site.home.format_map(words), shell)
         make_folder(root / login.home[1:], login.uid, login.gid, 0o700)
-        folders = _site_folders(here.site, root, login, words)
+        folders = site_folders(here.site, root, login, words)
         if here.site.behind:
             self._jump_user(here.site.behind, name)
         account = Account(here, login, project, folders, self.ssh_config)
-        _fill(here.world, login, files or {}, skel)
+        fill_home(here.world, login, files or {}, skel)
         self._accounts[cluster, name] = account
         return account
 
@@ -168,7 +168,7 @@ class Testbed:
         self._network.up(self._worlds)
         for site in SITES:
             world, host = self._worlds[site.name], self._network.host(site.name)
-            self._clusters[site.name] = Cluster(site, world, host, _python_of(site, world))
+            self._clusters[site.name] = Cluster(site, world, host, python_of(site, world))
         hosts = {name: (here.host, here.site.behind) for name, here in self._clusters.items()}
         self.ssh_config = write_ssh_config(self.folder, self.key, hosts)
 
@@ -186,35 +186,6 @@ class Testbed:
             "ansible_ssh_private_key_file": str(self.key),
             "ansible_ssh_common_args": f"-F {self.ssh_config}",
         }
-
-
-def _python_of(site: Site, world: World) -> Version | None:
-    if site.python == "none":
-        return None
-    where = "/usr/libexec/platform-python" if site.python == "old" else "/usr/bin/python3"
-    if not world.path(where).exists():
-        where = "/usr/bin/python3"
-    major, minor = world.run(where, "-c", "import sys; print(*sys.version_info[:2])").split()
-    return int(major), int(minor)
-
-
-def _site_folders(site: Site, root: Path, login: User, words: Mapping[str, str]) -> list[str]:
-    paths = []
-    for folder in site.folders:
-        path = folder.path.format_map(words)
-        make_folder(root / path[1:], login.uid if folder.owner == "user" else 0, login.gid, folder.mode)
-        paths.append(path)
-    return paths
-
-
-def _fill(world: World, login: User, files: Mapping[str, bytes], skel: bool) -> None:
-    home = world.root / login.home[1:]
-    content = {path.name: path.read_bytes() for path in (world.root / "etc/skel").iterdir()} if skel else {}
-    for name, data in {**content, **files}.items():
-        (home / name).parent.mkdir(parents=True, exist_ok=True)
-        (home / name).write_bytes(data)
-    if content or files:
-        world.run("chown", "-R", f"{login.uid}:{login.gid}", login.home)
 
 
 def _mapping(value: object) -> dict[str, object]:

@@ -7,7 +7,6 @@ import contextlib
 import os
 import shlex
 import signal
-import subprocess
 import time
 from pathlib import Path
 
@@ -45,26 +44,26 @@ class Hang:
     def __init__(self, world: World, path: str) -> None:
         """Mount it and stop it."""
         self._world, self._path = world, path
-        before = world.path(path).stat().st_dev
-        self._process = subprocess.Popen(
-            world.command("bindfs", "-f", path, path),
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
-        )  # fmt: skip
-        deadline = time.monotonic() + 5
-        while world.path(path).stat().st_dev == before:
-            if self._process.poll() is not None or time.monotonic() > deadline:
-                raise WorldError(f"bindfs did not mount {path}")
-            time.sleep(0.01)
-        children = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children").read_text(encoding="ascii")
-        self._bindfs = int(children.split()[0])
-        os.kill(self._bindfs, signal.SIGSTOP)
+        # As a daemon it is a child of the world's first process: nsenter, its parent, would stop with it.
+        world.run("bindfs", path, path)
+        self._process = _find(world.pid, f"bindfs\0{path}\0")
+        os.kill(self._process, signal.SIGSTOP)
 
     def end(self) -> None:
         """Let it answer, and take it away."""
-        os.kill(self._bindfs, signal.SIGCONT)
+        os.kill(self._process, signal.SIGCONT)
         self._world.run("umount", "--lazy", self._path)
-        try:
-            self._process.wait(5)
-        except subprocess.TimeoutExpired:
-            os.kill(self._bindfs, signal.SIGKILL)
-            self._process.wait(5)
+        deadline = time.monotonic() + 5
+        while Path(f"/proc/{self._process}").exists():
+            if time.monotonic() > deadline:
+                os.kill(self._process, signal.SIGKILL)
+                return
+            time.sleep(0.01)
+
+
+def _find(parent: int, command: str) -> int:
+    for child in reversed(Path(f"/proc/{parent}/task/{parent}/children").read_text(encoding="ascii").split()):
+        with contextlib.suppress(OSError):
+            if Path(f"/proc/{child}/cmdline").read_text(encoding="utf-8").startswith(command):
+                return int(child)
+    raise WorldError(f"{command.split(chr(0))[0]} is not running")

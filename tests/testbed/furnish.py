@@ -1,12 +1,16 @@
-"""Furnishes a new world: sshd's settings, the Python that the site has, what login shells are given.
+"""Furnishes a world: sshd's settings, its Python, what login shells are given; and a new account in it.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
 
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
+from tests.testbed.pythons import Version
 from tests.testbed.sites import Site
+from tests.testbed.users import User, make_folder
+from tests.testbed.world import World
 
 _BIN = ("usr/bin", "usr/local/bin", "usr/libexec", "usr/sbin", "usr/local/sbin")
 
@@ -65,13 +69,45 @@ def furnish_login(root: Path, site: Site) -> None:
         csh.append(f'setenv {name} "{plain}"')
         fish.append(f"set -gx {name} {value.replace('$GROUP', '(id -gn)').replace('$USER', '(id -un)')}")
     # An interactive zsh without start-up files opens a questionnaire; sites switch it off.
-    (root / "usr/share/zsh/functions/Newuser/zsh-newuser-install").unlink(missing_ok=True)
-    _append(root / "etc/zsh/zshrc", ["zsh-newuser-install() { :; }"])
+    for script in (root / "usr/share/zsh").glob("*/scripts/newuser"):
+        script.unlink()
     if site.login_environment:
         _append(root / "etc/profile.d/site.sh", sh)
         _append(root / "etc/zsh/zprofile", sh)
         _append(root / "etc/csh.login", csh)
         _append(root / "etc/fish/conf.d/site.fish", fish)
+
+
+def python_of(site: Site, world: World) -> Version | None:
+    """Ask the Python that the users of a world find for its version."""
+    if site.python == "none":
+        return None
+    where = "/usr/libexec/platform-python" if site.python == "old" else "/usr/bin/python3"
+    if not world.path(where).exists():
+        where = "/usr/bin/python3"
+    major, minor = world.run(where, "-c", "import sys; print(*sys.version_info[:2])").split()
+    return int(major), int(minor)
+
+
+def site_folders(site: Site, root: Path, login: User, words: Mapping[str, str]) -> list[str]:
+    """Make the site's folders for a new account, and give their paths in the world."""
+    paths = []
+    for folder in site.folders:
+        path = folder.path.format_map(words)
+        make_folder(root / path[1:], login.uid if folder.owner == "user" else 0, login.gid, folder.mode)
+        paths.append(path)
+    return paths
+
+
+def fill_home(world: World, login: User, files: Mapping[str, bytes], skel: bool) -> None:
+    """Lay files into a new home; skel: also those that the world gives to every new user."""
+    home = world.root / login.home[1:]
+    content = {path.name: path.read_bytes() for path in (world.root / "etc/skel").iterdir()} if skel else {}
+    for name, data in {**content, **files}.items():
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).write_bytes(data)
+    if content or files:
+        world.run("chown", "-R", f"{login.uid}:{login.gid}", login.home)
 
 
 def _append(path: Path, lines: list[str]) -> None:

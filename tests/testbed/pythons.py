@@ -24,8 +24,14 @@ def pythons() -> dict[Version, Path]:
     return dict(sorted(found.items()))
 
 
+@functools.cache
 def python(major: int, minor: int) -> Path | None:
     """Give the Python of this version, or None when this machine has none."""
+    for candidate in _candidates():
+        if candidate.name == f"python{major}.{minor}":
+            answer = _ask(candidate)
+            if answer and answer[0] == (major, minor):
+                return answer[1]
     return pythons().get((major, minor))
 
 

@@ -3,6 +3,7 @@
 SPDX-License-Identifier: GPL-3.0-or-later
 """
 
+import os
 import subprocess
 
 _BEGIN, _END = "<begin>", "<end>"
@@ -16,7 +17,10 @@ def typed(command: list[str], line: str, timeout: float) -> subprocess.Completed
     Without both marks (the login broke) stdout is all that was seen, and the exit status is 255.
     """
     keys = f"printf '%s\\n' '<beg''in>'; {line}; printf '%s\\n' '<e''nd>'\nexit\n"
-    done = subprocess.run(command, input=keys, capture_output=True, text=True, timeout=timeout, check=False)
+    done = subprocess.run(
+        command, input=keys, capture_output=True, text=True, timeout=timeout, check=False,
+        env={**os.environ, "TERM": "dumb"},
+    )  # fmt: skip
     seen = done.stdout.replace("\r", "")
     begin, end = seen.find(_BEGIN + "\n"), seen.rfind(_END)
     if begin < 0 or end < begin:

@@ -40,6 +40,7 @@ pivot_root . .
 umount -l .
 cd /
 ip link set lo up
+hostname "${base##*/}"
 
 echo ready
 read -r _
