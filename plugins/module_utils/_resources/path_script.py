@@ -48,8 +48,11 @@ class PathScript(Resource):
             return {}
         if file.kind != "file":
             return {"is": file.kind}
+        text = self._found(host)
+        if not is_ours(text):
+            return {"is": "file that is not ours"}  # what it holds is nobody else's business
         return {
-            "content": self._found(host).encode("utf-8", "replace").decode("utf-8"),
+            "content": text.encode("utf-8", "replace").decode("utf-8"),
             "mode": "%04o" % file.mode,
         }
 
@@ -62,11 +65,8 @@ class PathScript(Resource):
             return None
         away = "move it away (mv %s %s.mine), then run again" % (shown, shown)
         if "is" in before:
-            return "%s is a %s, which is yours: %s" % (shown, before["is"], away)
-        text = self._found(host)
-        if not is_ours(text):
-            return "%s is there already and is yours: %s" % (shown, away)
-        if not is_untouched(text):
+            return "%s is a %s and stays: %s" % (shown, before["is"], away)
+        if not is_untouched(self._found(host)):
             return "%s was changed by hand since we wrote it: %s" % (shown, away)
         return None
 
