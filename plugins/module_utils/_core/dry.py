@@ -61,7 +61,7 @@ class DryHost(Host):
         if found:
             self._put(path, found.kind, mode, self.read(path) if found.kind == "file" else b"")
 
-    def write(self, path: str, content: bytes, mode: int, private: bool = False) -> None:
+    def write(self, path: str, old: Optional[bytes], content: bytes, mode: int, private: bool = False) -> None:
         if private:
             unsafe = self.unsafe_folder(os.path.dirname(path))
             if unsafe:

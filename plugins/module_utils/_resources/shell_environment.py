@@ -26,6 +26,7 @@ class File(NamedTuple):
     path: str
     text: str
     mode: int
+    there: bool = True
 
 
 class ShellEnvironment(Resource):
@@ -96,13 +97,18 @@ class ShellEnvironment(Resource):
             found = section.find(_file(host, path).text, self.options["section"])
             if found:
                 state[host.shown(path)] = found.body
-        if not state or self.options["state"] == "absent":
+        if self._others_need_the_line(host) if self.options["state"] == "absent" else not state:
             return state
         for path in start_up_files(host):
             line = startup.our_line(_file(host, path).text)
             if line:
                 state[host.shown(path)] = line
         return state
+
+    def _others_need_the_line(self, host: Host) -> bool:
+        """Whether a generated file holds another section."""
+        texts = [_file(host, _generated(host, dialect)).text for dialect in environment.DIALECTS]
+        return any(section.has_any(section.without(text, self.options["section"])) for text in texts)
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         for path in self._files(host):
@@ -199,7 +205,7 @@ def _file(host: Host, path: str) -> File:
     real = host.resolve(path) or path
     found = host.entry(real)
     if found is None or found.kind != "file":
-        return File(real, "", 0o644)
+        return File(real, "", 0o644, False)
     return File(real, host.read(real).decode("latin-1"), found.mode)
 
 
@@ -234,6 +240,7 @@ def _rewrite(host: Host, file: File, text: str, keep: bool = False) -> None:
     if text == file.text:
         return
     if text or keep:
-        host.write(file.path, text.encode("latin-1"), file.mode)
+        old = file.text.encode("latin-1") if file.there else None
+        host.write(file.path, old, text.encode("latin-1"), file.mode)
     else:
         host.remove(file.path)
