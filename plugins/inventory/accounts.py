@@ -144,8 +144,11 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]
         for group in host.groups:
             self.inventory.add_group(group)
             self.inventory.add_child(group, host.name)
+        # Ansible walks through every value to tag it with its origin. A profile is plain data and needs none,
+        # and the values in it that come from the accounts file are tagged already: 10 ms for 20 accounts.
+        untagged: Any = getattr(self.inventory, "__wrapped__", self.inventory)
         for name, value in host.variables.items():
-            self.inventory.set_variable(host.name, name, value)
+            (untagged if name == "cluster" else self.inventory).set_variable(host.name, name, value)
 
     def _check_limit(self, path: str, made: list[Host]) -> None:
         """A -l that names nothing of this file, when this file is all there is."""

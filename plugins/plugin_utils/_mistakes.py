@@ -5,7 +5,6 @@ SPDX-License-Identifier: GPL-3.0-or-later
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -61,6 +60,8 @@ def shown(file: Path) -> str:
 
 def nearest(word: str, known: Iterable[str], listed: Iterable[str] | None = None) -> str:
     """Advice that names the nearest known word; when none is near, those that are worth listing, or all."""
+    import difflib  # here, since a run without mistakes need not wait for it
+
     words = sorted(known)
     by_lower = {each.lower(): each for each in words}
     close = difflib.get_close_matches(word.lower(), by_lower, 1, 0.6)

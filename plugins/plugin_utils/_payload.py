@@ -44,13 +44,14 @@ _READ = (
 )
 
 _BOOT = """
-import importlib.abc, importlib.util, sys
-class Sent(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+import importlib, sys
+from importlib.machinery import ModuleSpec
+class Sent:
     def __init__(self, sources):
         self.sources = sources
     def find_spec(self, name, path=None, target=None):
         if name in self.sources:
-            return importlib.util.spec_from_loader(name, self, is_package=self.sources[name] is None)
+            return ModuleSpec(name, self, is_package=self.sources[name] is None)
     def create_module(self, spec):
         return None
     def exec_module(self, module):
@@ -58,7 +59,6 @@ class Sent(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         if source is not None:
             exec(compile(source, module.__name__ + ".py", "exec"), module.__dict__)
 sys.meta_path.insert(0, Sent(payload["sources"]))
-import importlib
 kinds = {}
 for kind, place in payload["kinds"].items():
     kinds[kind] = getattr(importlib.import_module(place[0]), place[1])

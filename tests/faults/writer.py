@@ -23,7 +23,7 @@ hosts = importlib.import_module("module_utils._core.host")
 isolation = importlib.import_module("module_utils._core.isolation")
 plans = importlib.import_module("module_utils._core.plan")
 resource = importlib.import_module("module_utils._core.resource")
-kinds = {}
+kinds: dict[str, Any] = {}
 for file in sorted(os.listdir(os.path.join(tree, "plugins/module_utils/_resources"))):
     if file.endswith(".py") and not file.startswith("__"):
         name = "module_utils._resources." + file[:-3]

@@ -64,11 +64,11 @@ def play(bed: Any, *arguments: str, environment: dict[str, str] | None = None, p
         **keyring_environment(Path(bed.folder)),
         **(environment or {}),
     }
-    done = bed.ansible([playbook, *arguments], env=own)
+    done = bed.ansible(playbook, *arguments, cwd=REPOSITORY, env=own)
     results = [json.loads(line) for line in record.read_text().splitlines()] if record.exists() else []
     return Ran(done.returncode, done.stdout + done.stderr, results)
 
 
-def onboard(bed: Any, *accounts: Any, more: tuple[str, ...] = (), extra: Any = None, **options: Any) -> Ran:
-    """onboard.yml over these accounts of the testbed."""
-    return play(bed, "-i", str(bed.accounts_file(list(accounts), extra=extra or {})), *more, **options)
+def onboard(bed: Any, *accounts: Any, more: tuple[str, ...] = (), settings: Any = None, **options: Any) -> Ran:
+    """onboard.yml over these accounts of the testbed; settings: more keys of an account, by its name."""
+    return play(bed, "-i", str(bed.accounts_file(accounts, settings=settings)), *more, **options)

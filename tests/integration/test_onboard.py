@@ -42,14 +42,15 @@ def test_the_settings_are_in_every_login_shell(bed: Any, shell: str) -> None:
 
 
 def test_the_launcher_says_where_srun_is_missing_and_passes_arguments_on(bed: Any) -> None:
-    account = bed.new_account("dfki")
+    fake = b"#!/bin/sh\nfor a; do printf '<%s>' \"$a\"; done\n"
+    account = bed.new_account("dfki", files={"fake/srun": fake})
+    account.ssh("chmod +x fake/srun")
     assert onboard(bed, account).code == 0
     missing = account.login_shell("usrun.sh nvidia-smi")
     assert missing.returncode == 127
     assert "srun is not here" in missing.stderr
-    account.write("fake/srun", b"#!/bin/sh\nfor a; do printf '<%s>' \"$a\"; done\n", 0o755)
     given = account.login_shell("PATH=$HOME/fake:$PATH usrun.sh --gpus=1 python -c 'print(\"a  b\")' '$x' ''")
-    assert given.stdout.endswith("<--gpus=1><python><-c><print(\"a  b\")><$x><>"), given.stdout
+    assert given.stdout.endswith('<--gpus=1><python><-c><print("a  b")><$x><>'), given.stdout
     assert "<--time=60>" in given.stdout
     assert f"<--container-mounts=/data:/data,{account.home}:{account.home}>" in given.stdout
 
@@ -128,8 +129,8 @@ def test_an_account_without_a_python_says_what_was_tried(bed: Any) -> None:
 
 def test_a_full_home_costs_only_what_lies_there_and_leaves_nothing(bed: Any) -> None:
     account = bed.new_account("dfki")
-    account.small_home(size=64 * 1024, inodes=64)
-    account.ssh("dd if=/dev/zero of=big bs=1k count=200 2>/dev/null; true")
+    account.small_home()
+    account.fill_home("big")
     ran = onboard(bed, account)
     assert ran.code == 2
     assert "ENOSPC" in ran.text
@@ -144,8 +145,7 @@ def test_a_hung_file_system_costs_only_its_own(bed: Any) -> None:
     account = bed.new_account("wilson")
     account.hang(f"/wclustre/{account.project}")
     try:
-        extra = {account.name: {"vars": {"converge_seconds": 2}}}
-        ran = onboard(bed, account, extra=extra, more=("-e", "converge_seconds=2"))
+        ran = onboard(bed, account, more=("-e", "converge_seconds=2"))
     finally:
         account.unhang()
     assert ran.code == 2
@@ -158,7 +158,7 @@ def test_a_hung_file_system_costs_only_its_own(bed: Any) -> None:
 
 def test_one_account_down_does_not_hold_up_the_others(bed: Any) -> None:
     good, gone = bed.new_account("lrz"), bed.new_account("dfki")
-    ran = onboard(bed, good, gone, extra={gone.name: {"vars": {"ansible_port": 1}}})
+    ran = onboard(bed, good, gone, settings={gone.name: {"vars": {"ansible_port": 1}}})
     assert ran.code == 4
     assert set(ran.statuses(good.name).values()) == {"missing"}
     assert "unreachable" in ran.text
@@ -203,7 +203,8 @@ def test_two_runs_at_once_both_end_well(bed: Any) -> None:
 
     account = bed.new_account("dfki")
     with ThreadPoolExecutor(4) as pool:
-        runs = list(pool.map(lambda _n: onboard(bed, account), range(4)))
+        alone = {"ANSIBLE_SSH_ARGS": "-o ControlMaster=no"}  # as from two laptops
+        runs = list(pool.map(lambda _n: onboard(bed, account, environment=alone), range(4)))
     assert [ran.code for ran in runs] == [0, 0, 0, 0], runs[0].text
     credentials = account.read("enroot/.credentials").decode().splitlines()
     assert len(credentials) == len(set(credentials)) == 2

@@ -30,7 +30,7 @@ def run(tree: Path, tests: list[str]) -> subprocess.CompletedProcess[str]:
     """The tests, against the engine of that tree."""
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "--tb=short"]
     named = [f"{PROMISES}::{test}" for test in tests]
-    env = {**os.environ, "HPC_ONBOARD_TREE": str(tree)}
+    env = {**os.environ, "HPC_ONBOARD_TREE": str(tree), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     return subprocess.run(command + named, cwd=TREE, env=env, capture_output=True, text=True)
 
 

@@ -9,7 +9,6 @@ to do writes nothing, not even a lock.
 
 import json
 import os
-import platform
 import sys
 import time
 from typing import Any, Callable, List, Mapping
@@ -46,8 +45,8 @@ def answer(plan: Mapping[str, Any], kinds: Kinds) -> Document:
         said["error"] = str(explained(error, "starting the work on the account"))
     except Exception as error:
         said["error"] = located(error)
-    said["python"] = platform.python_version()
-    said["host"] = platform.node()
+    said["python"] = "%d.%d.%d" % sys.version_info[:3]
+    said["host"] = os.uname().nodename
     said["seconds"] = round(time.time() - started, 3)
     return said
 

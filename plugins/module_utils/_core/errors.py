@@ -7,7 +7,6 @@ One base class: an AccountError is an answer, any other exception is a bug.
 
 import errno
 import os
-import traceback
 
 ADVICE = {
     "EDQUOT": "your quota is used up: remove files or ask the site for more, then run again",
@@ -39,6 +38,10 @@ def explained(error: OSError, doing: str) -> AccountError:
 
 def located(error: BaseException) -> str:
     """Kind and place of an unexpected exception, without its text: that may hold a secret."""
-    frames = traceback.extract_tb(error.__traceback__)
-    place = "%s:%s" % (os.path.basename(frames[-1][0]), frames[-1][1]) if frames else "an unknown place"
+    trace = error.__traceback__
+    while trace and trace.tb_next:
+        trace = trace.tb_next
+    place = "an unknown place"
+    if trace:
+        place = "%s:%d" % (os.path.basename(trace.tb_frame.f_code.co_filename), trace.tb_lineno)
     return "a bug of hpc.onboard: %s in %s; please report it" % (type(error).__name__, place)

@@ -60,7 +60,7 @@ class Host:
             head = self.home
         elif head.startswith("$"):
             head = self.account.variable(head[1:])
-        return os.path.normpath(head + slash + tail)
+        return os.path.normpath("/" + (head + slash + tail).lstrip("/"))
 
     def shown(self, path: str) -> str:
         """The path as a person writes it: ~ for the home."""
@@ -74,6 +74,9 @@ class Host:
 
     def entry(self, path: str) -> Optional[Entry]:
         """What lies at path, or None; a link is not followed."""
+        return self._at(path)
+
+    def _at(self, path: str) -> Optional[Entry]:
         try:
             found = os.lstat(self._real(path))
         except OSError as error:
@@ -121,7 +124,7 @@ class Host:
             if part == "..":
                 done = os.path.dirname(done).rstrip("/")
                 continue
-            found = self.entry(done + "/" + part)
+            found = self._at(done + "/" + part)
             if found is None or found.kind != "link":
                 done += "/" + part
                 continue
@@ -177,8 +180,12 @@ class Host:
         """Make path and every missing folder above it."""
         missing: List[str] = []
         while self.kind_behind(path) == "nothing":
+            if self.entry(path):
+                raise AccountError("%s is a link to nothing: mend or remove it, then run again" % self.shown(path))
             missing.append(path)
             path = os.path.dirname(path)
+        if self.kind_behind(path) != "folder":
+            raise AccountError("%s is in the way of a folder: move it away, then run again" % self.shown(path))
         for folder in reversed(missing):
             self.make_folder(folder, mode)
 

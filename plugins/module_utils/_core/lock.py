@@ -10,7 +10,6 @@ anew: without that an NFS client serves a stale name and loses an update.
 import errno
 import fcntl
 import os
-import socket
 import time
 from types import TracebackType
 from typing import Optional, Type
@@ -72,7 +71,7 @@ class Lock:
     def _sign(self) -> None:
         """Say who holds it, for the others' message; on a full file system it stays unsaid."""
         text = "%s, process %d, since %s\n" % (
-            socket.gethostname(),
+            os.uname().nodename,
             os.getpid(),
             time.strftime("%Y-%m-%d %H:%M:%S"),
         )
@@ -102,12 +101,12 @@ class Lock:
         """Remove the file while it is still ours, then let go. A file that stays is no lock."""
         if self._handle < 0:
             return
-        handle, self._handle = self._handle, -1
         try:
             os.unlink(self.path)
         except OSError:
             pass
         try:
-            os.close(handle)
+            os.close(self._handle)
         except OSError:
             pass
+        self._handle = -1

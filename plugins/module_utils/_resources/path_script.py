@@ -50,8 +50,11 @@ class PathScript(Resource):
             return {}
         if file.kind != "file":
             return {"is": file.kind}
+        text = self._found(host)
+        if not is_ours(text):
+            return {"is": "file that is not ours"}  # what it holds is nobody else's business
         return {
-            "content": self._found(host).encode("utf-8", "replace").decode("utf-8"),
+            "content": text.encode("utf-8", "replace").decode("utf-8"),
             "mode": "%04o" % file.mode,
         }
 
@@ -63,13 +66,13 @@ class PathScript(Resource):
         if not before:
             return None
         if "is" in before:
-            return "%s is a %s, which is yours: %s" % (shown, before["is"], AWAY.format(shown))
+            return "%s is a %s and stays: %s" % (shown, before["is"], AWAY.format(shown))
         return self._not_ours(shown, host.read(self.options["path"]))
 
     def _not_ours(self, shown: str, found: bytes) -> Optional[str]:
         text, away = found.decode("utf-8", "surrogateescape"), AWAY.format(shown)
         if not is_ours(text):
-            return "%s is there already and is yours: %s" % (shown, away)
+            return "%s is a file that is not ours and stays: %s" % (shown, away)
         if not is_untouched(text):
             return "%s was changed by hand since we wrote it: %s" % (shown, away)
         return None

@@ -1,0 +1,38 @@
+"""Says what the testbed misses on this machine, by the names that apt knows.
+
+SPDX-License-Identifier: GPL-3.0-or-later
+"""
+
+import os
+import shutil
+from pathlib import Path
+
+LIST = Path(__file__).with_name("debian-packages.txt")
+
+COMMANDS = {
+    "bindfs": "bindfs",
+    "fish": "fish",
+    "ip": "iproute2",
+    "jq": "jq",
+    "ksh": "ksh",
+    "nsenter": "util-linux",
+    "setfacl": "acl",
+    "ssh": "openssh-client",
+    "sshd": "openssh-server",
+    "strace": "strace",
+    "tcsh": "tcsh",
+    "unshare": "util-linux",
+    "zsh": "zsh",
+}
+
+
+def missing() -> list[str]:
+    """Give what has to be there before the testbed can come up, each as a short phrase."""
+    path = os.environ.get("PATH", "") + ":/usr/local/sbin:/usr/sbin:/sbin"
+    absent = sorted({package for command, package in COMMANDS.items() if not shutil.which(command, path=path)})
+    phrases = [f"Debian package {package}" for package in absent]
+    if os.geteuid() != 0:
+        phrases.insert(0, "root (for namespaces and mounts)")
+    if not os.access("/dev/fuse", os.R_OK | os.W_OK):
+        phrases.append("/dev/fuse")
+    return phrases
