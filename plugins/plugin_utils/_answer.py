@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 from typing import Any
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils import _payload
@@ -34,12 +36,12 @@ def parse(stdout: str, stderr: str, code: int, name: str) -> dict[str, Any]:
     if at < 0:
         raise NoAnswer(_instead(stdout, stderr, code, name))
     head, _newline, rest = stdout[at + len(frame) :].partition("\n")
-    length = int(head) if head.strip().isdigit() else -1
+    length = int(head) if re.fullmatch(r"[0-9]{1,8}\r?", head) else -1
     if not 0 <= length <= LARGEST or len(rest) < length:
         raise NoAnswer("the answer was cut: did the line drop? Run again: it reads back what was done")
     try:
         return _typed(json.loads(rest[:length]))
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
         raise NoAnswer("the answer cannot be read; is another program writing into this connection?") from None
 
 
@@ -52,7 +54,7 @@ def _typed(document: dict[str, Any]) -> dict[str, Any]:
         "account": {key: harmless(account.get(key, ""), 200) for key in ("home", "shell")},
         "python": harmless(document["python"], 20),
         "host": harmless(document["host"], 200),
-        "seconds": float(document["seconds"]),
+        "seconds": _seconds(document["seconds"]),
     }
 
 
@@ -68,8 +70,15 @@ def _outcome(entry: dict[str, Any]) -> dict[str, Any]:
         "before": _state(entry["before"]),
         "after": _state(entry["after"]),
         "reason": None if reason is None else harmless(reason),
-        "seconds": float(entry["seconds"]),
+        "seconds": _seconds(entry["seconds"]),
     }
+
+
+def _seconds(value: Any) -> float:
+    seconds = float(value)
+    if not math.isfinite(seconds):
+        raise ValueError("no duration")
+    return seconds
 
 
 def _state(state: dict[str, Any]) -> dict[str, str]:

@@ -20,6 +20,7 @@ KINDS: dict[str, type[Resource]] = {
     kind.KIND: kind for kind in (Directory, EnrootCredential, PathScript, ShellEnvironment, StorageLink)
 }
 UNKNOWN_KEY = "unknown"
+TYPES: dict[str, type] = {"str": str, "path": str, "dict": dict, "list": list}
 
 
 class Plan(NamedTuple):
@@ -53,7 +54,12 @@ class Plan(NamedTuple):
         return plan
 
     def merged(self, answered: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """The outcomes of all resources in the order they were declared."""
+        """The outcomes of all resources in the order they were declared. Raises AccountError when some are missing."""
+        if len(answered) != len(self.entries):
+            raise AccountError(
+                f"the account answered for {len(answered)} of {len(self.entries)} resources: what it did with the"
+                " others is unknown. Run again: it reads back what was done"
+            )
         answers = iter(answered)
         total = len(answered) + len(self.unmet)
         return [self.unmet[i] if i in self.unmet else next(answers) for i in range(total)]
@@ -61,7 +67,7 @@ class Plan(NamedTuple):
 
 def _checked(entry: Mapping[str, Any], options: dict[str, Any]) -> dict[str, Any]:
     """The options, complete and checked by the resource itself."""
-    kind = KINDS.get(entry["kind"])
+    kind = KINDS.get(str(entry["kind"]))
     if kind is None:
         raise AccountError(f"{entry['kind']!r} is no kind of resource; there are: {', '.join(sorted(KINDS))}")
     unknown = sorted(set(options) - set(kind.OPTIONS))
@@ -70,8 +76,12 @@ def _checked(entry: Mapping[str, Any], options: dict[str, Any]) -> dict[str, Any
     missing = sorted(name for name, spec in kind.OPTIONS.items() if spec.get("required") and not options.get(name))
     if missing:
         raise AccountError(f"{entry['capability']}: {entry['kind']} needs {', '.join(missing)}")
+    for name, value in options.items():
+        wanted = TYPES[kind.OPTIONS[name]["type"]]
+        if not isinstance(value, wanted) and value is not None:
+            raise AccountError(f"{entry['capability']}: {name} of {entry['kind']} is no {wanted.__name__}")
     defaults = {name: spec["default"] for name, spec in kind.OPTIONS.items() if "default" in spec}
-    whole = {**defaults, **options}
+    whole = {**defaults, **{name: value for name, value in options.items() if value is not None}}
     for name, spec in kind.OPTIONS.items():
         if "choices" in spec and whole.get(name) not in spec["choices"]:
             raise AccountError(

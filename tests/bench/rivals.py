@@ -11,7 +11,7 @@ KEY = "nvapi-" + "k" * 64
 MACHINES = ("nvcr.io", "authn.nvidia.com")
 ENTRY = "machine {machine} login $oauthtoken password {key}"
 LINE = 'if [ -r "$HOME/.config/plain/env.sh" ]; then . "$HOME/.config/plain/env.sh"; fi'
-SCRIPT = "#!/bin/sh\nexec srun \"$@\"\n"
+SCRIPT = '#!/bin/sh\nexec srun "$@"\n'
 
 
 def _folders(account: Any) -> list[str]:
@@ -45,9 +45,7 @@ def builtin_tasks(account: Any) -> list[dict[str, Any]]:
         for dialect in ("sh", "csh", "fish")
     ]
     tasks.append({"ansible.builtin.lineinfile": {"path": f"{home}/.bashrc", "line": LINE, "create": True}})
-    tasks.append(
-        {"ansible.builtin.copy": {"dest": f"{home}/plain/bin/usrun.sh", "content": SCRIPT, "mode": "0755"}}
-    )
+    tasks.append({"ansible.builtin.copy": {"dest": f"{home}/plain/bin/usrun.sh", "content": SCRIPT, "mode": "0755"}})
     return tasks
 
 

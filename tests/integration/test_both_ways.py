@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from ansible_collections.hpc.onboard.plugins.plugin_utils._plan import KINDS
 
 from .runs import KEY, Ran, play
@@ -78,10 +77,11 @@ def _fingerprint_key(bed: Any) -> str:
 
 
 def _lived(bed: Any, account: Any, kind: str, file: Path, way: str, key: str) -> list[dict[str, Any]]:
-    tasks = []
-    for options in LIVES[kind]:
-        for check in (True, False, False):
-            tasks.append({**_task(kind, dict(options), way, key), "check_mode": check, "ignore_errors": True})
+    tasks = [
+        {**_task(kind, dict(options), way, key), "check_mode": check, "ignore_errors": True}
+        for options in LIVES[kind]
+        for check in (True, False, False)
+    ]
     plays = [{"hosts": "accounts", "gather_facts": False, "vars": {"the_key": KEY}, "tasks": tasks}]
     file.write_text(json.dumps(plays))
     ran = play(bed, "-i", str(bed.accounts_file([account])), playbook=str(file))

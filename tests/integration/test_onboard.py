@@ -50,7 +50,7 @@ def test_the_launcher_says_where_srun_is_missing_and_passes_arguments_on(bed: An
     assert missing.returncode == 127
     assert "srun is not here" in missing.stderr
     given = account.login_shell("PATH=$HOME/fake:$PATH usrun.sh --gpus=1 python -c 'print(\"a  b\")' '$x' ''")
-    assert given.stdout.endswith("<--gpus=1><python><-c><print(\"a  b\")><$x><>"), given.stdout
+    assert given.stdout.endswith('<--gpus=1><python><-c><print("a  b")><$x><>'), given.stdout
     assert "<--time=60>" in given.stdout
     assert f"<--container-mounts=/data:/data,{account.home}:{account.home}>" in given.stdout
 

@@ -35,6 +35,7 @@ def furnish_ssh(root: Path, site: Site, host_key: Path, client_key: Path) -> Non
         "PrintMotd": "no",
         "UseDNS": "no",
         "UsePAM": "no",
+        "Subsystem": "sftp internal-sftp",
     }
     lines = "".join(f"{name} {value}\n" for name, value in settings.items())
     (ssh / "testbed_config").write_text(lines, encoding="ascii")

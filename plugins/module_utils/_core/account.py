@@ -5,8 +5,10 @@
 import json
 import os
 import pwd
+import select
 import sys
-from typing import Any, Dict, Mapping, Optional
+import time
+from typing import IO, Any, Dict, Mapping, Optional
 
 from .errors import AccountError
 
@@ -28,7 +30,11 @@ class Account:
         """The account that runs this process; $HOME and the passwd home must be one folder."""
         if sandbox:
             return cls(sandbox["home"], sandbox.get("shell", "/bin/bash"), dict(sandbox.get("environment", {})))
-        entry = pwd.getpwuid(os.getuid())
+        try:
+            entry = pwd.getpwuid(os.getuid())
+        except KeyError:
+            text = "user %d is not known on this login node: is its directory service down? Run again later"
+            raise AccountError(text % os.getuid()) from None
         home = os.environ.get("HOME", entry.pw_dir)
         if os.path.normpath(home) != os.path.normpath(entry.pw_dir):
             raise AccountError(
@@ -76,16 +82,30 @@ def login_environment(shell: str) -> Dict[str, str]:
     except OSError:
         raise AccountError("the login shell %s cannot be run" % shell) from None
     try:
-        said = process.communicate(timeout=LOGIN_SECONDS)[0].decode("utf-8", "replace").split(MARK)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        raise AccountError(
-            "the login shell did not answer in %d s: look at what its start-up files run" % LOGIN_SECONDS
-        ) from None
+        said = _said(process.stdout).decode("utf-8", "replace").split(MARK)
+    finally:
+        process.kill()  # and not waited for: on a dead file server it never ends
     if len(said) < 3:
         raise AccountError("the login shell answered nothing: does a start-up file run 'exec' or 'exit'?")
     found: Dict[str, str] = json.loads(said[1])
     return found
+
+
+def _said(stream: "Optional[IO[bytes]]") -> bytes:
+    """What the shell says up to the end of the answer; a program that it left running may keep the pipe open."""
+    assert stream is not None
+    said = b""
+    deadline = time.time() + LOGIN_SECONDS
+    while said.count(MARK.encode()) < 2:
+        if not select.select([stream], [], [], max(0.0, deadline - time.time()))[0]:
+            raise AccountError(
+                "the login shell did not answer in %d s: look at what its start-up files run" % LOGIN_SECONDS
+            )
+        got = os.read(stream.fileno(), 65536)
+        if not got:
+            break
+        said += got
+    return said
 
 
 def printable(text: str) -> str:

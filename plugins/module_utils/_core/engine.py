@@ -15,7 +15,7 @@ from typing import Any, Callable, List, Mapping
 
 from .account import Account
 from .dry import DryHost
-from .errors import AccountError, located
+from .errors import AccountError, explained, located
 from .host import Host
 from .isolation import Document, Step, run_isolated
 from .lock import Lock
@@ -41,6 +41,8 @@ def answer(plan: Mapping[str, Any], kinds: Kinds) -> Document:
         said["outcomes"] = _outcomes(plan, kinds, account)
     except AccountError as error:
         said["error"] = str(error)
+    except OSError as error:
+        said["error"] = str(explained(error, "starting the work on the account"))
     except Exception as error:
         said["error"] = located(error)
     said["python"] = "%d.%d.%d" % sys.version_info[:3]

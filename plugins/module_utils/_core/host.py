@@ -12,7 +12,7 @@ import hashlib
 import hmac
 import os
 import stat
-from typing import Dict, List, NamedTuple, Optional
+from typing import Dict, List, NamedTuple, Optional, Union
 
 from .account import Account
 from .errors import AccountError, errno_name, explained
@@ -21,6 +21,7 @@ LARGEST = 4 * 1024 * 1024
 DRAFT = ".%s.hpc.onboard-draft"
 PASS = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 ACL = "system.posix_acl_access"
+KEPT = ("user.", "system.")  # attributes that are the user's; others are the file system's own
 
 
 class Entry(NamedTuple):
@@ -59,7 +60,7 @@ class Host:
             head = self.home
         elif head.startswith("$"):
             head = self.account.variable(head[1:])
-        return os.path.normpath(head + slash + tail)
+        return os.path.normpath("/" + (head + slash + tail).lstrip("/"))
 
     def shown(self, path: str) -> str:
         """The path as a person writes it: ~ for the home."""
@@ -73,6 +74,9 @@ class Host:
 
     def entry(self, path: str) -> Optional[Entry]:
         """What lies at path, or None; a link is not followed."""
+        return self._at(path)
+
+    def _at(self, path: str) -> Optional[Entry]:
         try:
             found = os.lstat(self._real(path))
         except OSError as error:
@@ -103,9 +107,9 @@ class Host:
     def has_acl(self, path: str) -> bool:
         """Whether an access list beyond the mode stands on the file."""
         try:
-            return ACL in os.listxattr(self._real(path), follow_symlinks=False)
-        except OSError:
-            return False
+            return ACL in _attribute_names(self._real(path))
+        except OSError as error:
+            raise explained(error, "looking for an access list on " + self.shown(path)) from None
 
     def resolve(self, path: str) -> Optional[str]:
         """The path with every link followed, or None for a loop."""
@@ -120,7 +124,7 @@ class Host:
             if part == "..":
                 done = os.path.dirname(done).rstrip("/")
                 continue
-            found = self.entry(done + "/" + part)
+            found = self._at(done + "/" + part)
             if found is None or found.kind != "link":
                 done += "/" + part
                 continue
@@ -157,20 +161,29 @@ class Host:
     # -- changes -------------------------------------------------------------------------------
 
     def make_folder(self, path: str, mode: int) -> None:
-        """Make one folder; the one above it is there already."""
+        """Make one folder, which has its mode from the first moment; the one above it is there already."""
+        above, name = os.path.split(path)
+        draft = self._real(os.path.join(above, DRAFT % name))
         try:
-            os.mkdir(self._real(path), mode)
-            os.chmod(self._real(path), mode)
-            self._flush_folder(os.path.dirname(path))
+            _remove_folder(draft)
+            os.mkdir(draft, mode)
+            os.chmod(draft, mode)
+            os.rename(draft, self._real(path))
+            self._flush_folder(above)
         except OSError as error:
+            _forget_folder(draft)
             raise explained(error, "making the folder " + self.shown(path)) from None
 
     def make_folders(self, path: str, mode: int) -> None:
         """Make path and every missing folder above it."""
         missing: List[str] = []
         while self.kind_behind(path) == "nothing":
+            if self.entry(path):
+                raise AccountError("%s is a link to nothing: mend or remove it, then run again" % self.shown(path))
             missing.append(path)
             path = os.path.dirname(path)
+        if self.kind_behind(path) != "folder":
+            raise AccountError("%s is in the way of a folder: move it away, then run again" % self.shown(path))
         for folder in reversed(missing):
             self.make_folder(folder, mode)
 
@@ -181,12 +194,14 @@ class Host:
         try:
             _unlink_at(folder, draft)
             os.symlink(self._real(target) if target.startswith("/") else target, draft, dir_fd=folder)
+            if not _free_for_link(folder, name):
+                raise AccountError("%s is there meanwhile and is no link: it stays" % self.shown(path))
             os.rename(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
             _flush(folder)
         except OSError as error:
-            _forget(folder, draft)
             raise explained(error, "making the link " + self.shown(path)) from None
         finally:
+            _forget(folder, draft)
             os.close(folder)
 
     def remove(self, path: str) -> None:
@@ -208,19 +223,24 @@ class Host:
         except OSError as error:
             raise explained(error, "setting the mode of " + self.shown(path)) from None
 
-    def write(self, path: str, content: bytes, mode: int, private: bool = False) -> None:
-        """Replace a file as a whole, durably. A private one lies in safe folders and has no access list."""
+    def write(self, path: str, old: Optional[bytes], content: bytes, mode: int, private: bool = False) -> None:
+        """Replace a file as a whole, durably, if it still holds old (None: if it is still not there).
+
+        A private one lies in safe folders and has no access list.
+        """
         name, draft = os.path.basename(path), DRAFT % os.path.basename(path)
-        kept = {} if private else self._attributes(path)
+        kept = {} if private or old is None else self._attributes(path)
         folder = self._open_private(os.path.dirname(path)) if private else self._open_folder(os.path.dirname(path))
         try:
             self._write_draft(folder, draft, content, mode, kept)
+            if _content(folder, name) != old:
+                raise AccountError("%s was changed by another program meanwhile: run again" % self.shown(path))
             os.rename(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
             _flush(folder)
         except OSError as error:
-            _forget(folder, draft)
             raise explained(error, "writing " + self.shown(path)) from None
         finally:
+            _forget(folder, draft)
             os.close(folder)
         self._read_back(path, content, mode)
 
@@ -275,9 +295,9 @@ class Host:
         """The extended attributes of a file that is about to be replaced, access lists among them."""
         real = self._real(path)
         try:
-            return {name: os.getxattr(real, name) for name in os.listxattr(real) if not name.startswith("security.")}
-        except OSError:
-            return {}
+            return {name: os.getxattr(real, name) for name in _attribute_names(real) if name.startswith(KEPT)}
+        except OSError as error:
+            raise explained(error, "reading the attributes of " + self.shown(path)) from None
 
     def _flush_folder(self, path: str) -> None:
         handle = os.open(self._real(path) or "/", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -304,11 +324,53 @@ def _unsafe(folder: Entry, shown: str) -> Optional[str]:
     return None
 
 
-def _attribute_names(handle: int) -> List[str]:
+def _attribute_names(file: Union[int, str]) -> List[str]:
+    """The names of a file's extended attributes; none where the file system does not know such."""
     try:
-        return os.listxattr(handle)
+        return os.listxattr(file) if isinstance(file, int) else os.listxattr(file, follow_symlinks=False)
+    except OSError as error:
+        if error.errno in (errno.ENOTSUP, errno.ENOSYS):
+            return []
+        raise
+
+
+def _content(folder: int, name: str) -> Optional[bytes]:
+    """What a file of the folder holds, or None where there is nothing of that name. A link is not opened."""
+    try:
+        handle = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+    except OSError as error:
+        if error.errno == errno.ENOENT:
+            return None
+        raise
+    with os.fdopen(handle, "rb") as stream:
+        return stream.read(LARGEST + 1)
+
+
+def _free_for_link(folder: int, name: str) -> bool:
+    """Whether a link may take this name: there is a link already, or nothing."""
+    try:
+        return stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
+    except OSError as error:
+        if error.errno == errno.ENOENT:
+            return True
+        raise
+
+
+def _remove_folder(path: str) -> None:
+    """Remove the draft of a folder that an ended run left."""
+    try:
+        os.rmdir(path)
+    except OSError as error:
+        if error.errno != errno.ENOENT:
+            raise
+
+
+def _forget_folder(path: str) -> None:
+    """Remove the draft of a folder after a failure, if that can be done."""
+    try:
+        os.rmdir(path)
     except OSError:
-        return []
+        pass
 
 
 def _flush(folder: int) -> None:
@@ -329,7 +391,7 @@ def _unlink_at(folder: int, name: str) -> None:
 
 
 def _forget(folder: int, name: str) -> None:
-    """Remove a draft after a failure; that this fails too must not hide the first error."""
+    """Remove a draft that was not renamed; that this fails too must not hide the first error."""
     try:
         os.unlink(name, dir_fd=folder)
     except OSError:

@@ -15,7 +15,7 @@ import signal
 import time
 from typing import Any, Callable, Dict, List, NamedTuple, Set
 
-from .errors import AccountError
+from .errors import AccountError, explained
 from .host import Host
 from .lock import WAIT_SECONDS, Lock
 from .plan import Loop, Run, mount_of, mount_points
@@ -99,12 +99,10 @@ def _one_child(resources: List[Resource], step: Step, done: Dict[int, Document])
 def _work(todo: List[Resource], step: Step, writer: int) -> None:
     """The child: no terminal, no answer channel but the pipe. Never returns."""
     try:
-        null = os.open(os.devnull, os.O_RDWR)
-        for handle in (0, 1, 2):
-            os.dup2(null, handle)
         host = step.make_host()
         run = Run(host, step.loop)
         try:
+            _silence()
             if step.locked:
                 with Lock(host):
                     _report(todo, run.outcome, writer)
@@ -115,6 +113,16 @@ def _work(todo: List[Resource], step: Step, writer: int) -> None:
             _report(todo, lambda resource: Outcome.unmet(resource.identity, "failed", text), writer)
     finally:
         os._exit(0)
+
+
+def _silence() -> None:
+    """Nothing that the child does reaches the answer's channel."""
+    try:
+        null = os.open(os.devnull, os.O_RDWR)
+        for handle in (0, 1, 2):
+            os.dup2(null, handle)
+    except OSError as error:
+        raise explained(error, "opening " + os.devnull) from None
 
 
 def _report(todo: List[Resource], outcome: Callable[[Resource], Outcome], writer: int) -> None:

@@ -49,6 +49,7 @@ class Lock:
             self._sign()
             os.listdir(self._home)
         except OSError as error:
+            self._release()
             raise explained(error, "locking the account by ~/" + NAME) from None
         return self
 
@@ -94,8 +95,18 @@ class Lock:
         error: Optional[BaseException],
         trace: Optional[TracebackType],
     ) -> None:
+        self._release()
+
+    def _release(self) -> None:
+        """Remove the file while it is still ours, then let go. A file that stays is no lock."""
+        if self._handle < 0:
+            return
         try:
             os.unlink(self.path)
         except OSError:
             pass
-        os.close(self._handle)
+        try:
+            os.close(self._handle)
+        except OSError:
+            pass
+        self._handle = -1

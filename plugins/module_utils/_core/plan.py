@@ -60,9 +60,11 @@ class Run:
         return outcome
 
     def _waits_for(self, resource: Resource) -> Optional[str]:
+        """What lies below a lost path waits for it, and what leads there; another entry of the same file does not."""
+        own = resource.touches(self.host)[:1]
         for path in resource.touches(self.host):
             for lost, identity in self._lost.items():
-                if path == lost or path.startswith(lost + "/"):
+                if path.startswith(lost + "/") or (path == lost and path not in own):
                     return identity
         return None
 

@@ -98,7 +98,10 @@ class Resource:
         return resource
 
     def touches(self, host: Host) -> List[str]:
-        """The absolute paths that this resource looks at; what fails there costs this resource too."""
+        """The absolute paths that this resource looks at, its own first; what fails there costs it too.
+
+        By names alone: this is asked when a file system hangs, so none may be looked at.
+        """
         raise NotImplementedError
 
     def desired(self, host: Host) -> State:

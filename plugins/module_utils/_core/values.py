@@ -11,16 +11,16 @@ from typing import Any
 
 from .errors import AccountError
 
-PATH = re.compile(r"^(?:~|\$[A-Za-z_][A-Za-z0-9_]*|)(?:/[\w@%+=:,. -]*)*$")
+PATH = re.compile(r"^(?:~|\$[A-Za-z_][A-Za-z0-9_]*|)(?:/[A-Za-z0-9_@%+=:,. -]*)*\Z")
 PRIVATE = (".ssh", ".gnupg", ".k5login", ".forward")
-VARIABLE = re.compile(r"^[A-Za-z_][A-Za-z0-9_]*$")
-VALUE = re.compile(r"^[\w@%+=:,. /~${}()\[\]*?;|&<>#^-]*$")
-WORD = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+VARIABLE = re.compile(r"^[A-Za-z_][A-Za-z0-9_]*\Z")
+VALUE = re.compile(r"^[A-Za-z0-9_@%+=:,. /~${}()\[\]*?;|&<>#^-]*\Z")
+WORD = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*\Z")
 
 
 def check_path(name: str, value: Any) -> None:
     """Refuse a path that is relative, climbs, holds odd characters or lies among keys and logins."""
-    if not isinstance(value, str) or not value or not PATH.match(value) or value.endswith("\n"):
+    if not isinstance(value, str) or not value or not PATH.match(value):
         raise AccountError(
             "%s: %r is not a path that can be used; it begins with /, ~/ or a variable of the site such as"
             " $SCRATCH, and holds letters, digits and @%%+=:,._- only" % (name, value)
@@ -35,18 +35,18 @@ def check_path(name: str, value: Any) -> None:
 
 def check_variable(name: str, value: Any) -> None:
     """Refuse an environment variable whose name or value would not survive every shell."""
-    if not VARIABLE.match(name):
+    if not isinstance(name, str) or not VARIABLE.match(name):
         raise AccountError("%r is not the name of an environment variable" % (name,))
-    if not isinstance(value, str) or not VALUE.match(value) or value.endswith("\n"):
+    if not isinstance(value, str) or not VALUE.match(value):
         raise AccountError(
             "the value of %s holds a character that not every shell keeps"
-            " (a quote, a backslash, an exclamation mark or a control character)" % name
+            " (a quote, a backslash, an exclamation mark, a control or a non-ASCII character)" % name
         )
 
 
 def check_word(name: str, value: Any) -> None:
     """Refuse a name that is not one plain word."""
-    if not isinstance(value, str) or not WORD.match(value) or value.endswith("\n"):
+    if not isinstance(value, str) or not WORD.match(value):
         raise AccountError("%s: %r is not a plain name (letters, digits, '.', '_', '-')" % (name, value))
 
 

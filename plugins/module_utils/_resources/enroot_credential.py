@@ -135,16 +135,17 @@ class EnrootCredential(Resource):
         found = host.entry(folder)
         if folder != host.home and found and found.mode != 0o700:
             host.set_mode(folder, 0o700)
-        old = self._text(host) if host.entry(path) else ""
-        new = enroot.put(old, machine, login, self.options["password"])
+        old = host.read(path) if host.entry(path) else None
+        new = enroot.put((old or b"").decode("latin-1"), machine, login, self.options["password"])
         if enroot.find(new, machine, login) != enroot.Found([self.options["password"]], True, True):
             raise AccountError("%s cannot be written so that enroot reads it: is it damaged?" % host.shown(path))
-        host.write(path, new.encode("latin-1"), 0o600, private=True)
+        host.write(path, old, new.encode("latin-1"), 0o600, private=True)
 
     def _take_out(self, host: Host) -> None:
         path = self.options["path"]
-        left = enroot.without(self._text(host), self.options["machine"], self.options["login"])
+        old = host.read(path)
+        left = enroot.without(old.decode("latin-1"), self.options["machine"], self.options["login"])
         if left:
-            host.write(path, left.encode("latin-1"), 0o600, private=True)
+            host.write(path, old, left.encode("latin-1"), 0o600, private=True)
         else:
             host.remove(path)

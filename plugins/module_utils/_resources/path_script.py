@@ -11,6 +11,8 @@ from .._core.resource import Resource, State
 from .._core.values import check_path
 from .._text.stamp import is_ours, is_untouched, stamped
 
+AWAY = "move it away (mv {0} {0}.mine), then run again"
+
 
 class PathScript(Resource):
     """An executable file that carries our stamp. One without it, or changed by hand, is the user's and stays."""
@@ -48,8 +50,11 @@ class PathScript(Resource):
             return {}
         if file.kind != "file":
             return {"is": file.kind}
+        text = self._found(host)
+        if not is_ours(text):
+            return {"is": "file that is not ours"}  # what it holds is nobody else's business
         return {
-            "content": self._found(host).encode("utf-8", "replace").decode("utf-8"),
+            "content": text.encode("utf-8", "replace").decode("utf-8"),
             "mode": "%04o" % file.mode,
         }
 
@@ -60,12 +65,14 @@ class PathScript(Resource):
         shown = host.shown(self.options["path"])
         if not before:
             return None
-        away = "move it away (mv %s %s.mine), then run again" % (shown, shown)
         if "is" in before:
-            return "%s is a %s, which is yours: %s" % (shown, before["is"], away)
-        text = self._found(host)
+            return "%s is a %s and stays: %s" % (shown, before["is"], AWAY.format(shown))
+        return self._not_ours(shown, host.read(self.options["path"]))
+
+    def _not_ours(self, shown: str, found: bytes) -> Optional[str]:
+        text, away = found.decode("utf-8", "surrogateescape"), AWAY.format(shown)
         if not is_ours(text):
-            return "%s is there already and is yours: %s" % (shown, away)
+            return "%s is a file that is not ours and stays: %s" % (shown, away)
         if not is_untouched(text):
             return "%s was changed by hand since we wrote it: %s" % (shown, away)
         return None
@@ -76,4 +83,8 @@ class PathScript(Resource):
             host.remove(path)
             return
         host.make_folders(os.path.dirname(path), 0o755)
-        host.write(path, self._wanted().encode("utf-8"), 0o755)
+        old = host.read(path) if host.entry(path) else None
+        problem = self._not_ours(host.shown(path), old) if old is not None else None
+        if problem:
+            raise AccountError(problem)
+        host.write(path, old, self._wanted().encode("utf-8"), 0o755)

@@ -16,6 +16,7 @@ from .._core.values import check_path, check_variable, check_word
 from .._text import environment, section, startup
 
 FOLDER = ".config/hpc.onboard"
+LOGIN_FILES = ("/.bash_profile", "/.bash_login", "/.profile")  # of bash, which reads the first one there is
 HEADER = "# Kept by hpc.onboard. Settings of your own belong into your start-up file, below its line.\n"
 
 
@@ -25,6 +26,7 @@ class File(NamedTuple):
     path: str
     text: str
     mode: int
+    there: bool = True
 
 
 class ShellEnvironment(Resource):
@@ -61,9 +63,13 @@ class ShellEnvironment(Resource):
         return resource
 
     def touches(self, host: Host) -> List[str]:
-        """The files that are kept, and the folders that they name: settings wait for the folders."""
+        """The files that may be kept, and the folders that they name: settings wait for the folders."""
+        start_up = ("/.config/fish/config.fish", "/.zshenv", "/.tcshrc", "/.cshrc", "/.bashrc", *LOGIN_FILES)
+        files = [_generated(host, dialect) for dialect in environment.DIALECTS] + [
+            host.home + name for name in start_up
+        ]
         named = [value for value in self.options["variables"].values() if value.startswith("/")]
-        return self._files(host) + named + list(self.options["path"])
+        return files + named + list(self.options["path"])
 
     def _files(self, host: Host) -> List[str]:
         return [_generated(host, dialect) for dialect in environment.DIALECTS] + start_up_files(host)
@@ -91,13 +97,18 @@ class ShellEnvironment(Resource):
             found = section.find(_file(host, path).text, self.options["section"])
             if found:
                 state[host.shown(path)] = found.body
-        if not state or self.options["state"] == "absent":
+        if self._others_need_the_line(host) if self.options["state"] == "absent" else not state:
             return state
         for path in start_up_files(host):
             line = startup.our_line(_file(host, path).text)
             if line:
                 state[host.shown(path)] = line
         return state
+
+    def _others_need_the_line(self, host: Host) -> bool:
+        """Whether a generated file holds another section."""
+        texts = [_file(host, _generated(host, dialect)).text for dialect in environment.DIALECTS]
+        return any(section.has_any(section.without(text, self.options["section"])) for text in texts)
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         for path in self._files(host):
@@ -139,16 +150,15 @@ class ShellEnvironment(Resource):
                 _rewrite(host, file, startup.insert(file.text, _line(host)))
 
     def _take_out(self, host: Host) -> None:
-        left = False
-        for dialect in environment.DIALECTS:
-            file = _file(host, _generated(host, dialect))
-            new = section.without(file.text, self.options["section"])
-            left = left or section.has_any(new)
-            _rewrite(host, file, "" if new == HEADER else new)
-        if not left:
+        """The lines first: were this interrupted between, the sections would still tell the next run."""
+        files = [_file(host, _generated(host, dialect)) for dialect in environment.DIALECTS]
+        texts = [section.without(file.text, self.options["section"]) for file in files]
+        if not any(section.has_any(text) for text in texts):
             for path in start_up_files(host):
                 file = _file(host, path)
-                _rewrite(host, file, startup.remove(file.text, _line(host)))
+                _rewrite(host, file, startup.remove(file.text, _line(host)), keep=file.path != path)
+        for file, text in zip(files, texts):
+            _rewrite(host, file, "" if text == HEADER else text)
 
 
 def _generated(host: Host, dialect: str) -> str:
@@ -184,9 +194,9 @@ def start_up_files(host: Host) -> List[str]:
         return [tcshrc if shell == "tcsh" and host.entry(tcshrc) else home + "/.cshrc"]
     if shell != "bash":
         return [home + "/.profile"]
-    names = [home + "/" + name for name in (".bash_profile", ".bash_login", ".profile")]
+    names = [home + name for name in LOGIN_FILES]
     login = next((name for name in names if host.kind_behind(name) != "nothing"), names[-1])
-    reads_it = host.kind_behind(login) == "file" and ".bashrc" in _file(host, login).text
+    reads_it = host.kind_behind(login) == "file" and startup.reads(_file(host, login).text, ".bashrc")
     return [home + "/.bashrc"] + ([] if reads_it else [login])
 
 
@@ -195,7 +205,7 @@ def _file(host: Host, path: str) -> File:
     real = host.resolve(path) or path
     found = host.entry(real)
     if found is None or found.kind != "file":
-        return File(real, "", 0o644)
+        return File(real, "", 0o644, False)
     return File(real, host.read(real).decode("latin-1"), found.mode)
 
 
@@ -225,11 +235,12 @@ def _not_ours_to_edit(host: Host, path: str) -> Optional[str]:
     return None
 
 
-def _rewrite(host: Host, file: File, text: str) -> None:
-    """Write what differs; a file that holds nothing any more goes."""
+def _rewrite(host: Host, file: File, text: str, keep: bool = False) -> None:
+    """Write what differs; a file that holds nothing any more goes, but for one that a link of the user's leads to."""
     if text == file.text:
         return
-    if text:
-        host.write(file.path, text.encode("latin-1"), file.mode)
+    if text or keep:
+        old = file.text.encode("latin-1") if file.there else None
+        host.write(file.path, old, text.encode("latin-1"), file.mode)
     else:
         host.remove(file.path)

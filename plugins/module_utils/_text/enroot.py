@@ -9,7 +9,7 @@ Source: https://github.com/NVIDIA/enroot (src/docker.sh, doc/cmd/import.md).
 """
 
 import re
-from typing import List, NamedTuple, Optional
+from typing import Dict, List, NamedTuple, Optional, Tuple
 
 from .lines import lines, words
 
@@ -21,15 +21,26 @@ class Found(NamedTuple):
 
     passwords: List[str]  # of our lines, in order
     well_formed: bool  # the first of ours is written the way enroot reads
-    foremost: bool  # no other line for the machine, and no default, stands above it
+    foremost: bool  # no other entry for the machine, and no default, is taken before it
 
 
 def is_ours(line: str, machine: str, login: str) -> bool:
     """Whether the line is an entry for this machine and login, in whatever order and indent."""
     parts = words(line)
-    if parts[:2] != ["machine", machine] or "login" not in parts[2:-1] or "password" not in parts[2:-1]:
-        return False
-    return parts[parts.index("login", 2) + 1] == login
+    values = _values(parts[2:])
+    return parts[:2] == ["machine", machine] and values.get("login") == login and "password" in values
+
+
+def _values(parts: List[str]) -> Dict[str, str]:
+    """The word behind each keyword, which may look like a keyword itself; the first of a kind counts."""
+    values: Dict[str, str] = {}
+    behind = iter(parts)
+    for word in behind:
+        if word in ("login", "password", "account"):
+            value = next(behind, None)
+            if value is not None:
+                values.setdefault(word, value)
+    return values
 
 
 def is_rival(line: str, machine: str) -> bool:
@@ -50,14 +61,50 @@ def find(text: str, machine: str, login: str) -> Optional[Found]:
     if not ours:
         return None
     well = re.match(r"^machine[ \t]+\S+[ \t]+login[ \t]+\S+[ \t]+password[ \t]+\S", every[ours[0]]) is not None
-    foremost = not any(is_rival(line, machine) for line in every[: ours[0]])
-    return Found([password_of(every[i]) for i in ours], well, foremost)
+    passwords = [password_of(every[i]) for i in ours]
+    above = any(is_rival(line, machine) for line in every[: ours[0]])
+    return Found(passwords, well, not above and taken_by_curl(text, machine) == (login, passwords[0]))
 
 
 def password_of(line: str) -> str:
     """The word behind 'password' in a line of ours."""
-    parts = words(line)
-    return parts[parts.index("password", 2) + 1]
+    return _values(words(line)[2:])["password"]
+
+
+def taken_by_curl(text: str, machine: str) -> Tuple[Optional[str], Optional[str]]:
+    """Login and password that curl sends to machine: the first entry in a stream of words, lines or not.
+
+    Source: lib/netrc.c of curl 7.88. Keywords and hosts in any case; a comment ends its line; the text of
+    a macro ends at an empty line. A quoted word is left as it stands.
+    """
+    login: Optional[str] = None
+    password: Optional[str] = None
+    expected = "keyword"
+    for line in lines(text):
+        if expected == "macro" and line[:1] not in "\r\n":
+            continue
+        if expected == "macro":
+            expected = "keyword"
+        for word in words(line):
+            if word.startswith("#"):
+                break
+            if login and password:
+                return login, password
+            if expected == "machine":
+                expected = "entry" if word.lower() == machine.lower() else "keyword"
+            elif expected == "login":
+                login, expected = word, "entry"
+            elif expected == "password":
+                password, expected = word, "entry"
+            elif word.lower() in ("login", "password") and expected == "entry":
+                expected = word.lower()
+            elif word.lower() == "machine":
+                expected = "machine"
+            elif word.lower() == "default" and expected == "keyword":
+                expected = "entry"
+            elif word.lower() == "macdef" and expected == "keyword":
+                expected = "macro"
+    return login, password
 
 
 def put(text: str, machine: str, login: str, password: str) -> str:
@@ -88,6 +135,8 @@ def unreadable(text: str, machine: str) -> Optional[str]:
     """Why this file cannot be edited line by line, and what to do; None when it can."""
     if text.startswith(BYTE_ORDER_MARK):
         return "the file begins with a byte-order mark, which hides its first line from enroot: delete that mark"
+    if "\0" in text:
+        return "the file holds a NUL byte, so it is no text: look at it, and move it away"
     for number, line in enumerate(lines(text), 1):
         parts = words(line)
         if parts[:2] == ["machine", machine] and "password" not in parts:
@@ -97,4 +146,6 @@ def unreadable(text: str, machine: str) -> Optional[str]:
             )
         if parts == ["machine"]:
             return "line %d holds 'machine' alone, and enroot reads one line per entry: join it" % number
+        if parts[:1] == ["machine"] and "machine" in parts[3:] and machine in parts:
+            return "line %d holds several entries, and enroot reads one per line: split it" % number
     return None

@@ -16,5 +16,5 @@ def lines(text: str) -> List[str]:
 
 
 def words(line: str) -> List[str]:
-    """The words between blanks and tabs."""
-    return re.findall(r"[^ \t\r\n]+", line)
+    """The words between white space, as C's isspace sees it."""
+    return re.findall(r"[^ \t\r\n\v\f]+", line)

@@ -25,13 +25,13 @@ def find(text: str, name: str) -> Optional[Section]:
     opening = re.search(r"^# >>> %s \(hpc\.onboard ([0-9a-f]{12})\) >>>\n" % re.escape(name), text, re.MULTILINE)
     if not opening:
         return None
-    closing = text.find(CLOSING % name, opening.end())
-    if closing < 0:
+    closing = re.compile("^" + re.escape(CLOSING % name), re.MULTILINE).search(text, opening.end())
+    if not closing:
         following = re.compile(r"^# >>> ", re.MULTILINE).search(text, opening.end())
         end = following.start() if following else len(text)
         return Section(opening.start(), end, text[opening.end() : end], False)
-    body = text[opening.end() : closing]
-    return Section(opening.start(), closing + len(CLOSING % name), body, digest(body) == opening.group(1))
+    body = text[opening.end() : closing.start()]
+    return Section(opening.start(), closing.end(), body, digest(body) == opening.group(1))
 
 
 def put(text: str, name: str, body: str) -> str:

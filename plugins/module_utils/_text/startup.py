@@ -20,6 +20,11 @@ def our_line(text: str) -> Optional[str]:
     return None
 
 
+def reads(text: str, name: str) -> bool:
+    """Whether a line that is no comment names another start-up file."""
+    return any(name in line and not line.lstrip(" \t").startswith("#") for line in lines(text))
+
+
 def insert(text: str, line: str) -> str:
     """The text with the line on top (behind a #! line), ended as the text ends its lines."""
     end = "\r\n" if "\r\n" in text[: text.find("\n") + 1] else "\n"

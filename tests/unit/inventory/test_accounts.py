@@ -143,9 +143,7 @@ def test_sandbox(roles):
 
 
 def test_sandbox_of_a_site_with_variables(roles):
-    sandbox = one("{sandbox: true, storage: {fast: $SCRATCH/fast}}", roles, "a@daint").variables["account"][
-        "sandbox"
-    ]
+    sandbox = one("{sandbox: true, storage: {fast: $SCRATCH/fast}}", roles, "a@daint").variables["account"]["sandbox"]
     assert sandbox["home"] == "/users/a"
     assert sandbox["environment"]["SCRATCH"] == "/capstor/scratch/cscs/a"
     assert "/capstor/scratch/cscs/a" in sandbox["folders"]
@@ -154,15 +152,11 @@ def test_sandbox_of_a_site_with_variables(roles):
 
 
 def test_an_account_can_leave_the_sandbox(roles):
-    assert (
-        "sandbox" not in one("{sandbox: false}", roles, "a@dfki", top="sandbox: true\n").variables["account"]
-    )
+    assert "sandbox" not in one("{sandbox: false}", roles, "a@dfki", top="sandbox: true\n").variables["account"]
 
 
 def test_settings_of_roles_get_their_prefix_and_vars_win(roles):
-    entry = (
-        "{storage_links: {keep: true, depth: '{{ n }}'}, vars: {storage_links_keep: 7, ansible_host: here}}"
-    )
+    entry = "{storage_links: {keep: true, depth: '{{ n }}'}, vars: {storage_links_keep: 7, ansible_host: here}}"
     variables = one(entry, roles, "a@dfki").variables
     assert variables["storage_links_depth"] == "{{ n }}"
     assert variables["storage_links_keep"] == 7
@@ -239,8 +233,7 @@ MISTAKES = [
     ),
     (HEAD + "accounts:\n  a@dfki:\n    storage_links:\n      links: [{nam: x}]\n", 5, ['"nam"', '"name"?']),
     (
-        HEAD
-        + "accounts:\n  a@dfki:\n    storage_links:\n      links:\n      - name: x\n        state: absnt\n",
+        HEAD + "accounts:\n  a@dfki:\n    storage_links:\n      links:\n      - name: x\n        state: absnt\n",
         7,
         ['"state" cannot be "absnt"', '"absent"?'],
     ),

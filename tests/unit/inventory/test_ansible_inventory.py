@@ -23,9 +23,7 @@ PLAY = """- hosts: all
 """
 
 
-def run(
-    program: str, *arguments: str, cwd: Path = CHECKOUT, **environment: str
-) -> subprocess.CompletedProcess[str]:
+def run(program: str, *arguments: str, cwd: Path = CHECKOUT, **environment: str) -> subprocess.CompletedProcess[str]:
     """A program of Ansible, with this collection and no settings of the user's."""
     inherited = {key: value for key, value in os.environ.items() if not key.startswith("ANSIBLE_")}
     return subprocess.run(
@@ -90,9 +88,7 @@ def test_a_mistake_is_one_error_and_nothing_runs(shape, elsewhere):
     (elsewhere / "ansible.cfg").write_text(
         "[inventory]\nenable_plugins = hpc.onboard.accounts, yaml, ini\n" if shape.startswith("this") else ""
     )
-    program = (
-        ["ansible-inventory", "--list"] if shape == "ansible-inventory" else ["ansible-playbook", "play.yml"]
-    )
+    program = ["ansible-inventory", "--list"] if shape == "ansible-inventory" else ["ansible-playbook", "play.yml"]
     ran = run(*program, "-i", "accounts.yml", cwd=elsewhere)
     assert ran.returncode == 4
     assert ran.stdout == ""

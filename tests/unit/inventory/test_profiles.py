@@ -66,9 +66,7 @@ class TestShipped:
 
     def test_every_pattern_renders(self, file):
         rendered = render(document(file), NAMES, {})
-        assert [
-            text for part in PATTERNS for text in strings(rendered.get(part)) if set(text) & set("{}")
-        ] == []
+        assert [text for part in PATTERNS for text in strings(rendered.get(part)) if set(text) & set("{}")] == []
         for area in rendered["storage"]:
             assert "path" in area or "ask" in area
 
@@ -81,9 +79,7 @@ def test_the_schemas_are_schemas_and_describe_every_property():
 
 def undescribed(node, place="#"):
     if isinstance(node, dict):
-        for name, each in (
-            node.get("properties", {}).items() if isinstance(node.get("properties"), dict) else ()
-        ):
+        for name, each in node.get("properties", {}).items() if isinstance(node.get("properties"), dict) else ():
             if "description" not in each:
                 yield f"{place}/{name}"
         for key, each in node.items():
