@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# The house of hpc.onboard. "make" alone lists what it can do.
+SHELL := /bin/bash
+VENV := .venv
+BIN := $(VENV)/bin
+STAGES := check unit sanity integration packages
+
+.PHONY: help demo test bench format clean $(STAGES)
+
+help: ## List what can be made
+	@sed -n 's/^\([a-z]*\): .*## /    make \1\t/p' Makefile | expand -t 24
+	@printf "    make STAGE\tRun one stage of the tests: $(STAGES)\n" | expand -t 24
+
+demo: $(VENV)/installed ## Set everything up, onboard the sandbox accounts and show the result
+	@tests/demo
+
+test: $(VENV)/installed-test debian-packages ## Set everything up and pass the tests, cheapest first
+	@$(BIN)/python tests/stages.py $(STAGES)
+
+$(STAGES): $(VENV)/installed-test
+	@$(BIN)/python tests/stages.py $@
+
+bench: $(VENV)/installed-bench ## Measure the whole against a bare connection and other tools
+	@$(BIN)/python -m tests.bench
+
+format: $(VENV)/installed-test ## Put all Python into the house's format
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+clean: ## Take out all that was made here, the sandbox accounts too
+	rm -rf $(VENV) .cache .ansible build dist inventory/.sandbox .mypy_cache .pytest_cache .ruff_cache .hypothesis
+
+.PHONY: debian-packages
+debian-packages:
+	@tests/debian-packages
+
+integration: debian-packages
+
+# The environments. Python is found by running it; the stamps make a second "make" quick.
+$(BIN)/activate:
+	@python=$$(tests/find-python 3.11 3.12 3.13 3.14) && echo "Making $(VENV) with $$python" && "$$python" -m venv $(VENV)
+
+$(VENV)/installed: pyproject.toml galaxy.yml | $(BIN)/activate
+	@echo "Installing hpc.onboard into $(VENV)"
+	@$(BIN)/pip install -qq -e .
+	@touch $@
+
+$(VENV)/installed-%: pyproject.toml galaxy.yml | $(BIN)/activate
+	@echo "Installing hpc.onboard into $(VENV), with what \"make $*\" needs"
+	@$(BIN)/pip install -qq -e '.[$*]'
+	@touch $@ $(VENV)/installed

@@ -1,0 +1,1 @@
+"""Wheel, tarball and checkout, installed and used as people do."""

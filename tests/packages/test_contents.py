@@ -1,0 +1,84 @@
+"""What the packages hold, and what they must not.
+
+SPDX-License-Identifier: GPL-3.0-or-later
+"""
+
+from __future__ import annotations
+
+import re
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from .conftest import only
+
+FOLDERS = ("meta", "inventory", "playbooks", "plugins", "roles", "docs/schemas")
+NEVER = re.compile(r"(^|/)(tests|collections|\.sandbox|\.venv|\.cache|\.ansible|\.mypy_cache|\.git|__pycache__)/|litter")
+PREFIX = "ansible_collections/hpc/onboard/"
+
+
+def promised(tree: Path) -> set[str]:
+    """Every file of the tree that makes the collection work."""
+    files = {path.relative_to(tree).as_posix() for folder in FOLDERS for path in (tree / folder).rglob("*")}
+    return {name for name in files if (tree / name).is_file() and not NEVER.search(name)}
+
+
+def in_wheel(wheel: Path) -> set[str]:
+    """The names in the wheel, as they are in the collection."""
+    return {name.removeprefix(PREFIX) for name in zipfile.ZipFile(wheel).namelist() if name.startswith(PREFIX)}
+
+
+def in_tarball(tarball: Path) -> dict[str, tarfile.TarInfo]:
+    """The members of a tarball by name."""
+    with tarfile.open(tarball) as archive:
+        return {member.name: member for member in archive.getmembers()}
+
+
+def test_the_promise_is_not_empty(tree: Path) -> None:
+    """Or the tests below would say nothing."""
+    assert {
+        "inventory/accounts.yml",
+        "inventory/clusters/wilson.yml",
+        "docs/schemas/profile.schema.json",
+        "docs/schemas/accounts.schema.json",
+        "roles/path_scripts/files/usrun.sh.template",
+        "plugins/inventory/accounts.py",
+        "plugins/modules/converge.py",
+        "plugins/module_utils/_core/engine.py",
+        "playbooks/onboard.yml",
+        "meta/runtime.yml",
+    } <= promised(tree)
+
+
+def test_the_wheel_holds_the_collection(tree: Path, wheel: Path) -> None:
+    assert promised(tree) | {"galaxy.yml", "README.md", "COPYING"} == in_wheel(wheel)
+
+
+def test_the_wheel_holds_nothing_beside_the_collection(wheel: Path) -> None:
+    outside = {name.split("/")[0] for name in zipfile.ZipFile(wheel).namelist() if not name.startswith(PREFIX)}
+    assert all(name.endswith(".dist-info") for name in outside), outside
+
+
+def test_the_tarball_holds_the_collection(tree: Path, tarball: Path) -> None:
+    assert promised(tree) | {"README.md", "COPYING"} <= in_tarball(tarball).keys()
+
+
+def test_the_sdist_can_be_built_and_tested(tree: Path, dist: Path) -> None:
+    (top, *_rest) = names = sorted(in_tarball(only(dist.glob("*.tar.gz"))))
+    held = {name.removeprefix(top.split("/")[0] + "/") for name in names}
+    assert promised(tree) | {"galaxy.yml", "pyproject.toml", "README.md", "COPYING", "Makefile"} <= held
+
+
+@pytest.mark.parametrize("package", ["wheel", "tarball", "sdist"])
+def test_no_litter_travels(package: str, wheel: Path, tarball: Path, dist: Path) -> None:
+    sdist = {re.sub(r"^[^/]*/(tests/)?", "", name) for name in in_tarball(only(dist.glob("*.tar.gz")))}
+    names = {"wheel": in_wheel(wheel), "tarball": in_tarball(tarball).keys(), "sdist": sdist}[package]
+    assert not [name for name in names if NEVER.search(name)]
+
+
+def test_no_package_holds_a_link(tarball: Path, wheel: Path) -> None:
+    assert not [member.name for member in in_tarball(tarball).values() if member.issym() or member.islnk()]
+    modes = {entry.filename: entry.external_attr >> 28 for entry in zipfile.ZipFile(wheel).infolist()}
+    assert 0o12 not in modes.values(), modes

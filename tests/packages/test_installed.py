@@ -1,0 +1,108 @@
+"""The packages installed into empty environments, and used from another folder.
+
+SPDX-License-Identifier: GPL-3.0-or-later
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from .conftest import Environment
+from tests.sanity.cores import ROOT
+
+ONBOARD = ("ansible-playbook", "hpc.onboard.onboard", "-i", "accounts.yml", "-l", "wilson")
+VERSION = re.search(r"^version: (\S+)", (ROOT / "galaxy.yml").read_text(), re.MULTILINE)
+
+
+@pytest.fixture(params=["from_wheel", "from_tarball"])
+def installed(request: pytest.FixtureRequest) -> Environment:
+    """Both ways to have it."""
+    found: Environment = request.getfixturevalue(request.param)
+    return found
+
+
+def changes(said: str) -> list[str]:
+    """The number of changes for each account, as Ansible's own recap gives them."""
+    return re.findall(r"changed=(\d+)", said)
+
+
+def test_it_onboards_from_another_folder_and_has_nothing_to_do_again(installed: Environment) -> None:
+    installed.must(*ONBOARD)
+    env = installed.folder / ".sandbox" / "simone@wilson" / "home" / "simone" / ".config" / "hpc.onboard" / "env.sh"
+    assert "APPTAINER_CACHEDIR" in env.read_text()
+    assert changes(installed.must(*ONBOARD)) == ["0"]
+
+
+def test_the_console_of_the_collection_can_be_chosen(installed: Environment) -> None:
+    said = installed.must(*ONBOARD, ANSIBLE_STDOUT_CALLBACK="hpc.onboard.console")
+    assert "simone@wilson" in said
+    assert "PLAY RECAP" not in said
+
+
+def test_a_misspelt_cluster_is_one_error(installed: Environment) -> None:
+    wrong = installed.folder / "wrong.yml"
+    wrong.write_text((installed.folder / "accounts.yml").read_text().replace("wilson", "wilsom"))
+    said = installed.run("ansible-inventory", "-i", wrong.name, "--list", ANSIBLE_INVENTORY_UNPARSED_FAILED="1")
+    assert said.returncode != 0
+    assert "wilson" in said.stdout
+
+
+def test_galaxy_lists_it_with_its_version(installed: Environment) -> None:
+    assert VERSION
+    listed = json.loads(installed.must("ansible-galaxy", "collection", "list", "--format", "json", PYTHONWARNINGS="ignore"))
+    assert [found["hpc.onboard"]["version"] for found in listed.values() if "hpc.onboard" in found] == [VERSION[1]]
+
+
+def documented() -> Iterator[tuple[str, str]]:
+    """What the tree has that can be asked for with ansible-doc: type and name."""
+    for path in sorted((ROOT / "plugins").glob("*/[a-z]*")):
+        kind = {"modules": "module"}.get(path.parent.name, path.parent.name)
+        if kind not in ("action", "module_utils", "plugin_utils", "doc_fragments"):
+            for name in [path.stem] if kind != "filter" or path.suffix == ".yml" else []:
+                yield kind, name
+    for path in sorted((ROOT / "roles").iterdir()):
+        yield "role", path.name
+
+
+DOCUMENTED = sorted(set(documented()))
+
+
+def test_something_of_every_type_is_documented() -> None:
+    assert {"callback", "filter", "inventory", "module", "role"} <= {kind for kind, _name in DOCUMENTED}
+
+
+@pytest.mark.parametrize("kind", sorted({kind for kind, _name in DOCUMENTED}))
+def test_ansible_doc_knows_all_of_a_type(kind: str, from_wheel: Environment) -> None:
+    names = [f"hpc.onboard.{name}" for of, name in DOCUMENTED if of == kind]
+    shown = json.loads(from_wheel.must("ansible-doc", "--json", "-t", kind, *names))
+    assert sorted(shown) == names
+    assert "error" not in json.dumps(list(shown.values()))[:200]
+
+
+def test_an_editable_install_follows_an_edit(tree: Path, environment: Callable[[str], Environment]) -> None:
+    made = environment("editable")
+    made.pip("-e", tree)
+    playbook = tree / "playbooks" / "edited.yml"
+    playbook.write_text("- name: Edited\n  hosts: localhost\n  gather_facts: false\n  tasks: []\n")
+    try:
+        assert "PLAY [Edited]" in made.must("ansible-playbook", "hpc.onboard.edited", "-i", "localhost,")
+    finally:
+        playbook.unlink()
+
+
+def test_galaxy_would_take_it(tarball: Path, environment: Callable[[str], Environment]) -> None:
+    made = environment("importer")
+    made.pip("galaxy-importer")
+    (made.folder / "importer.cfg").write_text("[galaxy-importer]\nRUN_ANSIBLE_TEST = False\nCHECK_REQUIRED_TAGS = True\n")
+    said = made.must(
+        "python", "-m", "galaxy_importer.main", tarball, GALAXY_IMPORTER_CONFIG=str(made.folder / "importer.cfg")
+    )
+    assert "Importer processing completed successfully" in said
+    assert not re.findall(r"^(?:ERROR|WARNING).*", said, re.MULTILINE), said
+
+

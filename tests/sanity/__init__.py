@@ -1,0 +1,1 @@
+"""ansible-test sanity under more than one ansible-core."""
