@@ -90,6 +90,8 @@ def taken_by_curl(text: str, machine: str) -> Tuple[Optional[str], Optional[str]
                 break
             if login and password:
                 return login, password
+            if expected == "macro":
+                continue
             if expected == "machine":
                 expected = "entry" if word.lower() == machine.lower() else "keyword"
             elif expected == "login":
@@ -110,7 +112,7 @@ def taken_by_curl(text: str, machine: str) -> Tuple[Optional[str], Optional[str]
 def put(text: str, machine: str, login: str, password: str) -> str:
     """The text with exactly one line of ours, where the first line for the machine stood, else at the end."""
     every = lines(text)
-    end = "\r\n" if every and every[0].endswith("\r\n") else "\n"
+    end = "\r\n" if every and every[0].rstrip("\n").endswith("\r") else "\n"
     kept: List[str] = []
     place = None
     for line in every:
@@ -122,7 +124,7 @@ def put(text: str, machine: str, login: str, password: str) -> str:
     if place is not None:
         return "".join(kept[:place]) + ours + "".join(kept[place:])
     if kept and not kept[-1].endswith("\n"):
-        kept[-1] += end
+        kept[-1] += "\n" if kept[-1].endswith("\r") else end
     return "".join(kept) + ours
 
 
