@@ -16,7 +16,12 @@ PRIVATE = (".ssh", ".gnupg", ".k5login", ".forward")
 VARIABLE = re.compile(r"^[A-Za-z_][A-Za-z0-9_]*\Z")
 VALUE = re.compile(r"^[A-Za-z0-9_@%+=:,. /~${}()\[\]*?;|&<>#^-]*\Z")
 SHELLS_OWN = frozenset(
-    ["PATH", "HOME", "SHELL", "USER", "LOGNAME", "USERNAME", "PWD", "OLDPWD", "IFS", "ENV", "SHLVL", "_", "UID", "EUID", "GID", "EGID", "PPID", "GROUPS", "OPTIND", "LINENO", "RANDOM", "SECONDS", "HISTCMD", "FUNCNAME", "DIRSTACK", "SHELLOPTS", "BASHOPTS", "BASHPID", "COLUMNS", "LINES", "ERRNO", "TTYIDLE", "WATCH", "KSH_VERSION", "FISH_VERSION", "aliases", "argv", "cdpath", "commands", "dirstack", "fpath", "funcstack", "functions", "history", "hostname", "mailpath", "manpath", "module_path", "options", "parameters", "path", "pipestatus", "psvar", "signals", "status", "umask", "version", "watch"]
+    (  # noqa: SIM905
+        "PATH HOME SHELL USER LOGNAME USERNAME PWD OLDPWD IFS ENV SHLVL _ UID EUID GID EGID PPID GROUPS OPTIND LINENO"
+        " RANDOM SECONDS HISTCMD FUNCNAME DIRSTACK SHELLOPTS BASHOPTS BASHPID COLUMNS LINES ERRNO TTYIDLE WATCH"
+        " KSH_VERSION FISH_VERSION aliases argv cdpath commands dirstack fpath funcstack functions history hostname"
+        " mailpath manpath module_path options parameters path pipestatus psvar signals status umask version watch"
+    ).split()
 )
 SHELLS_FAMILIES = ("BASH_", "fish_")
 WORD = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*\Z")

@@ -62,7 +62,7 @@ class PathScript(Resource):
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         shown = host.shown(self.options["path"])
         if not before:
-            return None
+            return host.in_the_way(os.path.dirname(self.options["path"]))
         away = "move it away (mv %s %s.mine), then run again" % (shown, shown)
         if "is" in before:
             return "%s is a %s and stays: %s" % (shown, before["is"], away)

@@ -98,7 +98,7 @@ class ShellEnvironment(Resource):
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         for path in [_generated(host, dialect) for dialect in environment.DIALECTS] + start_up_files(host):
-            problem = _not_ours_to_edit(host, path)
+            problem = host.in_the_way(os.path.dirname(path)) or _not_ours_to_edit(host, path)
             if problem:
                 return problem
         for dialect in environment.DIALECTS:

@@ -45,8 +45,8 @@ def _values(parts: List[str]) -> Dict[str, str]:
 
 def is_rival(line: str, machine: str) -> bool:
     """Whether a reader would take this line before a later one of ours."""
-    parts = words(line)
-    return parts[:2] == ["machine", machine] or parts[:1] == ["default"]
+    parts = [word.lower() for word in words(line)]  # curl reads keywords and hosts in any case
+    return parts[:2] == ["machine", machine.lower()] or parts[:1] == ["default"]
 
 
 def entry(machine: str, login: str, password: str) -> str:
