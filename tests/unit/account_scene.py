@@ -8,7 +8,7 @@ import os
 import stat
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, Union
+from typing import Any, NamedTuple
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.account import Account
 from ansible_collections.hpc.onboard.plugins.module_utils._core.dry import DryHost
@@ -39,7 +39,7 @@ class Link(NamedTuple):
     target: str
 
 
-Thing = Union[Folder, Plain, Link]
+Thing = Folder | Plain | Link
 Tree = Mapping[str, Thing]
 
 
@@ -143,6 +143,6 @@ class Scene:
                 assert second["status"] == first["status"]
             else:
                 assert (second["status"], second["fields"]) == ("in_place", [])
-        if not any(one["status"] in ("missing", "different", "unwanted") for one in again):
+        if all(one["status"] in ("in_place", "blocked") for one in again):
             assert self.footprints() == settled
         return taken
