@@ -129,9 +129,7 @@ def copy(scratch: Path) -> Path:
     return tree
 
 
-def tested(
-    core: Core, venv: Path, tree: Path, arguments: list[str], report: Report, path: Iterable[Path] = ()
-) -> str:
+def tested(core: Core, venv: Path, tree: Path, arguments: list[str], report: Report, path: Iterable[Path] = ()) -> str:
     """Run ansible-test, count what it ran into the report, and give what it said."""
     home = venv / "home"
     own = {

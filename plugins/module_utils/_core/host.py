@@ -139,6 +139,16 @@ class Host:
         found = self.entry(real) if real else None
         return found.kind if found else "nothing"
 
+    def in_the_way(self, folder: str) -> Optional[str]:
+        """Why folder is not there and cannot be made: what lies where it, or a folder above it, belongs."""
+        while self.kind_behind(folder) == "nothing":
+            if self.entry(folder):
+                return "%s is a link to nothing: mend or remove it, then run again" % self.shown(folder)
+            folder = os.path.dirname(folder)
+        if self.kind_behind(folder) != "folder":
+            return "%s is in the way of a folder: move it away, then run again" % self.shown(folder)
+        return None
+
     def unsafe_folder(self, folder: str) -> Optional[str]:
         """Why no secret may lie in folder: the first component that is a link or that others could change."""
         done = ""
@@ -178,14 +188,13 @@ class Host:
 
     def make_folders(self, path: str, mode: int) -> None:
         """Make path and every missing folder above it."""
+        problem = self.in_the_way(path)
+        if problem:
+            raise AccountError(problem)
         missing: List[str] = []
         while self.kind_behind(path) == "nothing":
-            if self.entry(path):
-                raise AccountError("%s is a link to nothing: mend or remove it, then run again" % self.shown(path))
             missing.append(path)
             path = os.path.dirname(path)
-        if self.kind_behind(path) != "folder":
-            raise AccountError("%s is in the way of a folder: move it away, then run again" % self.shown(path))
         for folder in reversed(missing):
             self.make_folder(folder, mode)
 
