@@ -34,7 +34,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils import _console
 OURS = "hpc.onboard.converge"
 
 
-class CallbackModule(Default):
+class CallbackModule(Default):  # type: ignore[misc]
     """hpc.onboard.console"""
 
     CALLBACK_VERSION = 2.0
@@ -51,7 +51,7 @@ class CallbackModule(Default):
 
     def _speaks(self, task: Any) -> bool:
         """Whether this task is ours to show; when much is asked for, the default shows more."""
-        return task.action == OURS and self._display.verbosity < 2
+        return bool(task.action == OURS and self._display.verbosity < 2)
 
     def _say(self, lines: list[_console.Line]) -> None:
         for line in lines:

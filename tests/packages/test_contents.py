@@ -15,7 +15,9 @@ import pytest
 from .conftest import only
 
 FOLDERS = ("meta", "inventory", "playbooks", "plugins", "roles", "docs/schemas")
-NEVER = re.compile(r"(^|/)(tests|collections|\.sandbox|\.venv|\.cache|\.ansible|\.mypy_cache|\.git|__pycache__)/|litter")
+NEVER = re.compile(
+    r"(^|/)(tests|collections|\.sandbox|\.venv|\.cache|\.ansible|\.mypy_cache|\.git|__pycache__)/|litter"
+)
 PREFIX = "ansible_collections/hpc/onboard/"
 
 
