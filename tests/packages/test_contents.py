@@ -17,8 +17,6 @@ from .conftest import only
 FOLDERS = ("meta", "inventory", "playbooks", "plugins", "roles", "docs/schemas")
 OURS_ALONE = r"tests|collections|\.sandbox|\.venv|\.cache|\.ansible|\.mypy_cache|\.git|__pycache__"
 NEVER = re.compile(rf"(^|/)({OURS_ALONE})/|litter")
-    r"(^|/)(tests|collections|\.sandbox|\.venv|\.cache|\.ansible|\.mypy_cache|\.git|__pycache__)/|litter"
-)
 PREFIX = "ansible_collections/hpc/onboard/"
 
 
