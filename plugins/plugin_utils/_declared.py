@@ -46,6 +46,8 @@ def collect(names: Iterable[str], without: Iterable[str], resources: list[dict[s
         _check_settings(name, value)
         _add(declared, name, plain(value(f"__{name}_declares")))
     for entry in plain(resources):
+        if "password" in entry:
+            raise AccountError("resources: a password does not belong here; name the key in its place: secret: NAME")
         options = {key: item for key, item in entry.items() if key != "kind"}
         declared.resources.append({"kind": entry.get("kind"), "capability": "resources", "options": options})
     return declared

@@ -41,8 +41,6 @@ class Plan(NamedTuple):
         for position, entry in enumerate(declared):
             options = dict(entry["options"])
             secret = options.pop("secret", None)
-            if "password" in options:
-                raise AccountError(f"{entry['capability']}: a plan holds no password; name the key: secret: NAME")
             try:
                 if secret is not None:
                     options["password"] = key(secret)

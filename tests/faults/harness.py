@@ -24,52 +24,13 @@ from typing import Any, NamedTuple
 
 TREE = Path(os.environ.get("HPC_ONBOARD_TREE") or Path(__file__).parents[2])
 ERRNOS = ("ENOSPC", "EDQUOT", "EIO", "ESTALE", "EROFS", "EACCES", "EPERM", "ENOENT", "EINTR", "EMFILE", "ENOMEM")
-CALLS = [
-    "openat",
-    "read",
-    "write",
-    "pwrite64",
-    "fsync",
-    "fchmod",
-    "chmod",
-    "fchmodat",
-    "rename",
-    "renameat",
-    "renameat2",
-    "link",
-    "linkat",
-    "unlink",
-    "unlinkat",
-    "mkdir",
-    "mkdirat",
-    "rmdir",
-    "symlink",
-    "symlinkat",
-    "close",
-    "lseek",
-    "fstat",
-    "lstat",
-    "stat",
-    "newfstatat",
-    "statx",
-    "readlink",
-    "readlinkat",
-    "listxattr",
-    "llistxattr",
-    "flistxattr",
-    "getxattr",
-    "lgetxattr",
-    "fgetxattr",
-    "setxattr",
-    "fsetxattr",
-    "removexattr",
-    "fremovexattr",
-    "getdents64",
-    "fcntl",
-    "ftruncate",
-    "dup2",
-    "dup3",
-]
+_NAMES = (
+    "openat read write pwrite64 fsync fchmod chmod fchmodat rename renameat renameat2 link linkat unlink"
+    " unlinkat mkdir mkdirat rmdir symlink symlinkat close lseek fstat lstat stat newfstatat statx"
+    " readlink readlinkat listxattr llistxattr flistxattr getxattr lgetxattr fgetxattr setxattr fsetxattr"
+    " removexattr fremovexattr getdents64 fcntl ftruncate dup2 dup3"
+)
+CALLS = _NAMES.split()
 LOCK = ".hpc.onboard.lock"
 DRAFT = ".hpc.onboard-draft"
 FAILURES = ("blocked", "failed", "not_measured")

@@ -10,6 +10,7 @@ import json
 import os
 import select
 import sys
+from typing import Any, NoReturn
 
 tree = sys.argv[1]
 sys.path.insert(0, os.path.join(tree, "plugins"))
@@ -22,25 +23,22 @@ hosts = importlib.import_module("module_utils._core.host")
 isolation = importlib.import_module("module_utils._core.isolation")
 plans = importlib.import_module("module_utils._core.plan")
 resource = importlib.import_module("module_utils._core.resource")
-kinds = {}
+kinds: dict[str, Any] = {}
 for file in sorted(os.listdir(os.path.join(tree, "plugins/module_utils/_resources"))):
     if file.endswith(".py") and not file.startswith("__"):
-        module = importlib.import_module("module_utils._resources." + file[:-3])
-        kinds.update(
-            (k.KIND, k)
-            for k in vars(module).values()
-            if isinstance(k, type) and k.__module__ == module.__name__ and hasattr(k, "KIND")
-        )
+        name = "module_utils._resources." + file[:-3]
+        found = vars(importlib.import_module(name)).values()
+        kinds.update((k.KIND, k) for k in found if getattr(k, "KIND", "") and k.__module__ == name)
 
 
-def work(order, writer):
+def work(order: dict[str, Any], writer: int) -> None:
     """The engine's own pass over the resources; never returns."""
     plan = order["plan"]
     sandbox = plan["sandbox"]
     owner = account.Account.of_this_process(sandbox)
     todo = [plans.build(entry, kinds) for entry in plan["resources"]]
 
-    def real():
+    def real() -> Any:
         return hosts.Host(owner, bytes.fromhex(plan["fingerprint_key"]), sandbox["root"])
 
     loop = resource.examine if order["look"] else resource.reconcile
@@ -49,13 +47,13 @@ def work(order, writer):
     isolation._work(todo, step, writer)
 
 
-def run(order, writer):
+def run(order: dict[str, Any], writer: int) -> NoReturn:
     """A whole run: examined, then put right under the lock."""
     os.write(writer, (json.dumps(engine.answer(order["plan"], kinds)) + "\n").encode())
     os._exit(0)
 
 
-def child(order):
+def child(order: dict[str, Any]) -> tuple[int, int]:
     """Fork; the child waits for a byte on the pipe."""
     gate, opener = os.pipe()
     ready, tell = os.pipe()
@@ -75,7 +73,7 @@ def child(order):
     return process, opener
 
 
-def main():
+def main() -> None:
     process, opener = -1, -1
     for line in sys.stdin:
         order = json.loads(line)

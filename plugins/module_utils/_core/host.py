@@ -139,6 +139,16 @@ class Host:
         found = self.entry(real) if real else None
         return found.kind if found else "nothing"
 
+    def in_the_way(self, folder: str) -> Optional[str]:
+        """Why folder is not there and cannot be made: what lies where it, or a folder above it, belongs."""
+        while self.kind_behind(folder) == "nothing":
+            if self.entry(folder):
+                return "%s is a link to nothing: mend or remove it, then run again" % self.shown(folder)
+            folder = os.path.dirname(folder)
+        if self.kind_behind(folder) != "folder":
+            return "%s is in the way of a folder: move it away, then run again" % self.shown(folder)
+        return None
+
     def unsafe_folder(self, folder: str) -> Optional[str]:
         """Why no secret may lie in folder: the first component that is a link or that others could change."""
         done = ""
@@ -168,6 +178,8 @@ class Host:
             _remove_folder(draft)
             os.mkdir(draft, mode)
             os.chmod(draft, mode)
+            if not _free(None, self._real(path)):
+                raise OSError(errno.EEXIST, "")
             os.rename(draft, self._real(path))
             self._flush_folder(above)
         except OSError as error:
@@ -176,14 +188,13 @@ class Host:
 
     def make_folders(self, path: str, mode: int) -> None:
         """Make path and every missing folder above it."""
+        problem = self.in_the_way(path)
+        if problem:
+            raise AccountError(problem)
         missing: List[str] = []
         while self.kind_behind(path) == "nothing":
-            if self.entry(path):
-                raise AccountError("%s is a link to nothing: mend or remove it, then run again" % self.shown(path))
             missing.append(path)
             path = os.path.dirname(path)
-        if self.kind_behind(path) != "folder":
-            raise AccountError("%s is in the way of a folder: move it away, then run again" % self.shown(path))
         for folder in reversed(missing):
             self.make_folder(folder, mode)
 
@@ -194,7 +205,7 @@ class Host:
         try:
             _unlink_at(folder, draft)
             os.symlink(self._real(target) if target.startswith("/") else target, draft, dir_fd=folder)
-            if not _free_for_link(folder, name):
+            if not (_free(folder, name) or _is_link(folder, name)):
                 raise AccountError("%s is there meanwhile and is no link: it stays" % self.shown(path))
             os.rename(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
             _flush(folder)
@@ -346,14 +357,19 @@ def _content(folder: int, name: str) -> Optional[bytes]:
         return stream.read(LARGEST + 1)
 
 
-def _free_for_link(folder: int, name: str) -> bool:
-    """Whether a link may take this name: there is a link already, or nothing."""
+def _free(folder: Optional[int], name: str) -> bool:
+    """Whether nothing has this name."""
     try:
-        return stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
+        os.stat(name, dir_fd=folder, follow_symlinks=False)
     except OSError as error:
         if error.errno == errno.ENOENT:
             return True
         raise
+    return False
+
+
+def _is_link(folder: int, name: str) -> bool:
+    return stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
 
 
 def _remove_folder(path: str) -> None:

@@ -15,6 +15,15 @@ PATH = re.compile(r"^(?:~|\$[A-Za-z_][A-Za-z0-9_]*|)(?:/[A-Za-z0-9_@%+=:,. -]*)*
 PRIVATE = (".ssh", ".gnupg", ".k5login", ".forward")
 VARIABLE = re.compile(r"^[A-Za-z_][A-Za-z0-9_]*\Z")
 VALUE = re.compile(r"^[A-Za-z0-9_@%+=:,. /~${}()\[\]*?;|&<>#^-]*\Z")
+SHELLS_OWN = frozenset(
+    (  # noqa: SIM905
+        "PATH HOME SHELL USER LOGNAME USERNAME PWD OLDPWD IFS ENV SHLVL _ UID EUID GID EGID PPID GROUPS OPTIND LINENO"
+        " RANDOM SECONDS HISTCMD FUNCNAME DIRSTACK SHELLOPTS BASHOPTS BASHPID COLUMNS LINES ERRNO TTYIDLE WATCH"
+        " KSH_VERSION FISH_VERSION aliases argv cdpath commands dirstack fpath funcstack functions history hostname"
+        " mailpath manpath module_path options parameters path pipestatus psvar signals status umask version watch"
+    ).split()
+)
+SHELLS_FAMILIES = ("BASH_", "fish_")
 WORD = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*\Z")
 
 
@@ -37,6 +46,8 @@ def check_variable(name: str, value: Any) -> None:
     """Refuse an environment variable whose name or value would not survive every shell."""
     if not isinstance(name, str) or not VARIABLE.match(name):
         raise AccountError("%r is not the name of an environment variable" % (name,))
+    if name in SHELLS_OWN or name.startswith(SHELLS_FAMILIES):
+        raise AccountError("%s belongs to the shell itself; folders for PATH go into the option 'path'" % name)
     if not isinstance(value, str) or not VALUE.match(value):
         raise AccountError(
             "the value of %s holds a character that not every shell keeps"

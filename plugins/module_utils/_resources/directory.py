@@ -45,7 +45,7 @@ class Directory(Resource):
         root = self.options.get("root") or os.path.dirname(path)
         if host.kind_behind(root) != "folder":
             return "%s is not there, and only the site can make it: is the project's name right?" % host.shown(root)
-        return None
+        return host.in_the_way(path)
 
     def apply(self, host: Host) -> None:
         host.make_folders(self.options["path"], int(self.options["mode"], 8))

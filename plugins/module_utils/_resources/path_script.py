@@ -64,7 +64,7 @@ class PathScript(Resource):
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         shown = host.shown(self.options["path"])
         if not before:
-            return None
+            return host.in_the_way(os.path.dirname(self.options["path"]))
         if "is" in before:
             return "%s is a %s and stays: %s" % (shown, before["is"], AWAY.format(shown))
         return self._not_ours(shown, host.read(self.options["path"]))

@@ -112,7 +112,7 @@ class ShellEnvironment(Resource):
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         for path in self._files(host):
-            problem = _not_ours_to_edit(host, path)
+            problem = host.in_the_way(os.path.dirname(path)) or _not_ours_to_edit(host, path)
             if problem:
                 return problem
         for dialect in environment.DIALECTS:

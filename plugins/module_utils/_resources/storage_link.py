@@ -60,7 +60,9 @@ class StorageLink(Resource):
         behind = host.kind_behind(target)
         if behind == "nothing":
             return "nothing is at %s: was the storage taken away or purged, or is its path mistyped?" % target
-        return None if behind == "folder" else "%s is a %s, not a folder" % (target, behind)
+        if behind != "folder":
+            return "%s is a %s, not a folder" % (target, behind)
+        return host.in_the_way(os.path.dirname(path))
 
     def apply(self, host: Host) -> None:
         path = self.options["path"]

@@ -45,8 +45,8 @@ def _values(parts: List[str]) -> Dict[str, str]:
 
 def is_rival(line: str, machine: str) -> bool:
     """Whether a reader would take this line before a later one of ours."""
-    parts = words(line)
-    return parts[:2] == ["machine", machine] or parts[:1] == ["default"]
+    parts = [word.lower() for word in words(line)]  # curl reads keywords and hosts in any case
+    return parts[:2] == ["machine", machine.lower()] or parts[:1] == ["default"]
 
 
 def entry(machine: str, login: str, password: str) -> str:
@@ -90,6 +90,8 @@ def taken_by_curl(text: str, machine: str) -> Tuple[Optional[str], Optional[str]
                 break
             if login and password:
                 return login, password
+            if expected == "macro":
+                continue
             if expected == "machine":
                 expected = "entry" if word.lower() == machine.lower() else "keyword"
             elif expected == "login":
@@ -110,7 +112,7 @@ def taken_by_curl(text: str, machine: str) -> Tuple[Optional[str], Optional[str]
 def put(text: str, machine: str, login: str, password: str) -> str:
     """The text with exactly one line of ours, where the first line for the machine stood, else at the end."""
     every = lines(text)
-    end = "\r\n" if every and every[0].endswith("\r\n") else "\n"
+    end = "\r\n" if every and every[0].rstrip("\n").endswith("\r") else "\n"
     kept: List[str] = []
     place = None
     for line in every:
@@ -122,7 +124,7 @@ def put(text: str, machine: str, login: str, password: str) -> str:
     if place is not None:
         return "".join(kept[:place]) + ours + "".join(kept[place:])
     if kept and not kept[-1].endswith("\n"):
-        kept[-1] += end
+        kept[-1] += "\n" if kept[-1].endswith("\r") else end
     return "".join(kept) + ours
 
 

@@ -1,0 +1,40 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the tables of the resources have in common: a case, and how it is judged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import pytest
+from account_scene import Folder, Scene, Thing, Tree
+
+AREA = {"/work": Folder(), "/work/p": Folder(0o2775)}
+
+
+class Case(NamedTuple):
+    """One line of a table. left names what is different afterwards; None is gone."""
+
+    claim: str
+    found: Tree
+    options: dict[str, Any]
+    status: str
+    reason: str = ""
+    left: Mapping[str, Thing | None] = {}
+
+
+def judge(scene: Scene, kind: str, case: Case) -> None:
+    """Live the case, and compare the whole tree with what was claimed."""
+    scene.make(case.found)
+    expected: dict[str, Thing | None] = {**scene.tree(), **{scene.whole(k): v for k, v in case.left.items()}}
+    outcome = scene.life({"kind": kind, **case.options})[0]
+    assert outcome["status"] == case.status, outcome["reason"]
+    assert case.reason in (outcome["reason"] or "")
+    assert bool(outcome["reason"]) == (case.status in ("blocked", "failed"))
+    assert scene.tree() == {path: thing for path, thing in expected.items() if thing is not None}
+
+
+def table(*cases: Case) -> pytest.MarkDecorator:
+    """The cases as parameters, each under its claim."""
+    return pytest.mark.parametrize("case", cases, ids=[case.claim.replace(" ", "-") for case in cases])

@@ -1,0 +1,53 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A folder of the account: what is found, asked for, said, and there afterwards."""
+
+from __future__ import annotations
+
+from account_scene import Folder, Link, Plain, Scene
+from resource_tables import AREA, Case, judge, table
+
+DIR = {"path": "/work/p/simone", "root": "/work/p"}
+
+
+@table(
+    Case("a missing folder is made", AREA, DIR, "missing", left={"/work/p/simone": Folder(0o700)}),
+    Case(
+        "every folder below the root is made",
+        AREA,
+        {"path": "/work/p/a/b", "root": "/work/p", "mode": "0750"},
+        "missing",
+        left={"/work/p/a": Folder(0o750), "/work/p/a/b": Folder(0o750)},
+    ),
+    Case("a folder keeps its mode", {**AREA, "/work/p/simone": Folder(0o777)}, DIR, "in_place"),
+    Case("a link to a folder is a folder", {**AREA, "~/x": Folder(), "/work/p/simone": Link("~/x")}, DIR, "in_place"),
+    Case("a file in the way is kept", {**AREA, "/work/p/simone": Plain(b"x")}, DIR, "blocked", "is no folder"),
+    Case("a dangling link is kept", {**AREA, "/work/p/simone": Link("/gone")}, DIR, "blocked", "is no folder"),
+    Case("a loop is kept", {**AREA, "/work/p/simone": Link("simone")}, DIR, "blocked", "is no folder"),
+    Case("the site's folder is not made", {"/work": Folder()}, DIR, "blocked", "only the site can make it"),
+    Case("a root that is a file is said", {"/work": Folder(), "/work/p": Plain(b"")}, DIR, "blocked", "/work/p"),
+    Case(
+        "a file between is kept",
+        {**AREA, "/work/p/a": Plain(b"x")},
+        {"path": "/work/p/a/b", "root": "/work/p"},
+        "blocked",
+        "/work/p/a is in the way",
+    ),
+    Case(
+        "a dangling link between is kept",
+        {**AREA, "/work/p/a": Link("/gone")},
+        {"path": "/work/p/a/b", "root": "/work/p"},
+        "blocked",
+        "/work/p/a is a link to nothing",
+    ),
+    Case(
+        "a folder is made behind a link",
+        {**AREA, "~/w": Link("/work/p")},
+        {"path": "~/w/a/b", "root": "~/w"},
+        "missing",
+        left={"/work/p/a": Folder(0o700), "/work/p/a/b": Folder(0o700)},
+    ),
+    Case("two slashes are one", AREA, {"path": "//work//p/simone"}, "missing", left={"/work/p/simone": Folder(0o700)}),
+)
+def test_directory(scene: Scene, case: Case) -> None:
+    judge(scene, "directory", case)

@@ -1,0 +1,160 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the tables cannot lay out: hard links, access lists, other owners, and permissions that root would not miss."""
+
+from __future__ import annotations
+
+import json
+import os
+import pwd
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from account_scene import Folder, Link, Plain, Scene
+
+FILE = "~/.config/enroot/.credentials"
+NVCR = {"kind": "enroot_credential", "machine": "nvcr.io", "password": "nvapi-new"}
+LINE = b"machine nvcr.io login $oauthtoken password nvapi-new\n"
+ENV = {"kind": "shell_environment", "section": "own", "variables": {"A": "1"}}
+NOBODY = pwd.getpwnam("nobody")
+as_root = pytest.mark.skipif(os.getuid() != 0, reason="needs root, to give files to another user")
+
+
+@pytest.fixture
+def enroot(scene: Scene) -> Scene:
+    """An account with a key in place."""
+    scene.make({"~/.config": Folder(), "~/.config/enroot": Folder(0o700), FILE: Plain(LINE, 0o600)})
+    return scene
+
+
+def test_a_key_with_two_names_is_kept(enroot: Scene) -> None:
+    enroot.at(FILE).write_bytes(b"# mine\n")
+    os.link(enroot.at(FILE), enroot.at("~/copy"))
+    outcome = enroot.life(NVCR)[0]
+    assert (outcome["status"], "2 names" in outcome["reason"]) == ("blocked", True)
+    assert enroot.at("~/copy").read_bytes() == b"# mine\n"
+
+
+def test_a_start_up_file_with_two_names_is_kept_and_the_line_is_shown(scene: Scene) -> None:
+    scene.make({"~/.bashrc": Plain(b"x\n")})
+    os.link(scene.at("~/.bashrc"), scene.at("~/copy"))
+    outcome = scene.life(ENV)[0]
+    assert outcome["status"] == "blocked"
+    assert "env.sh" in outcome["reason"]
+
+
+@pytest.mark.skipif(not shutil.which("setfacl"), reason="setfacl is not installed")
+def test_an_access_list_on_a_key_is_taken_off(enroot: Scene) -> None:
+    subprocess.run(["setfacl", "-m", "u:nobody:r", str(enroot.at(FILE))], check=True)
+    outcome = enroot.life(NVCR)[0]
+    assert (outcome["status"], outcome["fields"]) == ("different", ["mode"])
+    listed = subprocess.run(["getfacl", "-c", str(enroot.at(FILE))], capture_output=True, text=True, check=True).stdout
+    assert "nobody" not in listed
+
+
+@pytest.mark.skipif(not shutil.which("setfacl"), reason="setfacl is not installed")
+def test_a_default_access_list_of_the_folder_does_not_reach_a_new_key(enroot: Scene) -> None:
+    enroot.at(FILE).unlink()
+    subprocess.run(["setfacl", "-d", "-m", "u:nobody:rwx", str(enroot.at(FILE).parent)], check=True)
+    assert enroot.life(NVCR)[0]["status"] == "missing"
+    listed = subprocess.run(["getfacl", "-c", str(enroot.at(FILE))], capture_output=True, text=True, check=True).stdout
+    assert "nobody" not in listed
+
+
+@pytest.mark.skipif(not shutil.which("setfacl"), reason="setfacl is not installed")
+def test_a_start_up_file_keeps_its_access_list(scene: Scene) -> None:
+    scene.make({"~/.bashrc": Plain(b"x\n")})
+    subprocess.run(["setfacl", "-m", "u:nobody:r", str(scene.at("~/.bashrc"))], check=True)
+    scene.life(ENV)
+    listed = subprocess.run(["getfacl", "-c", str(scene.at("~/.bashrc"))], capture_output=True, text=True, check=True)
+    assert "user:nobody:r--" in listed.stdout
+
+
+def test_a_pipe_in_the_way_is_kept_and_not_waited_for(enroot: Scene) -> None:
+    enroot.at(FILE).unlink()
+    os.mkfifo(enroot.at(FILE))
+    os.mkfifo(enroot.at("~/.bashrc"))
+    assert [one["status"] for one in enroot.life(NVCR, ENV)] == ["blocked", "blocked"]
+
+
+@as_root
+@pytest.mark.parametrize("path", [FILE, "~/.config/enroot", "~/.config", "~"])
+def test_no_key_is_kept_where_somebody_else_could_swap_it(path: str, enroot: Scene) -> None:
+    enroot.at(FILE).write_bytes(b"# mine\n")
+    os.chown(enroot.at(path), NOBODY.pw_uid, -1)
+    outcome = enroot.life(NVCR)[0]
+    assert outcome["status"] == "blocked"
+    assert "somebody else" in outcome["reason"]
+    assert enroot.at(FILE).read_bytes() == b"# mine\n"
+
+
+@as_root
+def test_a_start_up_file_of_somebody_else_is_kept(scene: Scene) -> None:
+    scene.make({"~/dot": Folder(), "~/dot/rc": Plain(b"x\n"), "~/.bashrc": Link("dot/rc")})
+    os.chown(scene.at("~/dot/rc"), NOBODY.pw_uid, -1)
+    assert "belongs to somebody else" in scene.life(ENV)[0]["reason"]
+
+
+def test_a_later_write_of_one_trip_is_foreseen_on_an_earlier_one(scene: Scene) -> None:
+    scene.make({"/work": Folder(), "~/dot": Folder(), "~/.config": Link("dot")})
+    outcomes = scene.life(
+        {"kind": "directory", "path": "/work/simone", "root": "/work"},
+        {"kind": "storage_link", "path": "~/work", "target": "/work/simone"},
+        {"kind": "directory", "path": "~/work/caches/tmp", "root": "/work/simone"},
+        {"kind": "path_script", "path": "~/work/bin/x", "content": "#!/bin/sh\n"},
+        ENV,
+        {**ENV, "section": "other"},
+    )
+    assert {one["status"] for one in outcomes} == {"missing", "different"}  # the other section adds to the same files
+
+
+def as_nobody(scene: Scene, resource: dict[str, Any], check: bool) -> list[dict[str, Any]]:
+    """The outcomes when an ordinary user takes the plan, whom permissions bind."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            if os.getuid() == 0:
+                os.setgroups([])
+                os.setgid(NOBODY.pw_gid)
+                os.setuid(NOBODY.pw_uid)
+            os.write(writer, json.dumps(scene.run(resource, check=check)).encode())
+        finally:
+            os._exit(0)
+    os.close(writer)
+    os.waitpid(child, 0)
+    with os.fdopen(reader) as stream:
+        return json.load(stream)  # type: ignore[no-any-return]
+
+
+DENIED = [
+    ({"kind": "storage_link", "path": "~/work", "target": "/work"}, "~", "making the link ~/work: EACCES"),
+    ({"kind": "directory", "path": "/work/me", "root": "/work"}, "/work", "making the folder /work/me: EACCES"),
+    ({"kind": "path_script", "path": "~/bin/x", "content": "#!/bin/sh\n"}, "~/bin", "writing ~/bin/x: EACCES"),
+    ({**NVCR, "path": "~/.k/c"}, "~", "making the folder ~/.k: EACCES"),
+    (ENV, "~", "making the folder ~/.config: EACCES"),
+]
+
+
+@pytest.mark.parametrize(("resource", "closed", "reason"), DENIED)
+def test_a_folder_that_may_not_be_written_is_foreseen(
+    resource: dict[str, Any], closed: str, reason: str, scene: Scene
+) -> None:
+    scene.make({"/work": Folder(), "~/bin": Folder()})
+    for folder in (scene.root, *scene.root.rglob("*")):
+        if os.getuid() == 0:
+            os.chown(folder, NOBODY.pw_uid, NOBODY.pw_gid)
+    for folder in scene.root.parents:
+        if folder.owner() == pwd.getpwuid(os.getuid()).pw_name and folder != Path("/"):
+            folder.chmod(folder.stat().st_mode | 0o011)
+    scene.at(closed).chmod(0o555)
+    before = scene.tree()
+    foreseen = as_nobody(scene, resource, check=True)
+    taken = as_nobody(scene, resource, check=False)
+    assert scene.tree() == before
+    assert taken == foreseen or "locking the account" in taken[0]["reason"]
+    assert foreseen[0]["status"] == "failed"
+    assert foreseen[0]["reason"].startswith(reason)

@@ -1,0 +1,56 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A script on PATH: what is found, asked for, said, and there afterwards."""
+
+from __future__ import annotations
+
+from account_scene import Folder, Link, Plain, Scene
+from ansible_collections.hpc.onboard.plugins.module_utils._text.stamp import stamped
+from resource_tables import Case, judge, table
+
+SCRIPT = "#!/bin/sh\necho hello\n"
+OURS = Plain(stamped(SCRIPT).encode(), 0o755)
+OLD = Plain(stamped("#!/bin/sh\necho old\n").encode(), 0o755)
+EDITED = Plain(OURS.content + b"echo mine\n", 0o755)
+BIN = {"~/bin": Folder()}
+PUT = {"path": "~/bin/hello", "content": SCRIPT}
+OUT = {"path": "~/bin/hello", "state": "absent"}
+
+
+@table(
+    Case("a missing script is made", {}, PUT, "missing", left={"~/bin": Folder(), "~/bin/hello": OURS}),
+    Case("a script is left alone", {**BIN, "~/bin/hello": OURS}, PUT, "in_place"),
+    Case("an older one of ours is replaced", {**BIN, "~/bin/hello": OLD}, PUT, "different", left={"~/bin/hello": OURS}),
+    Case(
+        "a mode is put right",
+        {**BIN, "~/bin/hello": Plain(OURS.content, 0o600)},
+        PUT,
+        "different",
+        left={"~/bin/hello": OURS},
+    ),
+    Case("a script of the user's is kept", {**BIN, "~/bin/hello": Plain(b"#!/bin/sh\n")}, PUT, "blocked", "not ours"),
+    Case("a script changed by hand is kept", {**BIN, "~/bin/hello": EDITED}, PUT, "blocked", "changed by hand"),
+    Case("a link in the way is kept", {**BIN, "~/bin/hello": Link("/bin/true")}, PUT, "blocked", "is a link"),
+    Case("a folder in the way is kept", {**BIN, "~/bin/hello": Folder()}, PUT, "blocked", "is a folder"),
+    Case("a binary in the way is kept", {**BIN, "~/bin/hello": Plain(b"\x7fELF\xff\0")}, PUT, "blocked", "not ours"),
+    Case("a file where the folder belongs is kept", {"~/bin": Plain(b"x")}, PUT, "blocked", "~/bin is in the way"),
+    Case("a dangling folder link is kept", {"~/bin": Link("/gone")}, PUT, "blocked", "~/bin is a link to nothing"),
+    Case(
+        "a linked folder is used",
+        {"~/dot": Folder(), "~/bin": Link("dot")},
+        PUT,
+        "missing",
+        left={"~/dot/hello": OURS},
+    ),
+    Case("our script is taken out", {**BIN, "~/bin/hello": OLD}, OUT, "unwanted", left={"~/bin/hello": None}),
+    Case("nothing is taken out twice", BIN, OUT, "in_place"),
+    Case("a changed script is not taken out", {**BIN, "~/bin/hello": EDITED}, OUT, "blocked", "changed by hand"),
+    Case("a script of the user's is not taken out", {**BIN, "~/bin/hello": Plain(b"x")}, OUT, "blocked", "not ours"),
+)
+def test_path_script(scene: Scene, case: Case) -> None:
+    judge(scene, "path_script", case)
+
+
+def test_what_a_script_of_the_users_holds_is_not_said(scene: Scene) -> None:
+    scene.make({**BIN, "~/bin/hello": Plain(b"#!/bin/sh\nexport TOKEN=canary\n")})
+    assert "canary" not in str(scene.run({"kind": "path_script", **PUT}))

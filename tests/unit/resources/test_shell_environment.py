@@ -1,0 +1,207 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The environment in every shell: what is found, asked for, said, and there afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from account_scene import HOME, Folder, Link, Plain, Scene, Thing, Tree
+from ansible_collections.hpc.onboard.plugins.module_utils._resources.shell_environment import HEADER
+from ansible_collections.hpc.onboard.plugins.module_utils._text import environment, section
+from resource_tables import Case, judge, table
+
+ENV = {"section": "own", "variables": {"A": "1"}, "path": ["~/bin"]}
+NO_ENV = {"section": "own", "state": "absent"}
+FOLDER = "~/.config/hpc.onboard"
+
+
+def body(dialect: str) -> str:
+    """What the section of these tests holds."""
+    return environment.render(dialect, {"A": "1"}, [HOME + "/bin"])
+
+
+def reads(dialect: str) -> bytes:
+    """Our line in a start-up file, without its end."""
+    return environment.reading(dialect, f".config/hpc.onboard/env.{dialect}", "# hpc.onboard").encode()
+
+
+GENERATED: dict[str, Thing] = {
+    f"{FOLDER}/env.{dialect}": Plain(section.put(HEADER, "own", body(dialect)).encode())
+    for dialect in environment.DIALECTS
+}
+MADE: dict[str, Thing] = {"~/.config": Folder(), FOLDER: Folder(), **GENERATED}
+SH = reads("sh")
+SKEL = b"# ~/.bashrc\ncase $- in\n  *i*) ;;\n  *) return;;\nesac\nalias ll='ls -l'\n"
+PROFILE = b'if [ -f "$HOME/.bashrc" ]; then . "$HOME/.bashrc"; fi\n'
+
+
+def start_up(claim: str, found: dict[str, Thing], left: Mapping[str, Thing | None]) -> Case:
+    """A case in which the section is made and start-up files are edited."""
+    return Case(claim, found, ENV, "missing", "", {**MADE, **left})
+
+
+@table(
+    start_up("both of bash's files are made", {}, {"~/.bashrc": Plain(SH + b"\n"), "~/.profile": Plain(SH + b"\n")}),
+    start_up(
+        "the line stands above an early return",
+        {"~/.bashrc": Plain(SKEL), "~/.profile": Plain(PROFILE)},
+        {"~/.bashrc": Plain(SH + b"\n" + SKEL)},
+    ),
+    start_up(
+        "the first of bash's login files is edited",
+        {"~/.bash_profile": Plain(b"x=1\n"), "~/.profile": Plain(b"y=1\n")},
+        {"~/.bash_profile": Plain(SH + b"\nx=1\n"), "~/.bashrc": Plain(SH + b"\n")},
+    ),
+    start_up(
+        "a comment about bashrc is no reading of it",
+        {"~/.profile": Plain(b"# see .bashrc\n")},
+        {"~/.profile": Plain(SH + b"\n# see .bashrc\n"), "~/.bashrc": Plain(SH + b"\n")},
+    ),
+    start_up(
+        "a file that is read-only stays so",
+        {"~/.bashrc": Plain(b"x\n", 0o444), "~/.profile": Plain(PROFILE)},
+        {"~/.bashrc": Plain(SH + b"\nx\n", 0o444)},
+    ),
+    start_up(
+        "CRLF lines get a CRLF line",
+        {"~/.bashrc": Plain(b"x\r\ny\r\n"), "~/.profile": Plain(PROFILE)},
+        {"~/.bashrc": Plain(SH + b"\r\nx\r\ny\r\n")},
+    ),
+    start_up(
+        "an unterminated file stays unterminated",
+        {"~/.bashrc": Plain(b"x \xff\x85"), "~/.profile": Plain(PROFILE)},
+        {"~/.bashrc": Plain(SH + b"\nx \xff\x85")},
+    ),
+    start_up(
+        "an empty file gets the line",
+        {"~/.bashrc": Plain(b"", 0o600), "~/.profile": Plain(PROFILE)},
+        {"~/.bashrc": Plain(SH + b"\n", 0o600)},
+    ),
+    start_up(
+        "a linked file is edited where it lies",
+        {
+            "~/dotfiles": Folder(),
+            "~/dotfiles/rc": Plain(b"x\n", 0o640),
+            "~/.bashrc": Link("dotfiles/rc"),
+            "~/.profile": Plain(PROFILE),
+        },
+        {"~/dotfiles/rc": Plain(SH + b"\nx\n", 0o640)},
+    ),
+    start_up(
+        "a linked config folder is used",
+        {"~/dotfiles": Folder(), "~/.config": Link("dotfiles"), "~/.bashrc": Plain(b""), "~/.profile": Plain(PROFILE)},
+        {
+            "~/.config": Link("dotfiles"),
+            FOLDER: None,
+            **dict.fromkeys(GENERATED),
+            "~/dotfiles/hpc.onboard": Folder(),
+            **{path.replace(".config", "dotfiles"): thing for path, thing in GENERATED.items()},
+            "~/.bashrc": Plain(SH + b"\n"),
+        },
+    ),
+    Case(
+        "a link out of the home is kept",
+        {"/etc": Folder(), "/etc/rc": Plain(b"x\n"), "~/.bashrc": Link("/etc/rc")},
+        ENV,
+        "blocked",
+        "outside your home",
+    ),
+    Case("a link to nothing is kept", {"~/.bashrc": Link("~/gone")}, ENV, "blocked", "a link to nothing"),
+    Case("a loop is kept", {"~/.bashrc": Link(".bashrc")}, ENV, "blocked", "leads back to itself"),
+    Case("a folder in the way is kept", {"~/.bashrc": Folder()}, ENV, "blocked", "is a folder, not a file"),
+    Case(
+        "a line changed by hand is kept",
+        {**MADE, "~/.bashrc": Plain(b"true # hpc.onboard\n"), "~/.profile": Plain(PROFILE)},
+        ENV,
+        "blocked",
+        "our line in ~/.bashrc was changed by hand",
+    ),
+    Case(
+        "a section changed by hand is kept",
+        {
+            **MADE,
+            f"{FOLDER}/env.sh": Plain(section.put(HEADER, "own", body("sh")).replace("'1'", "'2'").encode()),
+            "~/.bashrc": Plain(SH + b"\n"),
+            "~/.profile": Plain(PROFILE),
+        },
+        ENV,
+        "blocked",
+        "the section 'own' of ~/.config/hpc.onboard/env.sh was changed by hand",
+    ),
+    Case(
+        "a file where our folder belongs is kept", {"~/.config": Plain(b"x")}, ENV, "blocked", "~/.config is in the way"
+    ),
+)
+def test_shell_environment(scene: Scene, case: Case) -> None:
+    judge(scene, "shell_environment", case)
+
+
+@pytest.mark.parametrize(
+    ("shell", "found", "left"),
+    [
+        ("/bin/zsh", {}, {"~/.zshenv": reads("sh")}),
+        ("/bin/sh", {}, {"~/.profile": SH}),
+        ("/bin/ksh", {}, {"~/.profile": SH}),
+        ("/bin/tcsh", {}, {"~/.cshrc": reads("csh")}),
+        ("/bin/tcsh", {"~/.tcshrc": Plain(b"")}, {"~/.tcshrc": reads("csh")}),
+        ("/bin/csh", {"~/.tcshrc": Plain(b"x\n")}, {"~/.cshrc": reads("csh")}),
+        ("/usr/bin/fish", {}, {"~/.config/fish": None, "~/.config/fish/config.fish": reads("fish")}),
+    ],
+)
+def test_the_line_goes_where_the_login_shell_reads(shell: str, found: Tree, left: dict[str, Any], scene: Scene) -> None:
+    scene.shell = shell
+    scene.make(found)
+    before = scene.tree()
+    scene.life({"kind": "shell_environment", **ENV})
+    made = {scene.whole(path): thing for path, thing in MADE.items()}
+    lines = {scene.whole(path): Plain(line + b"\n") if line else Folder() for path, line in left.items()}
+    assert scene.tree() == {**before, **made, **lines}
+
+
+def test_an_unknown_login_shell_is_an_answer_and_nothing_is_written(scene: Scene) -> None:
+    scene.shell = "/usr/bin/xonsh"
+    before = scene.tree()
+    outcome = scene.life({"kind": "shell_environment", **ENV})[0]
+    assert outcome["status"] == "failed"
+    assert "xonsh" in outcome["reason"]
+    assert scene.tree() == before
+
+
+BEFORE = [
+    {"~/.bashrc": Plain(SKEL), "~/.profile": Plain(PROFILE)},
+    {"~/.bashrc": Plain(b"x\r\ny", 0o444), "~/.profile": Plain(b"\xff\0\n", 0o600)},
+    {"~/.bashrc": Plain(b"#!/bin/bash\nx"), "~/.bash_profile": Plain(b"\r\n")},
+    {"~/d": Folder(), "~/d/rc": Plain(b""), "~/.bashrc": Link("d/rc"), "~/.profile": Plain(PROFILE)},
+    {},
+]
+
+
+@pytest.mark.parametrize("found", BEFORE)
+def test_taking_the_environment_out_restores_every_start_up_file(found: Tree, scene: Scene) -> None:
+    scene.make(found)
+    before = scene.tree()
+    scene.life({"kind": "shell_environment", **ENV})
+    assert scene.tree() != before
+    assert scene.life({"kind": "shell_environment", **NO_ENV})[0]["status"] == "unwanted"
+    left = {path: thing for path, thing in scene.tree().items() if not isinstance(thing, Folder)}
+    assert left == {path: thing for path, thing in before.items() if not isinstance(thing, Folder)}
+
+
+def test_the_line_stays_as_long_as_another_section_needs_it(scene: Scene) -> None:
+    other = {"kind": "shell_environment", "section": "other", "variables": {"B": "2"}}
+    scene.life({"kind": "shell_environment", **ENV}, other)
+    scene.life({"kind": "shell_environment", **NO_ENV})
+    assert scene.tree()[f"{HOME}/.bashrc"] == Plain(SH + b"\n")
+    scene.life({**other, "state": "absent"})
+    assert f"{HOME}/.bashrc" not in scene.tree()
+
+
+def test_an_interrupted_taking_out_is_finished_by_the_next_run(scene: Scene) -> None:
+    """The lines go first: what is left of the sections brings the next run back."""
+    scene.life({"kind": "shell_environment", **ENV})
+    scene.at("~/.bashrc").unlink()
+    assert scene.life({"kind": "shell_environment", **NO_ENV})[0]["status"] == "unwanted"
+    assert [path for path, thing in scene.tree().items() if isinstance(thing, Plain)] == []

@@ -1,0 +1,68 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A link to a storage area: what is found, asked for, said, and there afterwards."""
+
+from __future__ import annotations
+
+from account_scene import Folder, Link, Plain, Scene
+from resource_tables import AREA, Case, judge, table
+
+LINK = {"path": "~/work", "target": "/work/p"}
+GONE = {**LINK, "state": "absent"}
+
+
+@table(
+    Case("a missing link is made", AREA, LINK, "missing", left={"~/work": Link("/work/p")}),
+    Case("a link is left alone", {**AREA, "~/work": Link("/work/p")}, LINK, "in_place"),
+    Case(
+        "a link elsewhere is turned",
+        {**AREA, "~/work": Link("/work")},
+        LINK,
+        "different",
+        "",
+        {"~/work": Link("/work/p")},
+    ),
+    Case(
+        "a dangling link elsewhere is turned",
+        {**AREA, "~/work": Link("/x")},
+        LINK,
+        "different",
+        "",
+        {"~/work": Link("/work/p")},
+    ),
+    Case("a loop is turned", {**AREA, "~/work": Link("work")}, LINK, "different", "", {"~/work": Link("/work/p")}),
+    Case("a real folder in the way is kept", {**AREA, "~/work": Folder()}, LINK, "blocked", "is a real folder"),
+    Case(
+        "a full folder in the way is kept",
+        {**AREA, "~/work": Folder(), "~/work/x": Plain(b"1")},
+        LINK,
+        "blocked",
+        "mv ~/work",
+    ),
+    Case("a real file in the way is kept", {**AREA, "~/work": Plain(b"x")}, LINK, "blocked", "is a real file"),
+    Case("a missing target is said", {"/work": Folder()}, LINK, "blocked", "nothing is at /work/p"),
+    Case("a purged target is said", {"/work": Folder(), "~/work": Link("/work/p")}, LINK, "blocked", "purged"),
+    Case(
+        "a target that is a file is said", {"/work": Folder(), "/work/p": Plain(b"")}, LINK, "blocked", "not a folder"
+    ),
+    Case(
+        "the folders above a link are made",
+        AREA,
+        {"path": "~/a/b/work", "target": "/work/p"},
+        "missing",
+        left={"~/a": Folder(), "~/a/b": Folder(), "~/a/b/work": Link("/work/p")},
+    ),
+    Case("nothing is taken out twice", AREA, GONE, "in_place"),
+    Case("our link is taken out", {**AREA, "~/work": Link("/work/p")}, GONE, "unwanted", left={"~/work": None}),
+    Case("our dangling link is taken out", {"~/work": Link("/work/p")}, GONE, "unwanted", left={"~/work": None}),
+    Case("a link of the user's stays", {**AREA, "~/work": Link("/work")}, GONE, "blocked", "not where ours would"),
+    Case("a real folder is not taken out", {**AREA, "~/work": Folder()}, GONE, "blocked", "is a real folder"),
+)
+def test_storage_link(scene: Scene, case: Case) -> None:
+    judge(scene, "storage_link", case)
+
+
+def test_a_file_between_a_link_and_the_home_is_kept(scene: Scene) -> None:
+    scene.make({**AREA, "~/a": Plain(b"x")})
+    outcome = scene.life({"kind": "storage_link", "path": "~/a/work", "target": "/work/p"})[0]
+    assert (outcome["status"], outcome["reason"].split(":")[0]) == ("blocked", "~/a is in the way of a folder")
