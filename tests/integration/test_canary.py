@@ -118,7 +118,13 @@ def test_the_key_is_only_where_it_belongs(bed: Any, tmp_path: Path, trouble: str
     assert leaks(own.read_bytes()) == []
     allowed = {str(tmp_path / "keyring.cfg"), str(account.path("enroot/.credentials"))}
     roots = [Path(bed.folder), tmp_path, account.path(account.home), account.path("/tmp"), account.path("/var/log")]
-    roots += [account.path("/dev/shm"), Path("/dev/shm"), Path("/tmp"), Path.home() / ".ansible", REPOSITORY / "inventory"]
+    roots += [
+        account.path("/dev/shm"),
+        Path("/dev/shm"),
+        Path("/tmp"),
+        Path.home() / ".ansible",
+        REPOSITORY / "inventory",
+    ]
     found = {path for root in roots if root.exists() for path, _seen in files_with_leaks(root, started - 1)}
     found = {path for path in found if not path.endswith("/enroot/.credentials")}
     assert found - allowed == set()
