@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Write docs/clusters.md, the table of the profiles that ship. With --print, show it instead.
 
 SPDX-License-Identifier: GPL-3.0-or-later
@@ -55,9 +54,7 @@ def row(profile: dict[str, Any]) -> str:
     """One line of the table."""
     third = any(source.get("third_party") for source in profile["sources"]) or "third-party" in str(profile)
     auth, login = profile["auth"], profile["login"]
-    signing = AUTH[auth["archetype"]] + (
-        f", {auth['certificate_hours']} h" if "certificate_hours" in auth else ""
-    )
+    signing = AUTH[auth["archetype"]] + (f", {auth['certificate_hours']} h" if "certificate_hours" in auth else "")
     cells = [
         f"[`{profile['id']}`](../inventory/clusters/{profile['id']}.yml) {profile['name']}",
         profile["status"] + (", in part by third parties" if third else ""),

@@ -30,7 +30,7 @@ CHECKS = [
     "ruff check .",
     "yamllint --strict .",
     "vermin --target=3.6- --no-tips --violations plugins/module_utils",
-    "mypy plugins",
+    "mypy plugins tests/stages.py tests/sanity tests/packages",
     "antsibull-changelog lint",
     "antsibull-docs lint-collection-docs --plugin-docs --skip-rstcheck .",
     "ansible-lint --offline",

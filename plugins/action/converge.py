@@ -27,7 +27,7 @@ ARGUMENTS = {
 }
 
 
-class ActionModule(ActionBase):
+class ActionModule(ActionBase):  # type: ignore[misc]
     """hpc.onboard.converge"""
 
     TRANSFERS_FILES = False

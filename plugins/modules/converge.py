@@ -66,10 +66,14 @@ EXAMPLES = r"""
         capabilities: [storage_links, path_scripts]
 
 - name: Keep a folder and a key
-  hpc.onboard.converge:
-    resources:
-      - {kind: directory, path: /work1/deep_lgt/simone}
-      - {kind: enroot_credential, machine: nvcr.io, secret: ngc}
+  hosts: accounts
+  gather_facts: false
+  tasks:
+    - name: Keep both, in one trip
+      hpc.onboard.converge:
+        resources:
+          - {kind: directory, path: /work1/deep_lgt/simone}
+          - {kind: enroot_credential, machine: nvcr.io, secret: ngc}
 """
 
 RETURN = r"""
@@ -89,7 +93,7 @@ outcomes:
     fields: {description: The fields of the state that differed., type: list, elements: str}
     before: {description: The state found. Empty is absent; keys are fingerprints., type: dict}
     after: {description: The state wanted., type: dict}
-    reason: {description: Why it is blocked or failed or was not measured, and what to do., type: str}
+    reason: {description: "Why it is blocked or failed or was not measured, and what to do.", type: str}
     seconds: {description: How long it took., type: float}
 notes:
   description: Why a capability declared less than it could, each a C(capability) and a C(text).

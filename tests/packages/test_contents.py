@@ -15,9 +15,8 @@ import pytest
 from .conftest import only
 
 FOLDERS = ("meta", "inventory", "playbooks", "plugins", "roles", "docs/schemas")
-NEVER = re.compile(
-    r"(^|/)(tests|collections|\.sandbox|\.venv|\.cache|\.ansible|\.mypy_cache|\.git|__pycache__)/|litter"
-)
+OURS_ALONE = r"tests|collections|\.sandbox|\.venv|\.cache|\.ansible|\.mypy_cache|\.git|__pycache__"
+NEVER = re.compile(rf"(^|/)({OURS_ALONE})/|litter")
 PREFIX = "ansible_collections/hpc/onboard/"
 
 

@@ -3,8 +3,7 @@
     python -m tests.sanity.cores
 
 Each core has an environment of its own below .cache/sanity, which is also the home that ansible-test sees. It tests a
-copy of the tree at .../ansible_collections/hpc/onboard, since it resolves links, and without collections/, which would
-be the tree in itself. The Python of each is found by running it (tests/find-python).
+copy of the tree at .../ansible_collections/hpc/onboard, since it resolves links. The Python of each is found by running it (tests/find-python).
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -25,6 +24,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 CACHE = ROOT / ".cache" / "sanity"
+
+# The tree in itself; and the tests, which no package holds, and which ruff and mypy judge.
+LEFT_OUT = ("collections/", "tests/")
 
 # ansible-test would download pip for each of its environments; the pip of Python itself does as well.
 STAND_IN = "import ensurepip\nensurepip.bootstrap(upgrade=True)\n"
@@ -47,7 +49,11 @@ CORES = (
     # text (pylint, pep8, yamllint, shellcheck) has been judged under the oldest, and takes most of the time.
     Core("newest", "ansible-core>=2.20,<2.24", ("3.14", "3.13", "3.12"), ("pylint", "pep8", "yamllint", "shellcheck")),
 )
-OLD_TARGET = "3.8"  # the oldest Python on which ansible-core 2.19 runs a module
+# The Pythons on which each core runs modules: all that are here are tried.
+TARGETS = {
+    "oldest": ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13"),
+    "newest": ("3.9", "3.10", "3.11", "3.12", "3.13", "3.14"),
+}
 
 
 @dataclass
@@ -75,19 +81,13 @@ def run(core: Core) -> tuple[str, Report]:
         reason = f"sanity, {core.name} ansible-core: no Python {' or '.join(core.pythons)} here"
         return reason, Report(skipped=[reason])
     venv = environment(core, python)
-    report, said = Report(), []
     with tempfile.TemporaryDirectory(prefix="hpc-onboard-sanity-") as scratch:
-        tree = copy(Path(scratch))
-        said.append(tested(core, venv, tree, [x for test in core.skip for x in ("--skip-test", test)], report))
-        old = found([OLD_TARGET]) if core.name == "oldest" else None
-        if old:
-            path = [Path(old).parent]
-            arguments = ["--test", "compile", "--test", "import", "--python", OLD_TARGET]
-            said.append(tested(core, venv, tree, arguments, report, path))
-        elif core.name == "oldest":
-            report.skipped.append(f"sanity, modules under Python {OLD_TARGET}: not here")
-    said.append(f"{core.name} ansible-core: {time.monotonic() - start:.1f} s")
-    return "\n".join(said), report
+        tree, pythons = copy(Path(scratch)), links(Path(scratch) / "pythons")
+        report, said = tested(core, venv, tree, pythons)
+        absent = [version for version in TARGETS[core.name] if not (pythons / f"python{version}").is_symlink()]
+    report.skipped += [f"sanity, {core.name} ansible-core: no Python {version} here" for version in absent]
+    seconds = f"{core.name} ansible-core: {report.passed} passed in {time.monotonic() - start:.1f} s"
+    return "\n".join([*([said] if report.failed else []), seconds]), report
 
 
 def found(versions: Iterable[str]) -> str | None:
@@ -123,34 +123,45 @@ def copy(scratch: Path) -> Path:
         stdout=subprocess.PIPE,
     )
     for name in filter(None, listed.stdout.split("\0")):
-        if not name.startswith("collections/") and (ROOT / name).exists():
+        if (not name.startswith(LEFT_OUT) or name.startswith("tests/sanity/ignore-")) and (ROOT / name).exists():
             (tree / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, tree / name)
     return tree
 
 
-def tested(core: Core, venv: Path, tree: Path, arguments: list[str], report: Report, path: Iterable[Path] = ()) -> str:
-    """Run ansible-test, count what it ran into the report, and give what it said."""
+def links(folder: Path) -> Path:
+    """A folder with the Pythons that really are here, by the names that ansible-test looks for."""
+    folder.mkdir()
+    for version in sorted({version for versions in TARGETS.values() for version in versions}):
+        python = found([version])
+        if python:
+            (folder / f"python{version}").symlink_to(python)
+    return folder
+
+
+def tested(core: Core, venv: Path, tree: Path, pythons: Path) -> tuple[Report, str]:
+    """Run ansible-test: what it ran and failed, and what it said. Shims of pyenv are there without working."""
     home = venv / "home"
+    path = [entry for entry in os.environ["PATH"].split(os.pathsep) if Path(entry).name != "shims"]
     own = {
         "HOME": str(home),
         "ANSIBLE_HOME": str(home / ".ansible"),
-        "PATH": os.pathsep.join(map(str, [venv / "bin", *path, *os.environ["PATH"].split(os.pathsep)])),
+        "PATH": os.pathsep.join([str(venv / "bin"), str(pythons), *path]),
     }
+    skip = [word for test in core.skip for word in ("--skip-test", test)]
     run = subprocess.run(
-        [venv / "bin" / "ansible-test", "sanity", "--color", "no", *arguments],
+        [venv / "bin" / "ansible-test", "sanity", "--color", "no", *skip],
         cwd=tree,
         env={**os.environ, **own},
         text=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
     )
-    ran = re.findall(r"^Running sanity test '?([^'\s]+)'?", run.stdout, re.MULTILINE)
-    listed = re.search(r"listed below \(out of \d+\) failed:\n((?:\S+.*\n?)+)", run.stdout)
-    failed = listed.group(1).split("\n")[:-1] if listed else ["ansible-test"] if run.returncode or not ran else []
-    report.failed += [f"sanity, {core.name} ansible-core: {test}" for test in failed]
-    report.passed += max(len(ran) - len(failed), 0)
-    return run.stdout
+    ran = re.findall(r"^Running sanity test (.*)", run.stdout, re.MULTILINE)
+    listed = re.search(r"listed below \(out of \d+\) failed\..*\n((?:\S+.*\n?)+)", run.stdout)
+    failed = listed[1].splitlines() if listed else ["ansible-test"] if run.returncode or not ran else []
+    names = [f"sanity, {core.name} ansible-core: {test}" for test in failed]
+    return Report(max(len(ran) - len(failed), 0), names), run.stdout
 
 
 if __name__ == "__main__":
