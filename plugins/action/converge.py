@@ -42,9 +42,10 @@ class ActionModule(ActionBase):  # type: ignore[misc]
             declared = self._declared(arguments, variables)
             plan = Plan.of(declared.resources, lambda name: self._key(name, variables))
             answer = self._answer(plan, arguments["seconds"], variables)
+            outcomes = plan.merged(answer["outcomes"])
         except (AccountError, _answer.NoAnswer) as error:
             return {"failed": True, "msg": str(error)}
-        outcome = result(plan.merged(answer["outcomes"]), declared.notes, self._task.check_mode)
+        outcome = result(outcomes, declared.notes, self._task.check_mode)
         sandbox = self._sandbox(variables)
         if sandbox:
             outcome["sandbox"] = sandbox["root"]

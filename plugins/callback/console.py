@@ -43,7 +43,7 @@ class CallbackModule(Default):  # type: ignore[misc]
 
     def __init__(self) -> None:
         super().__init__()
-        self._play: Any = None
+        self._unsaid: Any = None
         self._others = False
         self._states: dict[str, str] = {}
         self._started: dict[str, float] = {}
@@ -62,13 +62,13 @@ class CallbackModule(Default):  # type: ignore[misc]
         return min(100, shutil.get_terminal_size((80, 24)).columns) if sys.stdout.isatty() else 80
 
     def v2_playbook_on_play_start(self, play: Any) -> None:
-        self._play = play
+        self._unsaid = play
 
     def v2_playbook_on_task_start(self, task: Any, is_conditional: bool) -> None:
         if not self._speaks(task):
-            if self._play is not None:
-                super().v2_playbook_on_play_start(self._play)
-                self._play = None
+            if self._unsaid is not None:
+                super().v2_playbook_on_play_start(self._unsaid)
+                self._unsaid = None
             self._others = True
             super().v2_playbook_on_task_start(task, is_conditional)
 

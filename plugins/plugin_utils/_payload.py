@@ -18,6 +18,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+
 MODULE_UTILS = Path(__file__).parent.parent / "module_utils"
 PACKAGE = "hpc_onboard"
 FRAME = "hpc.onboard-answer"
@@ -33,7 +35,7 @@ USUAL = (
     *(f"python3.{minor}" for minor in range(14, 5, -1)),
     "python",
 )
-INTERPRETER = re.compile(r"^[A-Za-z0-9_./+~-]+$")
+INTERPRETER = re.compile(r"^[A-Za-z0-9_./+~-]+\Z")
 
 # In one line, without quotes, dollar signs, backslashes, exclamation marks.
 _READ = (
@@ -74,7 +76,7 @@ def command(preferred: str | None, candidates: Iterable[str]) -> str:
     names = [preferred] if preferred else [*candidates, *USUAL]
     bad = [name for name in names if not INTERPRETER.match(name)]
     if bad:
-        raise ValueError(f"{bad[0]!r} cannot be the path of a Python interpreter")
+        raise AccountError(f"{bad[0]!r} cannot be the path of a Python interpreter: see ansible_python_interpreter")
     tried = " ".join(dict.fromkeys(names))
     return (
         f"for p in {tried}; do"

@@ -54,8 +54,14 @@ def keyring_environment(folder: Path, key: str = KEY) -> dict[str, str]:
     return environment
 
 
-def play(bed: Any, *arguments: str, environment: dict[str, str] | None = None, playbook: str = "onboard.yml") -> Ran:
-    """Run a playbook of the checkout with its results recorded."""
+def play(
+    bed: Any,
+    *arguments: str,
+    environment: dict[str, str] | None = None,
+    playbook: str = "onboard.yml",
+    programs: Path | None = None,
+) -> Ran:
+    """Run a playbook of the checkout with its results recorded; programs: another folder with ansible-playbook."""
     record = Path(bed.folder) / f"record-{uuid.uuid4().hex}.jsonl"
     own = {
         "RECORD": str(record),
@@ -64,7 +70,7 @@ def play(bed: Any, *arguments: str, environment: dict[str, str] | None = None, p
         **keyring_environment(Path(bed.folder)),
         **(environment or {}),
     }
-    done = bed.ansible(playbook, *arguments, cwd=REPOSITORY, env=own)
+    done = bed.ansible(playbook, *arguments, cwd=REPOSITORY, env=own, programs=programs)
     results = [json.loads(line) for line in record.read_text().splitlines()] if record.exists() else []
     return Ran(done.returncode, done.stdout + done.stderr, results)
 

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A canary key is found in the keyring and in its target, and nowhere else: no output, argv, environment or file."""
+
+from __future__ import annotations
+
+import base64
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.parse
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .runs import REPOSITORY, keyring_environment, onboard
+
+pytestmark = pytest.mark.testbed
+
+CANARY = "nvapi-CaN4rY+" + "Zq7/" * 12
+
+
+def forms(key: str) -> dict[str, bytes]:
+    """The ways in which a key could show: as it is, half of it, and in the usual codings at any alignment."""
+    raw = key.encode()
+    found = {
+        "plain": raw,
+        "first half": raw[: len(raw) // 2],
+        "last half": raw[len(raw) // 2 :],
+        "hexadecimal": raw.hex().encode(),
+        "URL": urllib.parse.quote(key, safe="").encode(),
+        "UTF-16": key.encode("utf-16-le"),
+    }
+    for shift in range(3):
+        coded = base64.b64encode(b"\0" * shift + raw)
+        found[f"base64 shifted by {shift}"] = coded[4 if shift else 0 : -4]
+    return found
+
+
+def leaks(content: bytes) -> list[str]:
+    """The forms of the canary in this content."""
+    return [name for name, form in forms(CANARY).items() if form in content]
+
+
+def files_with_leaks(root: Path, since: float) -> Iterator[tuple[str, list[str]]]:
+    """Every file below root that was written since then and holds the canary, in its content or its name."""
+    for folder, _folders, names in os.walk(root):
+        for name in names:
+            path = Path(folder, name)
+            seen = leaks(os.fsencode(str(path)))
+            if path.is_symlink():
+                seen += leaks(os.fsencode(os.readlink(path)))
+            elif path.is_file() and path.stat().st_ctime >= since:
+                seen += leaks(path.read_bytes())
+            if seen:
+                yield str(path), seen
+
+
+@contextmanager
+def all_programs_recorded(pid: int, record: Path) -> Iterator[None]:
+    """Every execve below a process, with whole argv and environment."""
+    order = ["strace", "-f", "-p", str(pid), "-e", "trace=execve", "-v", "-s", "200000", "-o", str(record)]
+    tracer = subprocess.Popen(order, stderr=subprocess.PIPE, text=True)
+    assert tracer.stderr is not None
+    assert "attached" in tracer.stderr.readline()
+    try:
+        yield
+    finally:
+        tracer.send_signal(signal.SIGINT)
+        tracer.wait(20)
+
+
+def server_of(account: Any) -> int:
+    """The process of the cluster's sshd, as this machine numbers it."""
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                command = (entry / "cmdline").read_bytes()
+                same = os.readlink(entry / "ns" / "pid") == os.readlink(f"/proc/{account.cluster.world.pid}/ns/pid")
+            except OSError:
+                continue
+            if same and b"sshd" in command and b"priv" not in command:
+                return int(entry.name)
+    raise AssertionError("no sshd runs there")
+
+
+def test_every_form_of_a_planted_leak_is_found() -> None:
+    for name, form in forms(CANARY).items():
+        assert name in leaks(b"before" + form + b"after")
+    for shift in range(3):
+        assert leaks(base64.b64encode(b"x" * shift + b"$oauthtoken:" + CANARY.encode() + b"tail"))
+
+
+@pytest.mark.parametrize("trouble", ["none", "folder of others", "full home"])
+def test_the_key_is_only_where_it_belongs(bed: Any, tmp_path: Path, trouble: str) -> None:
+    started = time.time()
+    account = bed.new_account("lrz")
+    if trouble == "folder of others":
+        account.ssh("chmod 777 . && mkdir enroot && chmod 755 enroot")
+    if trouble == "full home":
+        account.small_home()
+        account.fill_home()
+    environment = keyring_environment(tmp_path, CANARY)
+    programs = tmp_path / "programs-of-the-server"
+    own = tmp_path / "programs-of-the-controller"
+    with all_programs_recorded(server_of(account), programs):
+        traced = _traced_ansible(tmp_path, own)
+        ran = onboard(bed, account, more=("-vvvv", "--diff"), environment=environment, programs=traced)
+    assert (ran.code == 0) == (trouble == "none"), ran.text[-2000:]
+    assert leaks(ran.text.encode()) == []
+    assert programs.read_bytes().count(b"execve(") > 3
+    assert own.read_bytes().count(b"execve(") > 3
+    assert leaks(programs.read_bytes()) == []
+    assert leaks(own.read_bytes()) == []
+    allowed = {str(tmp_path / "keyring.cfg"), str(account.path("enroot/.credentials"))}
+    roots = [Path(bed.folder), tmp_path, account.path(account.home), account.path("/tmp"), account.path("/var/log")]
+    roots += [
+        account.path("/dev/shm"),
+        Path("/dev/shm"),
+        Path("/tmp"),
+        Path.home() / ".ansible",
+        REPOSITORY / "inventory",
+    ]
+    found = {path for root in roots if root.exists() for path, _seen in files_with_leaks(root, started - 1)}
+    found = {path for path in found if not path.endswith("/enroot/.credentials")}
+    assert found - allowed == set()
+    if trouble == "none":
+        assert CANARY.encode() in account.read("enroot/.credentials")
+
+
+def _traced_ansible(folder: Path, record: Path) -> Path:
+    """A folder with an ansible-playbook that records every program it starts, with argv and environment."""
+    real = Path(sys.executable).parent / "ansible-playbook"
+    programs = folder / "bin"
+    programs.mkdir()
+    script = programs / "ansible-playbook"
+    script.write_text(f'#!/bin/sh\nexec strace -f -e trace=execve -v -s 200000 -o {record} {real} "$@"\n')
+    script.chmod(0o755)
+    return programs
