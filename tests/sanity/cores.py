@@ -3,7 +3,8 @@
     python -m tests.sanity.cores
 
 Each core has an environment of its own below .cache/sanity, which is also the home that ansible-test sees. It tests a
-copy of the tree at .../ansible_collections/hpc/onboard, since it resolves links. The Python of each is found by running it (tests/find-python).
+copy of the tree at .../ansible_collections/hpc/onboard, since it resolves links. The Python of each is found by
+running it (tests/find-python).
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
