@@ -14,11 +14,15 @@ from typing import Any
 from ansible.plugins.action import ActionBase
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils import _answer, _payload
-from ansible_collections.hpc.onboard.plugins.plugin_utils._declared import Declared, collect, selected
+from ansible_collections.hpc.onboard.plugins.plugin_utils._declared import Declared, collect, prepare_settings, selected
 from ansible_collections.hpc.onboard.plugins.plugin_utils._fingerprints import local_key
 from ansible_collections.hpc.onboard.plugins.plugin_utils._keys import SESSION
-from ansible_collections.hpc.onboard.plugins.plugin_utils._plan import Plan
+from ansible_collections.hpc.onboard.plugins.plugin_utils._plan import CLASSES, Plan
 from ansible_collections.hpc.onboard.plugins.plugin_utils._result import diffs, result
+
+# Every account is a forked process; what is made here, before the forks, is made once.
+prepare_settings()
+_payload.engine(tuple(sorted(CLASSES.items())))
 
 ARGUMENTS = {
     "capabilities": {"type": "list", "elements": "str", "default": []},
@@ -97,7 +101,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]
         said = self._low_level_execute_command(
             _payload.command(preferred, candidates),
             sudoable=False,
-            in_data=_payload.payload(document, plan.kinds),
+            in_data=_payload.payload(document, CLASSES),
         )
         answer = _answer.parse(said["stdout"], said["stderr"], said["rc"], variables.get("inventory_hostname", "it"))
         if answer["error"]:

@@ -90,3 +90,9 @@ def settings_spec(name: str) -> dict[str, Any]:
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     document = yaml.load(file.read_text(encoding="utf-8"), Loader=loader)
     return document["argument_specs"]["main"].get("options", {})  # type: ignore[no-any-return]
+
+
+def prepare_settings() -> None:
+    """Read the specs of all roles of this collection, for the processes that are forked from this one."""
+    for file in ROLES.glob("*/meta/argument_specs.yml"):
+        settings_spec(file.parts[-3])

@@ -15,7 +15,7 @@ import binascii
 import json
 import re
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -42,9 +42,10 @@ INTERPRETER = re.compile(r"^[A-Za-z0-9_./+~-]+\Z")
 # In one line, without quotes, dollar signs, backslashes, exclamation marks.
 _READ = (
     "import sys,json,zlib,binascii;r=sys.stdin.buffer;k=sys.argv[1].encode();"
-    "n=next((int(l.split()[1]) for l in r if l.startswith(k)),0);d=r.read(n);"
-    f"n and len(d)==n or sys.exit({CUT});"
-    "p=json.loads(zlib.decompress(binascii.a2b_base64(d)).decode());exec(p[sys.argv[2]],dict(payload=p))"
+    "n=next((l.split()[1:] for l in r if l.startswith(k)),());d=[r.read(int(i)) for i in n];"
+    f"n and [len(i) for i in d]==[int(i) for i in n] or sys.exit({CUT});p=dict();"
+    "[p.update(json.loads(zlib.decompress(binascii.a2b_base64(i)).decode())) for i in d];"
+    "exec(p[sys.argv[2]],dict(payload=p))"
 )
 
 _BOOT = """
@@ -64,8 +65,9 @@ class Sent:
             exec(compile(source, module.__name__ + ".py", "exec"), module.__dict__)
 sys.meta_path.insert(0, Sent(payload["sources"]))
 kinds = {}
-for kind, place in payload["kinds"].items():
-    kinds[kind] = getattr(importlib.import_module(place[0]), place[1])
+for kind in sorted({entry["kind"] for entry in payload["plan"]["resources"]}):
+    module = importlib.import_module("hpc_onboard._resources." + kind)
+    kinds[kind] = getattr(module, payload["kinds"][kind])
 importlib.import_module("hpc_onboard._core.engine").main(payload, kinds)
 """
 
@@ -90,29 +92,30 @@ def command(preferred: str | None, candidates: Iterable[str]) -> str:
 
 
 def payload(plan: Mapping[str, Any], kinds: Mapping[str, str]) -> bytes:
-    """What goes into standard input: the engine with the kinds that the plan needs, and the plan.
+    """What goes into standard input: the engine, the same for every account, and the plan.
 
     plan: see _core/engine.py. kinds: kind -> class name, all that there are.
     """
-    used = sorted({entry["kind"] for entry in plan["resources"]})
-    document = {
-        "boot": _BOOT,
-        "sources": _sources(tuple(used)),
-        "kinds": {kind: [f"{PACKAGE}._resources.{kind}", kinds[kind]] for kind in used},
-        "frame": FRAME,
-        "plan": plan,
-    }
-    packed = b"#" + binascii.b2a_base64(zlib.compress(json.dumps(document).encode(), 9))
-    guard = f"exit {EATEN}\n" * 3
-    return guard.encode() + f"{START} {len(packed)}\n".encode() + packed
+    blocks = engine(tuple(sorted(kinds.items()))), _packed({"plan": plan})
+    lengths = " ".join(str(len(block)) for block in blocks)
+    return f"exit {EATEN}\n".encode() * 3 + f"{START} {lengths}\n".encode() + b"".join(blocks)
 
 
 @lru_cache
-def _sources(kinds: Sequence[str]) -> dict[str, str | None]:
+def engine(kinds: tuple[tuple[str, str], ...]) -> bytes:
+    """The engine with all kinds, packed once a run: call it before the forks."""
+    return _packed({"boot": _BOOT, "sources": _sources(), "kinds": dict(kinds), "frame": FRAME})
+
+
+def _packed(document: Mapping[str, Any]) -> bytes:
+    """The document in a line that any shell takes for a comment: fish reads all its input before it runs a line."""
+    return b"#" + binascii.b2a_base64(zlib.compress(json.dumps(document).encode(), 9))
+
+
+def _sources() -> dict[str, str | None]:
     sources: dict[str, str | None] = {PACKAGE: None}
     for package in ("_core", "_text", "_resources"):
         sources[f"{PACKAGE}.{package}"] = None
         for file in sorted((MODULE_UTILS / package).glob("*.py")):
-            if package != "_resources" or file.stem in kinds:
-                sources[f"{PACKAGE}.{package}.{file.stem}"] = file.read_text(encoding="utf-8")
+            sources[f"{PACKAGE}.{package}.{file.stem}"] = file.read_text(encoding="utf-8")
     return sources

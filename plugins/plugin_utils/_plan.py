@@ -19,6 +19,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._keys import MissingKe
 KINDS: dict[str, type[Resource]] = {
     kind.KIND: kind for kind in (Directory, EnrootCredential, PathScript, ShellEnvironment, StorageLink)
 }
+CLASSES = {name: kind.__name__ for name, kind in KINDS.items()}  # what the payload takes
 UNKNOWN_KEY = "unknown"
 TYPES: dict[str, type] = {"str": str, "path": str, "dict": dict, "list": list}
 
@@ -28,11 +29,6 @@ class Plan(NamedTuple):
 
     entries: list[dict[str, Any]]
     unmet: dict[int, dict[str, Any]]
-
-    @property
-    def kinds(self) -> dict[str, str]:
-        """Kind -> name of its class, for the payload."""
-        return {name: kind.__name__ for name, kind in KINDS.items()}
 
     @classmethod
     def of(cls, declared: list[dict[str, Any]], key: Callable[[str], str]) -> Plan:

@@ -12,7 +12,7 @@ from typing import Any
 import jsonschema
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils import _payload
-from ansible_collections.hpc.onboard.plugins.plugin_utils._plan import Plan
+from ansible_collections.hpc.onboard.plugins.plugin_utils._plan import CLASSES
 
 from .runs import KEY, REPOSITORY, onboard, play
 
@@ -91,7 +91,7 @@ def test_the_engine_answers_by_its_schema(bed: Any) -> None:
         },
     ]
     plan = {"resources": entries, "check": False, "fingerprint_key": "00" * 32}
-    sent = _payload.payload(plan, Plan([], {}).kinds)
+    sent = _payload.payload(plan, CLASSES)
     said = _over_ssh(account, _payload.command(None, []), sent)
     document = json.loads(said.split(_payload.FRAME)[1].split("\n", 1)[1])
     jsonschema.validate(document, schema)
