@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Write docs/clusters.md, the table of the profiles that ship. With --print, show it instead.
 
 SPDX-License-Identifier: GPL-3.0-or-later

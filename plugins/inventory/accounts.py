@@ -130,7 +130,6 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]
 
     def _read(self, path: str) -> AccountsFile:
         """The file, with Ansible's tags on its values, so that templates in it work."""
-        assert self.loader is not None
         lines = Lines(Path(path), str(self.loader.get_text_file_contents(path)))
         repeated = lines.duplicates()
         if repeated:  # told now, before Ansible warns of it in its own words
@@ -139,7 +138,6 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]
         return AccountsFile(lines, document, Roles())
 
     def _add(self, host: Host) -> None:
-        assert self.inventory is not None
         self.inventory.add_host(host.name)
         for group in host.groups:
             self.inventory.add_group(group)

@@ -45,7 +45,8 @@ class Session:
         self._memory = mmap.mmap(-1, SIZE)
         if hasattr(mmap, "MADV_DONTDUMP"):
             self._memory.madvise(mmap.MADV_DONTDUMP)
-        self._lock = tempfile.TemporaryFile()
+        self._lock, path = tempfile.mkstemp()  # a bare number: a module loaded anew leaves it without a warning
+        os.unlink(path)
 
     def value(self, name: str) -> tuple[str, list[str]]:
         """The key of that name and the warnings to show (once). Raises MissingKey."""

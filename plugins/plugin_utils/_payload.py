@@ -5,11 +5,13 @@
 The command finds a Python from 3.6 up by running the candidates, since shims of pyenv and modules
 are there without working. It holds no secret, and only characters that every login shell keeps
 inside single quotes. The input begins with lines that end a shell which reads it by mistake (a
-start-up file that runs 'exec zsh'), so that nothing behind them is ever taken for commands.
+start-up file that runs 'exec zsh'), so that nothing behind them is ever taken for commands; what
+is behind them is a comment, for fish parses all of its input before it runs the first line.
 """
 
 from __future__ import annotations
 
+import binascii
 import json
 import re
 import zlib
@@ -39,10 +41,10 @@ INTERPRETER = re.compile(r"^[A-Za-z0-9_./+~-]+\Z")
 
 # In one line, without quotes, dollar signs, backslashes, exclamation marks.
 _READ = (
-    "import sys,json,zlib;r=sys.stdin.buffer;k=sys.argv[1].encode();"
+    "import sys,json,zlib,binascii;r=sys.stdin.buffer;k=sys.argv[1].encode();"
     "n=next((int(l.split()[1]) for l in r if l.startswith(k)),0);d=r.read(n);"
     f"n and len(d)==n or sys.exit({CUT});"
-    "p=json.loads(zlib.decompress(d).decode());exec(p[sys.argv[2]],dict(payload=p))"
+    "p=json.loads(zlib.decompress(binascii.a2b_base64(d)).decode());exec(p[sys.argv[2]],dict(payload=p))"
 )
 
 _BOOT = """
@@ -100,7 +102,7 @@ def payload(plan: Mapping[str, Any], kinds: Mapping[str, str]) -> bytes:
         "frame": FRAME,
         "plan": plan,
     }
-    packed = zlib.compress(json.dumps(document).encode(), 9)
+    packed = b"#" + binascii.b2a_base64(zlib.compress(json.dumps(document).encode(), 9))
     guard = f"exit {EATEN}\n" * 3
     return guard.encode() + f"{START} {len(packed)}\n".encode() + packed
 

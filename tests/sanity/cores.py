@@ -3,8 +3,8 @@
     python -m tests.sanity.cores
 
 Each core has an environment of its own below .cache/sanity, which is also the home that ansible-test sees. It tests a
-copy of the tree at .../ansible_collections/hpc/onboard, since it resolves links, and without collections/, which would
-be the tree in itself. The Python of each is found by running it (tests/find-python).
+copy of the tree at .../ansible_collections/hpc/onboard, since it resolves links. The Python of each is found by
+running it (tests/find-python).
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -25,6 +25,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 CACHE = ROOT / ".cache" / "sanity"
+
+# The tree in itself; and the tests, which no package holds, and which ruff and mypy judge.
+LEFT_OUT = ("collections/", "tests/")
 
 # ansible-test would download pip for each of its environments; the pip of Python itself does as well.
 STAND_IN = "import ensurepip\nensurepip.bootstrap(upgrade=True)\n"
@@ -82,7 +85,7 @@ def run(core: Core) -> tuple[str, Report]:
     with tempfile.TemporaryDirectory(prefix="hpc-onboard-sanity-") as scratch:
         tree, pythons = copy(Path(scratch)), links(Path(scratch) / "pythons")
         report, said = tested(core, venv, tree, pythons)
-    absent = [version for version in TARGETS[core.name] if not (pythons / f"python{version}").exists()]
+        absent = [version for version in TARGETS[core.name] if not (pythons / f"python{version}").is_symlink()]
     report.skipped += [f"sanity, {core.name} ansible-core: no Python {version} here" for version in absent]
     seconds = f"{core.name} ansible-core: {report.passed} passed in {time.monotonic() - start:.1f} s"
     return "\n".join([*([said] if report.failed else []), seconds]), report
@@ -121,7 +124,7 @@ def copy(scratch: Path) -> Path:
         stdout=subprocess.PIPE,
     )
     for name in filter(None, listed.stdout.split("\0")):
-        if not name.startswith("collections/") and (ROOT / name).exists():
+        if (not name.startswith(LEFT_OUT) or name.startswith("tests/sanity/ignore-")) and (ROOT / name).exists():
             (tree / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, tree / name)
     return tree
@@ -156,8 +159,8 @@ def tested(core: Core, venv: Path, tree: Path, pythons: Path) -> tuple[Report, s
         stderr=subprocess.STDOUT,
     )
     ran = re.findall(r"^Running sanity test (.*)", run.stdout, re.MULTILINE)
-    listed = re.search(r"listed below \(out of \d+\) failed:\n((?:\S+.*\n?)+)", run.stdout)
-    failed = listed[1].split() if listed else ["ansible-test"] if run.returncode or not ran else []
+    listed = re.search(r"listed below \(out of \d+\) failed\..*\n((?:\S+.*\n?)+)", run.stdout)
+    failed = listed[1].splitlines() if listed else ["ansible-test"] if run.returncode or not ran else []
     names = [f"sanity, {core.name} ansible-core: {test}" for test in failed]
     return Report(max(len(ran) - len(failed), 0), names), run.stdout
 

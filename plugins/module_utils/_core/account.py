@@ -8,7 +8,7 @@ import pwd
 import select
 import sys
 import time
-from typing import IO, Any, Dict, Mapping, Optional
+from typing import IO, Any, Dict, Mapping, Optional, cast
 
 from .errors import AccountError
 
@@ -82,7 +82,7 @@ def login_environment(shell: str) -> Dict[str, str]:
     except OSError:
         raise AccountError("the login shell %s cannot be run" % shell) from None
     try:
-        said = _said(process.stdout).decode("utf-8", "replace").split(MARK)
+        said = _said(cast("IO[bytes]", process.stdout)).decode("utf-8", "replace").split(MARK)
     finally:
         process.kill()  # and not waited for: on a dead file server it never ends
     if len(said) < 3:
@@ -91,9 +91,8 @@ def login_environment(shell: str) -> Dict[str, str]:
     return found
 
 
-def _said(stream: "Optional[IO[bytes]]") -> bytes:
+def _said(stream: "IO[bytes]") -> bytes:
     """What the shell says up to the end of the answer; a program that it left running may keep the pipe open."""
-    assert stream is not None
     said = b""
     deadline = time.time() + LOGIN_SECONDS
     while said.count(MARK.encode()) < 2:

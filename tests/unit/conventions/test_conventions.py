@@ -1,0 +1,175 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The rules of the house that a machine can check."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from ansible_collections.hpc.onboard.plugins.plugin_utils._plan import KINDS
+
+CHECKOUT = Path(__file__).parent.parent.parent.parent
+PLUGINS = CHECKOUT / "plugins"
+ROLES = sorted(folder for folder in (CHECKOUT / "roles").iterdir() if folder.is_dir())
+SOURCES = sorted(PLUGINS.rglob("*.py"))
+MODULE_UTILS = sorted((PLUGINS / "module_utils").rglob("*.py"))
+BELOW = {  # what the files of each folder may import of ours
+    "_core": {"_core"},
+    "_text": {"_text"},
+    "_resources": {"_core", "_text"},
+    "module_utils": {"_core"},
+}
+
+
+def ident(path: Path) -> str:
+    """The path as it is shown."""
+    return str(path.relative_to(CHECKOUT))
+
+
+def imports(file: Path) -> set[str]:
+    """The full names of what a file imports."""
+    package = ["ansible_collections", "hpc", "onboard", *file.relative_to(CHECKOUT).parts[:-1]]
+    names = set()
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else []
+            stem = ".".join([*above, *([node.module] if node.module else [])])
+            names |= {f"{stem}.{alias.name}" for alias in node.names}
+    return names
+
+
+OURS = "ansible_collections.hpc.onboard.plugins."
+
+
+@pytest.mark.parametrize("file", MODULE_UTILS, ids=ident)
+def test_imports_of_the_engine_go_downwards_and_need_no_ansible(file: Path) -> None:
+    allowed = BELOW[file.parent.name]
+    for name in imports(file):
+        if name.startswith(OURS):
+            folder = name[len(OURS) :].split(".")[1]
+            assert folder in allowed, f"imports {name}"
+        elif file.name != "_module.py":
+            assert not name.startswith(("ansible", "keyring", "yaml")), f"imports {name}"
+
+
+@pytest.mark.parametrize("file", sorted((PLUGINS / "plugin_utils").glob("*.py")), ids=ident)
+def test_what_serves_the_plugins_imports_no_plugin(file: Path) -> None:
+    assert [
+        n for n in imports(file) if n.startswith(OURS) and n.split(".")[4] not in ("plugin_utils", "module_utils")
+    ] == []
+
+
+@pytest.mark.parametrize("file", sorted((PLUGINS / "modules").glob("*.py")), ids=ident)
+def test_a_module_is_its_documentation_and_one_call(file: Path) -> None:
+    ours = {name for name in imports(file) if name.startswith(OURS)}
+    assert all(".module_utils._resources." in name or name.endswith("._module.run") for name in ours)
+    assert imports(file) - ours <= {"__future__.annotations"}
+
+
+def test_every_kind_has_a_module_a_class_and_a_table_of_its_own() -> None:
+    modules = {file.stem for file in (PLUGINS / "modules").glob("*.py")} - {"converge"}
+    classes = {file.stem for file in (PLUGINS / "module_utils" / "_resources").glob("*.py")}
+    tables = {file.stem.removeprefix("test_") for file in (CHECKOUT / "tests/unit/resources").glob("test_*.py")}
+    assert modules == classes == set(KINDS)
+    assert modules <= tables
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_a_modules_documentation_is_its_options(kind: str) -> None:
+    tree = ast.parse((PLUGINS / "modules" / f"{kind}.py").read_text(encoding="utf-8"))
+    text = next(
+        node.value.value
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        and isinstance(node.value, ast.Constant)
+        and node.targets[0].id == "DOCUMENTATION"  # type: ignore[attr-defined]
+    )
+    documented = yaml.safe_load(str(text))["options"]
+    assert set(documented) == set(KINDS[kind].OPTIONS)
+    for name, spec in KINDS[kind].OPTIONS.items():
+        said = {key: value for key, value in documented[name].items() if key != "description"}
+        wanted = {key: value for key, value in spec.items() if key != "no_log"}
+        assert said == {**wanted, "type": "str" if spec["type"] == "path" else spec["type"]}, name
+
+
+@pytest.mark.parametrize("file", SOURCES, ids=ident)
+def test_a_source_says_its_licence_and_what_it_is_for(file: Path) -> None:
+    text = file.read_text(encoding="utf-8")
+    assert "SPDX-License-Identifier: GPL-3.0-or-later" in text[:400]
+    assert len((ast.get_docstring(ast.parse(text)) or "").split()) >= 4
+    if file.parent.name in ("modules", "callback", "lookup", "inventory", "action", "filter"):
+        assert "GNU General Public License v3.0+" in "".join(text.splitlines(keepends=True)[:20])
+
+
+@pytest.mark.parametrize("file", SOURCES, ids=ident)
+def test_a_source_is_not_too_long(file: Path) -> None:
+    assert len(file.read_text(encoding="utf-8").splitlines()) <= (450 if file.name == "host.py" else 300)
+
+
+@pytest.mark.parametrize("file", MODULE_UTILS, ids=ident)
+def test_every_public_name_of_the_engine_has_a_sentence(file: Path) -> None:
+    kept = {"name", "check", "bound", "touches", "desired", "inspect", "obstacle", "apply"}  # said in Resource
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+    for node in [*tree.body, *(member for one in classes for member in one.body)]:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
+            inherited = node.name in kept or file.name in ("dry.py", "isolation.py")
+            assert ast.get_docstring(node) or inherited, node.name
+
+
+def role_file(role: Path, name: str) -> Any:
+    """A YAML file of a role."""
+    return yaml.safe_load((role / name).read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("role", ROLES, ids=ident)
+def test_a_roles_settings_are_the_ones_that_it_documents(role: Path) -> None:
+    options = role_file(role, "meta/argument_specs.yml")["argument_specs"]["main"]["options"]
+    defaults = role_file(role, "defaults/main.yml")
+    assert set(options) == set(defaults)
+    assert all(name.startswith(f"{role.name}_") for name in defaults)
+    for name, spec in options.items():
+        assert spec.get("description"), name
+        if "default" in spec:
+            assert spec["default"] == defaults[name], name
+
+
+@pytest.mark.parametrize("role", ROLES, ids=ident)
+def test_every_setting_has_a_comment_above_it(role: Path) -> None:
+    above = "---"
+    for line in (role / "defaults/main.yml").read_text(encoding="utf-8").splitlines():
+        if line.startswith(f"{role.name}_"):
+            assert above.startswith("#"), line
+        above = line
+
+
+@pytest.mark.parametrize("role", ROLES, ids=ident)
+def test_a_role_has_a_page_one_task_and_names_of_its_own(role: Path) -> None:
+    page = (role / "README.md").read_text(encoding="utf-8")
+    assert "```yaml" in page
+    assert role.name in page
+    tasks = role_file(role, "tasks/main.yml")
+    assert [list(task)[1:] for task in tasks] == [["hpc.onboard.converge"]]
+    assert not tasks[0]["name"].startswith("Ensure")
+    assert role_file(role, "tasks/declare.yml") == []
+    assert all(name.startswith(f"__{role.name}_") for name in role_file(role, "vars/main.yml"))
+
+
+def test_no_committed_file_names_this_machine() -> None:
+    words = ("../" + "shared", "/work" + "/main", "/work" + "/wt-")
+    try:
+        listed = subprocess.run(["git", "ls-files"], cwd=CHECKOUT, capture_output=True, check=True, text=True).stdout
+    except (FileNotFoundError, subprocess.CalledProcessError):
+        pytest.skip("this is no checkout of git")
+    for name in listed.splitlines():
+        file = CHECKOUT / name
+        if file.is_file():
+            text = file.read_bytes().decode("latin-1")
+            assert not [word for word in words if word in text], name

@@ -1,0 +1,136 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whose account it is, and the variables that only its login shell knows."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+from account_scene import HOME, KEY, Folder, Scene
+from ansible_collections.hpc.onboard.plugins.module_utils._core import account as account_module
+from ansible_collections.hpc.onboard.plugins.module_utils._core import engine
+from ansible_collections.hpc.onboard.plugins.module_utils._core.account import Account, login_environment
+from ansible_collections.hpc.onboard.plugins.module_utils._core.engine import answer
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._plan import KINDS
+
+STUB = """#!/bin/sh
+echo run >> {count}
+echo 'Welcome to the cluster'
+echo 'noise' >&2
+export SCRATCH=/scratch/simone/ WORK=relative EMPTY=
+{more}
+/bin/sh "$@"
+echo 'Good bye'
+"""
+
+
+def stub(folder: Path, more: str = "") -> tuple[str, Path]:
+    """A login shell that counts how often it is asked; and where it counts."""
+    shell, count = folder / "shell", folder / "count"
+    shell.write_text(STUB.format(count=count, more=more))
+    shell.chmod(0o755)
+    return str(shell), count
+
+
+def test_a_home_that_is_not_the_passwd_one_stops_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/tmp/\x1b[31melsewhere")
+    said = answer({"resources": [], "check": True, "fingerprint_key": KEY}, KINDS)
+    assert said["error"].startswith("HOME is /tmp/?[31melsewhere, but the home of this account is ")
+    assert said["outcomes"] == []
+
+
+def test_the_home_in_other_words_is_the_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    home = pwd.getpwuid(os.getuid()).pw_dir
+    monkeypatch.setenv("HOME", home + "/.//")
+    assert Account.of_this_process(None).home == home
+
+
+def test_the_login_shell_is_asked_once_for_all_resources_and_processes(tmp_path: Path, scene: Scene) -> None:
+    shell, count = stub(tmp_path)
+    scene.make({"/scratch": Folder(), "/scratch/simone": Folder()})
+    wanted = [{"kind": "directory", "path": f"$SCRATCH/{number}", "root": "$SCRATCH"} for number in range(3)]
+    plan = scene.plan([*wanted, {"kind": "storage_link", "path": "~/scratch", "target": "$SCRATCH"}])
+    outcomes = engine._outcomes(plan, KINDS, Account(HOME, shell))
+    assert {one["status"] for one in outcomes} == {"missing"}
+    assert count.read_text() == "run\n"
+
+
+def test_a_plan_without_variables_asks_no_login_shell(tmp_path: Path, scene: Scene) -> None:
+    shell, count = stub(tmp_path)
+    scene.make({"/scratch": Folder()})
+    engine._outcomes(scene.plan([{"kind": "directory", "path": "/scratch/x"}]), KINDS, Account(HOME, shell))
+    assert not count.exists()
+
+
+@pytest.mark.parametrize("name", ["WORK", "EMPTY", "NOWHERE"])
+def test_a_variable_that_is_no_path_costs_only_what_needs_it(name: str, tmp_path: Path, scene: Scene) -> None:
+    shell, count = stub(tmp_path)
+    plan = scene.plan([{"kind": "directory", "path": f"${name}/x"}, {"kind": "directory", "path": "/y"}])
+    outcomes = engine._outcomes(plan, KINDS, Account(HOME, shell))
+    assert [one["status"] for one in outcomes] == ["failed", "missing"]
+    assert f"${name} is not set to a path" in outcomes[0]["reason"]
+    assert count.read_text() == "run\n"
+
+
+def test_a_variable_with_a_hostile_value_is_refused(tmp_path: Path, scene: Scene) -> None:
+    shell, _count = stub(tmp_path, "export SCRATCH='/scratch/$(id)'")
+    plan = scene.plan([{"kind": "directory", "path": "$SCRATCH/x"}])
+    outcome = engine._outcomes(plan, KINDS, Account(HOME, shell))[0]
+    assert (outcome["status"], "not a path that can be used" in outcome["reason"]) == ("failed", True)
+
+
+def test_a_program_that_start_up_files_leave_running_is_not_waited_for(tmp_path: Path) -> None:
+    shell, _count = stub(tmp_path, "sleep 30 &")
+    started = time.time()
+    assert login_environment(shell)["SCRATCH"] == "/scratch/simone/"
+    assert time.time() - started < 15
+
+
+def test_a_login_shell_that_does_not_answer_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(account_module, "LOGIN_SECONDS", 1)
+    shell, _count = stub(tmp_path, "exec sleep 30")
+    with pytest.raises(AccountError, match="did not answer in 1 s"):
+        login_environment(shell)
+
+
+@pytest.mark.parametrize("more", ["exit 0", "exec true"])
+def test_a_login_shell_that_ends_early_is_said(more: str, tmp_path: Path) -> None:
+    shell, _count = stub(tmp_path, more)
+    with pytest.raises(AccountError, match="answered nothing"):
+        login_environment(shell)
+
+
+def test_a_login_shell_that_is_not_there_is_said() -> None:
+    with pytest.raises(AccountError, match="cannot be run"):
+        login_environment("/no/such/shell")
+
+
+START_UP = {
+    "sh": (".profile", "export SCRATCH=/s"),
+    "bash": (".bash_profile", "export SCRATCH=/s"),
+    "zsh": (".zprofile", "export SCRATCH=/s"),
+    "ksh": (".profile", "export SCRATCH=/s"),
+    "tcsh": (".login", "setenv SCRATCH /s"),
+    "fish": (".config/fish/config.fish", "status is-login; and set -gx SCRATCH /s"),
+}
+
+
+@pytest.mark.parametrize("shell", START_UP)
+def test_a_real_login_shell_that_prints_is_understood(
+    shell: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = shutil.which(shell)
+    if not path:
+        pytest.skip(f"{shell} is not installed")
+    name, text = START_UP[shell]
+    file = tmp_path / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(f"echo '{{\"noise\": 1}}'\n{text}\necho more noise\n")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert login_environment(path)["SCRATCH"] == "/s"

@@ -1,0 +1,170 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Keys from the keyring: which backend is used, how often it is asked, and what is said when there is no key."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("keyring")
+
+BACKENDS = """
+import os
+from keyring.backend import KeyringBackend
+from keyring.backends.chainer import ChainerBackend
+from keyring.backends.null import Keyring as Null
+
+class Counting(KeyringBackend):
+    priority = 5
+    def get_password(self, service, username):
+        with open(os.environ["LOOKUPS"], "a") as stream:
+            stream.write(f"{service} {username}\\n")
+        return {"ngc": "nvapi-canary", "empty": ""}.get(username)
+    def set_password(self, service, username, password):
+        raise NotImplementedError
+
+class Angry(Counting):
+    def get_password(self, service, username):
+        raise RuntimeError("the canary is locked")
+
+class Unable(Counting):
+    def __init__(self):
+        raise RuntimeError("canary")
+
+class Chain(ChainerBackend):
+    backends = [Null(), Counting()]
+
+class Refusing(ChainerBackend):
+    backends = [Null()]
+"""
+ASK = """
+import json, os, sys
+from ansible_collections.hpc.onboard.plugins.plugin_utils._keys import SESSION, MissingKey
+def ask(name):
+    try:
+        value, warnings = SESSION.value(name)
+        return {"value": value, "warnings": warnings}
+    except MissingKey as error:
+        return {"error": str(error)}
+said = []
+for name in sys.argv[2:]:
+    for process in range(int(sys.argv[1])):
+        reader, writer = os.pipe()
+        if os.fork() == 0:
+            os.write(writer, json.dumps(ask(name)).encode())
+            os._exit(0)
+        os.close(writer)
+        with os.fdopen(reader) as stream:
+            said.append(json.load(stream))
+        os.wait()
+print(json.dumps(said))
+"""
+
+
+class Ring:
+    """A run with a keyring of the test's, in a process of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.lookups = folder / "lookups"
+        self.lookups.touch()
+        (folder / "test_backends.py").write_text(BACKENDS)
+        path = os.pathsep.join([str(folder), *sys.path])
+        self.env = {"PATH": "/usr/bin:/bin", "PYTHONPATH": path, "LOOKUPS": str(self.lookups), "HOME": str(folder)}
+
+    def ask(self, backend: str | None, *names: str, processes: int = 1) -> list[dict[str, object]]:
+        """What every process is told, name by name."""
+        env = {**self.env, "PYTHON_KEYRING_BACKEND": backend} if backend else self.env
+        command = [sys.executable, "-c", ASK, str(processes), *names]
+        said = subprocess.run(command, env=env, capture_output=True, check=True, text=True).stdout
+        return json.loads(said)  # type: ignore[no-any-return]
+
+
+@pytest.fixture
+def ring(tmp_path: Path) -> Ring:
+    """A keyring in a folder of its own."""
+    return Ring(tmp_path)
+
+
+def test_a_key_is_looked_up_once_for_all_processes(ring: Ring) -> None:
+    said = ring.ask("test_backends.Counting", "ngc", processes=6)
+    assert said == [{"value": "nvapi-canary", "warnings": []}] * 6
+    assert ring.lookups.read_text() == "hpc.onboard ngc\n"
+
+
+@pytest.mark.parametrize("name", ["wandb", "empty"])
+def test_a_missing_key_is_asked_for_once_and_says_the_command_that_stores_it(name: str, ring: Ring) -> None:
+    said = ring.ask("test_backends.Counting", name, processes=3)
+    assert len({str(one) for one in said}) == 1
+    assert f"no key '{name}' in test_backends.Counting" in str(said[0]["error"])
+    assert f"keyring set hpc.onboard {name}" in str(said[0]["error"])
+    assert ring.lookups.read_text() == f"hpc.onboard {name}\n"
+
+
+def test_one_missing_key_does_not_cost_another(ring: Ring) -> None:
+    said = ring.ask("test_backends.Counting", "wandb", "ngc")
+    assert ["error" in one for one in said] == [True, False]
+
+
+def test_the_words_of_a_backend_are_never_shown(ring: Ring) -> None:
+    error = str(ring.ask("test_backends.Angry", "ngc")[0]["error"])
+    assert "canary" not in error
+    assert "(RuntimeError)" in error
+    assert "keyring get hpc.onboard ngc" in error
+
+
+@pytest.mark.parametrize(
+    ("backend", "said"),
+    [
+        ("keyring.backends.null.Keyring", "keyring.backends.null.Keyring (it stores nothing and says nothing)"),
+        ("keyring.backends.fail.Keyring", "keyring.backends.fail.Keyring (no keyring service answers here)"),
+        ("test_backends.Refusing", "keyring.backends.null.Keyring (it stores nothing"),
+        ("nosuch.Keyring", "PYTHON_KEYRING_BACKEND names nosuch.Keyring, which cannot be loaded"),
+        ("keyring.backends.nosuch.Keyring", "which cannot be loaded"),
+        ("test_backends.Nosuch", "PYTHON_KEYRING_BACKEND"),
+        ("test_backends.Unable", "keyring cannot start (RuntimeError)"),
+    ],
+)
+def test_a_backend_that_cannot_be_trusted_is_refused_by_name_and_reason(backend: str, said: str, ring: Ring) -> None:
+    error = str(ring.ask(backend, "ngc")[0]["error"])
+    assert said in error
+    assert "canary" not in error
+    assert ring.lookups.read_text() == ""
+
+
+def test_a_chain_is_resolved_to_its_first_backend_that_may_be_used(ring: Ring) -> None:
+    assert ring.ask("test_backends.Chain", "ngc")[0]["value"] == "nvapi-canary"
+    assert "in test_backends.Counting" in str(ring.ask("test_backends.Chain", "wandb")[0]["error"])
+
+
+PLAINTEXT = "keyrings.alt.file.PlaintextKeyring"
+STORE = (
+    "import keyring, keyrings.alt.file as file; keyring.set_keyring(file.PlaintextKeyring());"
+    "keyring.set_password('hpc.onboard', 'ngc', 'nvapi-plain')"
+)
+
+
+def test_a_plaintext_backend_is_used_with_a_warning_when_it_is_named_and_refused_when_not(ring: Ring) -> None:
+    pytest.importorskip("keyrings.alt")
+    subprocess.run([sys.executable, "-c", STORE], env=ring.env, check=True)
+    named = ring.ask(PLAINTEXT, "ngc", processes=3)
+    assert [one["value"] for one in named] == ["nvapi-plain"] * 3
+    warnings = [warning for one in named for warning in one["warnings"]]  # type: ignore[attr-defined]
+    assert len(warnings) == 1
+    assert f"{PLAINTEXT} is used because PYTHON_KEYRING_BACKEND names it" in warnings[0]
+    folder = Path(ring.env["HOME"]) / ".config" / "python_keyring"
+    folder.mkdir(parents=True)
+    (folder / "keyringrc.cfg").write_text(f"[backend]\ndefault-keyring={PLAINTEXT}\n")
+    error = str(ring.ask(None, "ngc")[0]["error"])
+    assert f"{PLAINTEXT} (it keeps keys unencrypted in a file)" in error
+
+
+def test_without_the_library_the_error_says_what_to_install(tmp_path: Path) -> None:
+    (tmp_path / "keyring.py").write_text("raise ModuleNotFoundError(\"No module named 'keyring'\", name='keyring')")
+    ring = Ring(tmp_path)
+    assert "pip install keyring" in str(ring.ask(None, "ngc")[0]["error"])
