@@ -78,9 +78,12 @@ def changes(call: Call) -> bool:
 def _errnos(position: int, call: Call, few: bool) -> Iterable[str]:
     if EXHAUSTIVE or changes(call):
         return ERRNOS
+    denied = {"ENOENT"} if call.name.endswith("stat") else set()
     if few:
-        return ERRNOS[position % 11 :][:1] if position % 4 == 0 else ()
-    return {ERRNOS[position % 11], *(["ENOENT"] if call.name.endswith("stat") else [])}
+        return ({ERRNOS[position % 11]} if position % 4 == 0 else set()) | (
+            denied if ".bash_profile" in call.text else set()
+        )
+    return {ERRNOS[position % 11]} | denied
 
 
 def sweep(scene: Scene, known: Known, faults: Iterable[Fault]) -> list[str]:

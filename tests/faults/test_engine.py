@@ -33,8 +33,8 @@ ERRNOS = ("EIO", "EDQUOT", "EACCES")
 TOLERATED = ("ftruncate", "pwrite64", "unlink", "unlinkat")  # the lock's own line, and its and the drafts' removal
 RESOURCES = [credential(), script(), link(), environment()]
 
-sys.path.insert(0, str(TREE / "plugins"))
-sent = importlib.import_module("plugin_utils._payload")
+sys.path.insert(0, str(TREE / "collections"))
+sent = importlib.import_module("ansible_collections.hpc.onboard.plugins.plugin_utils._payload")
 
 
 def lay_out(home: Path) -> None:

@@ -138,12 +138,15 @@ class ShellEnvironment(Resource):
         if self.options["state"] == "absent":
             self._take_out(host)
             return
+        files = start_up_files(host)
+        if files != start_up_files(host):  # a file server may deny a file once, and then another would get our line
+            raise AccountError("the start-up files are changing: run again")
         host.make_folders(os.path.join(host.home, FOLDER), 0o755)
         for dialect in environment.DIALECTS:
             file = _file(host, _generated(host, dialect))
             new = section.put(file.text or HEADER, self.options["section"], self._body(dialect))
             _rewrite(host, file, new)
-        for path in start_up_files(host):
+        for path in files:
             file = _file(host, path)
             if not startup.our_line(file.text):
                 host.make_folders(os.path.dirname(path), 0o755)
