@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 Edit = tuple[str, str, str]
 HOST = "_core/host.py"
+FILES = "_core/files.py"
 KEY = "_resources/enroot_credential.py"
 
 
@@ -26,32 +27,32 @@ BUGS = (
     Bug(
         "no fsync of the draft",
         "test_a_draft_is_flushed_before_it_takes_the_name_and_the_folder_after",
-        [(HOST, "            os.fsync(handle)\n        finally", "        finally")],
+        [(FILES, "        os.fsync(handle)\n    finally", "    finally")],
     ),
     Bug(
         "chmod after writing",
         "test_a_key_has_its_mode_from_the_first_byte",
         [
-            (HOST, "flags, mode & 0o700, dir_fd", "flags, 0o666, dir_fd"),
-            (HOST, "            os.fchmod(handle, mode)\n            left = mem", "            left = mem"),
+            (FILES, "flags, mode & 0o700, dir_fd", "flags, 0o666, dir_fd"),
+            (FILES, "        os.fchmod(handle, mode)\n        left = mem", "        left = mem"),
             (
-                HOST,
-                "            os.fsync(handle)\n",
-                "            os.fsync(handle)\n            os.fchmod(handle, mode)\n",
+                FILES,
+                "        os.fsync(handle)\n",
+                "        os.fsync(handle)\n        os.fchmod(handle, mode)\n",
             ),
         ],
     ),
     Bug(
         "no exclusive create",
         "test_a_link_planted_as_the_draft_is_not_written_through",
-        [(HOST, "os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW |", "os.O_WRONLY | os.O_CREAT |")],
+        [(FILES, "os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW |", "os.O_WRONLY | os.O_CREAT |")],
     ),
     Bug(
         "link followed",
         "test_a_key_is_never_put_behind_a_link",
         [
             (HOST, "found = os.lstat(self._real(path))", "found = os.stat(self._real(path))"),
-            (HOST, "os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW |", "os.O_PATH | os.O_DIRECTORY |"),
+            (FILES, "os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW |", "os.O_PATH | os.O_DIRECTORY |"),
         ],
     ),
     Bug(

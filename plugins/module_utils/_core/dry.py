@@ -11,7 +11,8 @@ import os
 from typing import Dict, Optional, Tuple
 
 from .errors import AccountError, explained
-from .host import Entry, Host
+from .files import Entry
+from .host import Host
 
 
 class DryHost(Host):

@@ -12,30 +12,12 @@ import hashlib
 import hmac
 import os
 import stat
-from typing import Dict, List, NamedTuple, Optional, Union
+from typing import Dict, List, Optional
 
+from . import files
 from .account import Account
-from .errors import AccountError, errno_name, explained
-
-LARGEST = 4 * 1024 * 1024
-DRAFT = ".%s.hpc.onboard-draft"
-PASS = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-ACL = "system.posix_acl_access"
-KEPT = ("user.", "system.")  # attributes that are the user's; others are the file system's own
-
-
-class Entry(NamedTuple):
-    """What lies at a path, the last component not followed."""
-
-    kind: str  # folder, file, link or other
-    mode: int  # permission bits
-    mine: bool
-    roots: bool  # owned by root
-    links: int  # names of the same file
-    target: str  # of a link, else ""
-
-
-KINDS = {stat.S_IFDIR: "folder", stat.S_IFREG: "file", stat.S_IFLNK: "link"}
+from .errors import AccountError, explained
+from .files import Entry
 
 
 class Host:
@@ -83,7 +65,7 @@ class Host:
             if error.errno in (errno.ENOENT, errno.ENOTDIR):
                 return None
             raise explained(error, "looking at " + self.shown(path)) from None
-        return _entry(found, self._target(path) if stat.S_ISLNK(found.st_mode) else "")
+        return files.entry(found, self._target(path) if stat.S_ISLNK(found.st_mode) else "")
 
     def _target(self, path: str) -> str:
         target = os.readlink(self._real(path))
@@ -97,17 +79,17 @@ class Host:
             with os.fdopen(handle, "rb") as stream:
                 if not stat.S_ISREG(os.fstat(handle).st_mode):
                     raise AccountError("%s is not a plain file" % self.shown(path))
-                content = stream.read(LARGEST + 1)
+                content = stream.read(files.LARGEST + 1)
         except OSError as error:
             raise explained(error, "reading " + self.shown(path)) from None
-        if len(content) > LARGEST:
+        if len(content) > files.LARGEST:
             raise AccountError("%s is larger than 4 MiB: that is not such a file" % self.shown(path))
         return content
 
     def has_acl(self, path: str) -> bool:
         """Whether an access list beyond the mode stands on the file."""
         try:
-            return ACL in _attribute_names(self._real(path))
+            return files.ACL in files.attribute_names(self._real(path))
         except OSError as error:
             raise explained(error, "looking for an access list on " + self.shown(path)) from None
 
@@ -157,7 +139,7 @@ class Host:
             found = self.entry(done)
             if found is None:
                 return None
-            unsafe = _unsafe(found, self.shown(done))
+            unsafe = files.unsafe(found, self.shown(done))
             if unsafe:
                 return unsafe
         return None
@@ -173,17 +155,17 @@ class Host:
     def make_folder(self, path: str, mode: int) -> None:
         """Make one folder, which has its mode from the first moment; the one above it is there already."""
         above, name = os.path.split(path)
-        draft = self._real(os.path.join(above, DRAFT % name))
+        draft = self._real(os.path.join(above, files.DRAFT % name))
         try:
-            _remove_folder(draft)
+            files.remove_folder(draft)
             os.mkdir(draft, mode)
-            os.chmod(draft, mode)
-            if not _free(None, self._real(path)):
+            os.chmod(draft, mode | os.stat(draft).st_mode & stat.S_ISGID)  # a project's folder hands its group on
+            if not files.free(None, self._real(path)):
                 raise OSError(errno.EEXIST, "")
             os.rename(draft, self._real(path))
             self._flush_folder(above)
         except OSError as error:
-            _forget_folder(draft)
+            files.forget_folder(draft)
             raise explained(error, "making the folder " + self.shown(path)) from None
 
     def make_folders(self, path: str, mode: int) -> None:
@@ -200,19 +182,19 @@ class Host:
 
     def make_link(self, path: str, target: str) -> None:
         """Make or replace a symbolic link, in one step."""
-        name, draft = os.path.basename(path), DRAFT % os.path.basename(path)
+        name, draft = os.path.basename(path), files.DRAFT % os.path.basename(path)
         folder = self._open_folder(os.path.dirname(path))
         try:
-            _unlink_at(folder, draft)
+            files.unlink_at(folder, draft)
             os.symlink(self._real(target) if target.startswith("/") else target, draft, dir_fd=folder)
-            if not (_free(folder, name) or _is_link(folder, name)):
+            if not (files.free(folder, name) or files.is_link(folder, name)):
                 raise AccountError("%s is there meanwhile and is no link: it stays" % self.shown(path))
             os.rename(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
-            _flush(folder)
+            files.flush(folder)
         except OSError as error:
             raise explained(error, "making the link " + self.shown(path)) from None
         finally:
-            _forget(folder, draft)
+            files.forget(folder, draft)
             os.close(folder)
 
     def remove(self, path: str) -> None:
@@ -239,19 +221,19 @@ class Host:
 
         A private one lies in safe folders and has no access list.
         """
-        name, draft = os.path.basename(path), DRAFT % os.path.basename(path)
+        name, draft = os.path.basename(path), files.DRAFT % os.path.basename(path)
         kept = {} if private or old is None else self._attributes(path)
         folder = self._open_private(os.path.dirname(path)) if private else self._open_folder(os.path.dirname(path))
         try:
-            self._write_draft(folder, draft, content, mode, kept)
-            if _content(folder, name) != old:
+            files.write_draft(folder, draft, content, mode, kept)
+            if files.content(folder, name) != old:
                 raise AccountError("%s was changed by another program meanwhile: run again" % self.shown(path))
             os.rename(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
-            _flush(folder)
+            files.flush(folder)
         except OSError as error:
             raise explained(error, "writing " + self.shown(path)) from None
         finally:
-            _forget(folder, draft)
+            files.forget(folder, draft)
             os.close(folder)
         self._read_back(path, content, mode)
 
@@ -265,12 +247,12 @@ class Host:
         """Open folder component by component, following no link and trusting none that others could change."""
         done = ""
         try:
-            handle = os.open(self.root or "/", PASS)
+            handle = os.open(self.root or "/", files.PASS)
             for part in self._private_parts(folder):
                 done += "/" + part
-                above, handle = handle, os.open(part, PASS, dir_fd=handle)
+                above, handle = handle, os.open(part, files.PASS, dir_fd=handle)
                 os.close(above)
-                unsafe = _unsafe(_entry(os.fstat(handle), ""), self.shown(done))
+                unsafe = files.unsafe(files.entry(os.fstat(handle), ""), self.shown(done))
                 if unsafe:
                     os.close(handle)
                     raise AccountError(unsafe)
@@ -279,23 +261,6 @@ class Host:
         except OSError as error:
             raise explained(error, "opening the folder " + self.shown(done)) from None
         return handle
-
-    def _write_draft(self, folder: int, name: str, content: bytes, mode: int, attributes: Dict[str, bytes]) -> None:
-        _unlink_at(folder, name)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        handle = os.open(name, flags, mode & 0o700, dir_fd=folder)
-        try:
-            for key, value in attributes.items():
-                os.setxattr(handle, key, value)
-            if not attributes and ACL in _attribute_names(handle):
-                os.removexattr(handle, ACL)
-            os.fchmod(handle, mode)
-            left = memoryview(content)
-            while left:
-                left = left[os.write(handle, left) :]
-            os.fsync(handle)
-        finally:
-            os.close(handle)
 
     def _read_back(self, path: str, content: bytes, mode: int) -> None:
         found = self.entry(path)
@@ -306,109 +271,15 @@ class Host:
         """The extended attributes of a file that is about to be replaced, access lists among them."""
         real = self._real(path)
         try:
-            return {name: os.getxattr(real, name) for name in _attribute_names(real) if name.startswith(KEPT)}
+            return {
+                name: os.getxattr(real, name) for name in files.attribute_names(real) if name.startswith(files.KEPT)
+            }
         except OSError as error:
             raise explained(error, "reading the attributes of " + self.shown(path)) from None
 
     def _flush_folder(self, path: str) -> None:
         handle = os.open(self._real(path) or "/", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            _flush(handle)
+            files.flush(handle)
         finally:
             os.close(handle)
-
-
-def _entry(found: os.stat_result, target: str) -> Entry:
-    kind = KINDS.get(stat.S_IFMT(found.st_mode), "other")
-    mine, roots = found.st_uid == os.getuid(), found.st_uid == 0
-    return Entry(kind, stat.S_IMODE(found.st_mode), mine, roots, found.st_nlink, target)
-
-
-def _unsafe(folder: Entry, shown: str) -> Optional[str]:
-    """Why a secret may not lie below this component."""
-    if folder.kind != "folder":
-        return "%s is a %s; a key is kept in plain folders only" % (shown, folder.kind)
-    if not (folder.mine or folder.roots):
-        return "%s belongs to somebody else, who could swap the file" % shown
-    if folder.mode & 0o022 and not folder.mode & stat.S_ISVTX:
-        return "others may write in %s and could swap the file: chmod go-w there" % shown
-    return None
-
-
-def _attribute_names(file: Union[int, str]) -> List[str]:
-    """The names of a file's extended attributes; none where the file system does not know such."""
-    try:
-        return os.listxattr(file) if isinstance(file, int) else os.listxattr(file, follow_symlinks=False)
-    except OSError as error:
-        if error.errno in (errno.ENOTSUP, errno.ENOSYS):
-            return []
-        raise
-
-
-def _content(folder: int, name: str) -> Optional[bytes]:
-    """What a file of the folder holds, or None where there is nothing of that name. A link is not opened."""
-    try:
-        handle = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
-    except OSError as error:
-        if error.errno == errno.ENOENT:
-            return None
-        raise
-    with os.fdopen(handle, "rb") as stream:
-        return stream.read(LARGEST + 1)
-
-
-def _free(folder: Optional[int], name: str) -> bool:
-    """Whether nothing has this name."""
-    try:
-        os.stat(name, dir_fd=folder, follow_symlinks=False)
-    except OSError as error:
-        if error.errno == errno.ENOENT:
-            return True
-        raise
-    return False
-
-
-def _is_link(folder: int, name: str) -> bool:
-    return stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
-
-
-def _remove_folder(path: str) -> None:
-    """Remove the draft of a folder that an ended run left."""
-    try:
-        os.rmdir(path)
-    except OSError as error:
-        if error.errno != errno.ENOENT:
-            raise
-
-
-def _forget_folder(path: str) -> None:
-    """Remove the draft of a folder after a failure, if that can be done."""
-    try:
-        os.rmdir(path)
-    except OSError:
-        pass
-
-
-def _flush(folder: int) -> None:
-    """Make a change of names durable; some file systems cannot and say EINVAL."""
-    try:
-        os.fsync(folder)
-    except OSError as error:
-        if errno_name(error) != "EINVAL":
-            raise
-
-
-def _unlink_at(folder: int, name: str) -> None:
-    try:
-        os.unlink(name, dir_fd=folder)
-    except OSError as error:
-        if error.errno != errno.ENOENT:
-            raise
-
-
-def _forget(folder: int, name: str) -> None:
-    """Remove a draft that was not renamed; that this fails too must not hide the first error."""
-    try:
-        os.unlink(name, dir_fd=folder)
-    except OSError:
-        pass

@@ -110,7 +110,7 @@ def test_a_source_says_its_licence_and_what_it_is_for(file: Path) -> None:
 
 @pytest.mark.parametrize("file", SOURCES, ids=ident)
 def test_a_source_is_not_too_long(file: Path) -> None:
-    assert len(file.read_text(encoding="utf-8").splitlines()) <= (450 if file.name == "host.py" else 300)
+    assert len(file.read_text(encoding="utf-8").splitlines()) <= 300
 
 
 @pytest.mark.parametrize("file", MODULE_UTILS, ids=ident)

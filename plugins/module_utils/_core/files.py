@@ -1,0 +1,151 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""System calls on an open folder, as host.py puts them together: drafts, renames, attributes.
+
+Each does one thing and raises OSError; what that means for a person is said in host.py.
+"""
+
+import errno
+import os
+import stat
+from typing import Dict, List, NamedTuple, Optional, Union
+
+from .errors import errno_name
+
+LARGEST = 4 * 1024 * 1024
+DRAFT = ".%s.hpc.onboard-draft"
+PASS = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+ACL = "system.posix_acl_access"
+KEPT = ("user.", "system.")  # attributes that are the user's; others are the file system's own
+
+
+class Entry(NamedTuple):
+    """What lies at a path, the last component not followed."""
+
+    kind: str  # folder, file, link or other
+    mode: int  # permission bits
+    mine: bool
+    roots: bool  # owned by root
+    links: int  # names of the same file
+    target: str  # of a link, else ""
+
+
+KINDS = {stat.S_IFDIR: "folder", stat.S_IFREG: "file", stat.S_IFLNK: "link"}
+
+
+def write_draft(folder: int, name: str, content: bytes, mode: int, attributes: Dict[str, bytes]) -> None:
+    """Make a new file with its final mode from the first byte, and flush it to the disk."""
+    unlink_at(folder, name)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    handle = os.open(name, flags, mode & 0o700, dir_fd=folder)
+    try:
+        for key, value in attributes.items():
+            os.setxattr(handle, key, value)
+        if not attributes and ACL in attribute_names(handle):
+            os.removexattr(handle, ACL)
+        os.fchmod(handle, mode)
+        left = memoryview(content)
+        while left:
+            left = left[os.write(handle, left) :]
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def entry(found: os.stat_result, target: str) -> Entry:
+    """The entry for what the system says of a path."""
+    kind = KINDS.get(stat.S_IFMT(found.st_mode), "other")
+    mine, roots = found.st_uid == os.getuid(), found.st_uid == 0
+    return Entry(kind, stat.S_IMODE(found.st_mode), mine, roots, found.st_nlink, target)
+
+
+def unsafe(folder: Entry, shown: str) -> Optional[str]:
+    """Why a secret may not lie below this component."""
+    if folder.kind != "folder":
+        return "%s is a %s; a key is kept in plain folders only" % (shown, folder.kind)
+    if not (folder.mine or folder.roots):
+        return "%s belongs to somebody else, who could swap the file" % shown
+    if folder.mode & 0o022 and not folder.mode & stat.S_ISVTX:
+        return "others may write in %s and could swap the file: chmod go-w there" % shown
+    return None
+
+
+def attribute_names(file: Union[int, str]) -> List[str]:
+    """The names of a file's extended attributes; none where the file system does not know such."""
+    try:
+        return os.listxattr(file) if isinstance(file, int) else os.listxattr(file, follow_symlinks=False)
+    except OSError as error:
+        if error.errno in (errno.ENOTSUP, errno.ENOSYS):
+            return []
+        raise
+
+
+def content(folder: int, name: str) -> Optional[bytes]:
+    """What a file of the folder holds, or None where there is nothing of that name. A link is not opened."""
+    try:
+        handle = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+    except OSError as error:
+        if error.errno == errno.ENOENT:
+            return None
+        raise
+    with os.fdopen(handle, "rb") as stream:
+        return stream.read(LARGEST + 1)
+
+
+def free(folder: Optional[int], name: str) -> bool:
+    """Whether nothing has this name."""
+    try:
+        os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except OSError as error:
+        if error.errno == errno.ENOENT:
+            return True
+        raise
+    return False
+
+
+def is_link(folder: int, name: str) -> bool:
+    """Whether a symbolic link has this name."""
+    return stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
+
+
+def remove_folder(path: str) -> None:
+    """Remove the draft of a folder that an ended run left."""
+    try:
+        os.rmdir(path)
+    except OSError as error:
+        if error.errno != errno.ENOENT:
+            raise
+
+
+def forget_folder(path: str) -> None:
+    """Remove the draft of a folder after a failure, if that can be done."""
+    try:
+        os.rmdir(path)
+    except OSError:
+        pass
+
+
+def flush(folder: int) -> None:
+    """Make a change of names durable; some file systems cannot and say EINVAL."""
+    try:
+        os.fsync(folder)
+    except OSError as error:
+        if errno_name(error) != "EINVAL":
+            raise
+
+
+def unlink_at(folder: int, name: str) -> None:
+    """Remove a file or link, if it is there."""
+    try:
+        os.unlink(name, dir_fd=folder)
+    except OSError as error:
+        if error.errno != errno.ENOENT:
+            raise
+
+
+def forget(folder: int, name: str) -> None:
+    """Remove a draft that was not renamed; that this fails too must not hide the first error."""
+    try:
+        os.unlink(name, dir_fd=folder)
+    except OSError:
+        pass
