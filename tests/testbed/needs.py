@@ -11,10 +11,13 @@ LIST = Path(__file__).with_name("debian-packages.txt")
 
 COMMANDS = {
     "bindfs": "bindfs",
+    "dbus-run-session": "dbus",
     "fish": "fish",
+    "gnome-keyring-daemon": "gnome-keyring",
     "ip": "iproute2",
     "jq": "jq",
     "ksh": "ksh",
+    "mksh": "mksh",
     "nsenter": "util-linux",
     "setfacl": "acl",
     "ssh": "openssh-client",
