@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ansible.errors import AnsibleConnectionFailure
 from ansible.plugins.action import ActionBase
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils import _answer, _payload
@@ -47,6 +48,9 @@ class ActionModule(ActionBase):  # type: ignore[misc]
             plan = Plan.of(declared.resources, lambda name: self._key(name, variables))
             answer = self._answer(plan, arguments["seconds"], variables)
             outcomes = plan.merged(answer["outcomes"])
+        except AnsibleConnectionFailure as error:
+            name = variables.get("inventory_hostname", "it")
+            return {"unreachable": True, "msg": _answer.not_reached(str(error), name)}
         except (AccountError, _answer.NoAnswer) as error:
             return {"failed": True, "msg": str(error)}
         outcome = result(outcomes, declared.notes, self._task.check_mode)

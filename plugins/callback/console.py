@@ -90,8 +90,7 @@ class CallbackModule(Default):  # type: ignore[misc]
         if not self._speaks(result.task):
             super().v2_runner_on_unreachable(result)
             return
-        told = {"failed": True, "msg": f"unreachable: {result.result.get('msg', '')}"}
-        self._say(_console.account(result.host.get_name(), told, False, False, self._width))
+        self._say(_console.account(result.host.get_name(), result.result, False, False, self._width))
 
     def _show(self, result: Any, state: str, otherwise: Any) -> None:
         name = result.host.get_name()

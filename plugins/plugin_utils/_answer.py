@@ -102,3 +102,11 @@ def _instead(stdout: str, stderr: str, code: int, name: str) -> str:
     return f"the account ended the connection without an answer (exit code {code}): {look}" + (
         f". It said: {said}" if said else ""
     )
+
+
+def not_reached(words: str, name: str) -> str:
+    """What ssh's failure means, from Ansible's words for it, and the next step."""
+    reason = harmless(words, 2000).rpartition("over ssh:")[2].strip().replace("\n", " | ")
+    if not reason:
+        return "the line dropped. What was done is not known; run again: it reads back and decides"
+    return f"{reason}. Does 'ssh {name}' with your own settings get there? Then run again"

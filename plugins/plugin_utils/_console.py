@@ -36,7 +36,8 @@ def account(name: str, result: Mapping[str, Any], check: bool, every: bool, widt
     every: also what was in place.
     """
     if "outcomes" not in result:
-        return [Line(f"{name}  failed", "red"), *_told("failed", str(result.get("msg", "")), "red", width)]
+        word = "unreachable" if result.get("unreachable") else "failed"
+        return [Line(f"{name}  {word}", "red"), *_told(word, str(result.get("msg", "")), "red", width)]
     lines = [_heading(name, result, check, width)]
     where = result.get("sandbox")
     if where:

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from tests.testbed.proxy import Proxy
+
 from .runs import KEY, onboard
 
 pytestmark = pytest.mark.testbed
@@ -209,4 +211,22 @@ def test_two_runs_at_once_both_end_well(bed: Any) -> None:
     credentials = account.read("enroot/.credentials").decode().splitlines()
     assert len(credentials) == len(set(credentials)) == 2
     assert onboard(bed, account).of(account.name)["changed"] is False
+    assert not [path for path in account.tree() if "draft" in path or ".lock" in path]
+
+
+@pytest.mark.parametrize("cut", [{"cut_up": 6_000}, {"cut_up": 25_000}, {"cut_down": 4_000}, {"cut_down": 4_200}])
+def test_after_a_dropped_line_the_next_run_decides(bed: Any, cut: dict[str, int]) -> None:
+    account = bed.new_account("dfki")
+    with Proxy(account.host, account.port, **cut) as proxy:
+        through = {
+            "ansible_host": "127.0.0.1",
+            "ansible_port": proxy.port,
+            "ansible_ssh_common_args": f"-F {bed.ssh_config} -o HostKeyAlias={account.cluster.name}",
+        }
+        dropped = onboard(bed, account, settings={account.name: {"vars": through}})
+    assert dropped.code == 4, dropped.text
+    assert "1 not as wanted" in dropped.text
+    assert onboard(bed, account).code == 0
+    again = onboard(bed, account)
+    assert again.of(account.name)["changed"] is False
     assert not [path for path in account.tree() if "draft" in path or ".lock" in path]
