@@ -64,10 +64,13 @@ def kills(known: Known) -> list[Fault]:
 
 
 def errors(known: Known) -> list[Fault]:
-    """Every errno at every call that changes something; at the other calls a few, by turns, or all as above."""
-    few = len(known.calls) > 200  # hundreds of looks at start-up files
-    faults = [Fault(call, name) for i, call in enumerate(known.calls) for name in _errnos(i, call, few)]
-    return faults + [Fault(call, name, True) for i, call in enumerate(known.looks) for name in _errnos(i, call, few)]
+    """Every errno at every call that changes something, a few by turns at the others; or all, as above.
+
+    A scene of hundreds of calls repeats the same ones file after file, and takes its errnos by turns everywhere.
+    """
+    choose = _every if EXHAUSTIVE else _by_turns if len(known.calls) > 200 else _most
+    faults = [Fault(call, name) for i, call in enumerate(known.calls) for name in choose(i, call)]
+    return faults + [Fault(call, name, True) for i, call in enumerate(known.looks) for name in choose(i, call)]
 
 
 def changes(call: Call) -> bool:
@@ -75,15 +78,22 @@ def changes(call: Call) -> bool:
     return call.name in CHANGING.split() or (call.name == "openat" and "O_CREAT" in call.text)
 
 
-def _errnos(position: int, call: Call, few: bool) -> Iterable[str]:
-    if EXHAUSTIVE or changes(call):
+def _every(position: int, call: Call) -> Iterable[str]:
+    return ERRNOS
+
+
+def _most(position: int, call: Call) -> Iterable[str]:
+    if changes(call):
         return ERRNOS
-    denied = {"ENOENT"} if call.name.endswith("stat") else set()
-    if few:
-        return ({ERRNOS[position % 11]} if position % 4 == 0 else set()) | (
-            denied if ".bash_profile" in call.text else set()
-        )
-    return {ERRNOS[position % 11]} | denied
+    return {ERRNOS[position % 11], *(["ENOENT"] if call.name.endswith("stat") else [])}
+
+
+def _by_turns(position: int, call: Call) -> Iterable[str]:
+    if changes(call):
+        return {ERRNOS[(position + step) % 11] for step in (0, 3, 6, 9)}
+    if call.name.endswith("stat") and ".bash_profile" in call.text:  # denied, another file would get the line
+        return {"ENOENT"}
+    return {ERRNOS[position % 11]} if position % 4 == 0 else ()
 
 
 def sweep(scene: Scene, known: Known, faults: Iterable[Fault]) -> list[str]:
