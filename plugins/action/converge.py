@@ -72,7 +72,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]
         """A function that gives the value of a variable of this account, or None where it has none."""
 
         def value(name: str) -> Any:
-            return self._templar.resolve_variable_expression(name) if name in variables else None
+            return self._templar.template(variables[name]) if name in variables else None
 
         return value
 

@@ -21,7 +21,7 @@ description:
 options:
   capabilities:
     description:
-      - Names of roles whose declarations (the variable C(__NAME_declares)) are kept.
+      - Names of roles; what follows from their settings is kept. Import each role first, with C(tasks_from=declare).
       - In a task that is tagged C(always), C(--tags) and C(--skip-tags) choose among them by name.
     type: list
     elements: str

@@ -3,7 +3,7 @@
 """What each capability declares, from its settings: pure functions from data to data.
 
 A declaration is {resources: [{kind, options}], notes: [why something is not declared]}. The roles'
-vars call these through filters of the same names; their defaults say where the settings come from.
+defaults say where the settings come from; converge looks them up, checks them, and calls these.
 """
 
 from __future__ import annotations
@@ -40,6 +40,24 @@ def _resource(kind: str, **options: Any) -> dict[str, Any]:
 
 def _nothing(why: str) -> Declaration:
     return {"resources": [], "notes": [why]}
+
+
+def site_settings(cluster: Settings) -> dict[str, Any]:
+    """The roles' settings that follow from a cluster's profile, as the inventory gives them to an account."""
+    container, caches, links = (cluster.get(part, {}) for part in ("container", "caches", "links"))
+    runtime = container.get("runtime", "none")
+    return {
+        "storage_links_areas": cluster.get("storage", []),
+        "storage_links_by": links.get("by", "us"),
+        "storage_links_why": links.get("why", ""),
+        "enroot_credentials_path": container.get("credentials", ""),
+        "enroot_credentials_runtime": runtime,
+        "container_caches_runtime": runtime,
+        "container_caches_folder": caches.get("path", ""),
+        "container_caches_root": caches.get("root", ""),
+        "container_caches_why": caches.get("why_not", ""),
+        "path_scripts_launchers": cluster.get("launchers", []),
+    }
 
 
 def storage_links(settings: Settings) -> Declaration:

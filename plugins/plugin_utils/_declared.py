@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import yaml
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities import CAPABILITIES, Declaration
 
 ROLES = Path(__file__).parent.parent.parent / "roles"
 Value = Callable[[str], Any]
@@ -43,8 +44,7 @@ def collect(names: Iterable[str], without: Iterable[str], resources: list[dict[s
         if name in refused:
             declared.notes.append({"capability": name, "text": "left out: the accounts file says so (without)"})
             continue
-        _check_settings(name, value)
-        _add(declared, name, plain(value(f"__{name}_declares")))
+        _add(declared, name, _declaration(name, value))
     for entry in plain(resources):
         if "password" in entry:
             raise AccountError("resources: a password does not belong here; name the key in its place: secret: NAME")
@@ -62,31 +62,32 @@ def plain(value: Any) -> Any:
     return str(value) if isinstance(value, str) else value
 
 
-def _add(declared: Declared, name: str, declares: Any) -> None:
-    if not isinstance(declares, dict):
-        raise AccountError(
-            f"{name} declares nothing: import its role first (import_role with tasks_from: declare), or is it mistyped?"
-        )
-    for entry in declares["resources"]:
-        declared.resources.append({**entry, "capability": name})
-    for text in declares.get("notes", []):
-        declared.notes.append({"capability": name, "text": text})
-
-
-def _check_settings(name: str, value: Value) -> None:
+def _declaration(name: str, value: Value) -> Declaration:
+    """What a capability declares from its role's settings, each of them looked up once and checked."""
+    if name not in CAPABILITIES:
+        raise AccountError(f"{name} is no capability; there are: {', '.join(sorted(CAPABILITIES))}")
     options = settings_spec(name)
-    given = {option: value(option) for option in options}
+    given = {option: plain(value(option)) for option in options}
+    if all(setting is None for setting in given.values()):
+        raise AccountError(f"the settings of {name} are not here: import its role first, with tasks_from: declare")
     checked = ArgumentSpecValidator(options).validate({k: v for k, v in given.items() if v is not None})
     if checked.error_messages:
         raise AccountError(f"{name}: " + "; ".join(checked.error_messages))
+    settings = {key.removeprefix(name + "_"): setting for key, setting in checked.validated_parameters.items()}
+    return CAPABILITIES[name](settings)
+
+
+def _add(declared: Declared, name: str, declaration: Declaration) -> None:
+    for entry in declaration["resources"]:
+        declared.resources.append({**entry, "capability": name})
+    for text in declaration["notes"]:
+        declared.notes.append({"capability": name, "text": text})
 
 
 @lru_cache
 def settings_spec(name: str) -> dict[str, Any]:
-    """The argument spec of a role's settings; empty for a role of somebody else's collection."""
+    """The argument spec of a role's settings."""
     file = ROLES / name / "meta" / "argument_specs.yml"
-    if not file.is_file():
-        return {}
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     document = yaml.load(file.read_text(encoding="utf-8"), Loader=loader)
     return document["argument_specs"]["main"].get("options", {})  # type: ignore[no-any-return]

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ._accounts import Account, AccountsFile
+from ._capabilities import site_settings
 from ._profiles import Profile
 from ._schema import is_template
 
@@ -37,6 +38,7 @@ def host(account: Account, file: AccountsFile) -> Host:
         "cluster": account.cluster,
         "account": {**identity(account), **pretended(account, file)},
         **connection(account),
+        **site_settings(account.cluster),
         **settings(account, file),
         **(account.entry.get("vars") or {}),
     }

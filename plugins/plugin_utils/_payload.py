@@ -26,6 +26,8 @@ MODULE_UTILS = Path(__file__).parent.parent / "module_utils"
 PACKAGE = "hpc_onboard"
 FRAME = "hpc.onboard-answer"
 START = "hpc.onboard-payload"
+TOO_OLD = 95  # exit code of a Python before 3.6; the next candidate is tried
+BROKEN = 96  # exit code: the engine itself could not start
 NO_PYTHON = "hpc.onboard-no-python"
 CUT = 93  # exit code: the input did not arrive whole
 EATEN = 91  # exit code: a shell read the input
@@ -41,7 +43,8 @@ INTERPRETER = re.compile(r"^[A-Za-z0-9_./+~-]+\Z")
 
 # In one line, without quotes, dollar signs, backslashes, exclamation marks.
 _READ = (
-    "import sys,json,zlib,binascii;r=sys.stdin.buffer;k=sys.argv[1].encode();"
+    f"import sys;sys.version_info<(3,6) and sys.exit({TOO_OLD});"
+    "import json,zlib,binascii;r=sys.stdin.buffer;k=sys.argv[1].encode();"
     "n=next((l.split()[1:] for l in r if l.startswith(k)),());d=[r.read(int(i)) for i in n];"
     f"n and [len(i) for i in d]==[int(i) for i in n] or sys.exit({CUT});p=dict();"
     "[p.update(json.loads(zlib.decompress(binascii.a2b_base64(i)).decode())) for i in d];"
@@ -63,17 +66,24 @@ class Sent:
         source = self.sources[module.__name__]
         if source is not None:
             exec(compile(source, module.__name__ + ".py", "exec"), module.__dict__)
-sys.meta_path.insert(0, Sent(payload["sources"]))
-kinds = {}
-for kind in sorted({entry["kind"] for entry in payload["plan"]["resources"]}):
-    module = importlib.import_module("hpc_onboard._resources." + kind)
-    kinds[kind] = getattr(module, payload["kinds"][kind])
-importlib.import_module("hpc_onboard._core.engine").main(payload, kinds)
+try:
+    sys.meta_path.insert(0, Sent(payload["sources"]))
+    kinds = {}
+    for kind in sorted({entry["kind"] for entry in payload["plan"]["resources"]}):
+        module = importlib.import_module("hpc_onboard._resources." + kind)
+        kinds[kind] = getattr(module, payload["kinds"][kind])
+    importlib.import_module("hpc_onboard._core.engine").main(payload, kinds)
+except Exception:
+    import traceback
+    traceback.print_exc()
+    sys.exit(payload["broken"])
 """
 
 
 def command(preferred: str | None, candidates: Iterable[str]) -> str:
     """The shell command: run the first Python from 3.6 up among the candidates, or say what was tried.
+
+    A candidate that is no working Python ends before it reads the input, which the next one then finds whole.
 
     preferred is the user's own choice (ansible_python_interpreter); then no other is tried.
     """
@@ -83,9 +93,8 @@ def command(preferred: str | None, candidates: Iterable[str]) -> str:
         raise AccountError(f"{bad[0]!r} cannot be the path of a Python interpreter: see ansible_python_interpreter")
     tried = " ".join(dict.fromkeys(names))
     return (
-        f"for p in {tried}; do"
-        ' if "$p" -I -S -c "import sys;sys.exit(sys.version_info<(3,6))" </dev/null >/dev/null 2>&1; then'
-        f' exec "$p" -I -S -c "{_READ}" {START} boot; fi; done;'
+        f'for p in {tried}; do "$p" -I -S -c "{_READ}" {START} boot; r=$?;'
+        f" case $r in 0|{CUT}|{BROKEN}) exit $r;; esac; done;"
         f" echo; echo {NO_PYTHON}; for p in {tried}; do"
         ' echo "$p: $("$p" -V </dev/null 2>&1 | head -n 1)"; done; exit 94'
     )
@@ -104,7 +113,7 @@ def payload(plan: Mapping[str, Any], kinds: Mapping[str, str]) -> bytes:
 @lru_cache
 def engine(kinds: tuple[tuple[str, str], ...]) -> bytes:
     """The engine with all kinds, packed once a run: call it before the forks."""
-    return _packed({"boot": _BOOT, "sources": _sources(), "kinds": dict(kinds), "frame": FRAME})
+    return _packed({"boot": _BOOT, "sources": _sources(), "kinds": dict(kinds), "frame": FRAME, "broken": BROKEN})
 
 
 def _packed(document: Mapping[str, Any]) -> bytes:

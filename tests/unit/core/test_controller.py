@@ -132,9 +132,13 @@ def test_a_capability_that_the_account_does_without_is_left_out_in_words() -> No
     assert declared.notes == [{"capability": "conda", "text": "left out: the accounts file says so (without)"}]
 
 
-def test_a_capability_that_declares_nothing_is_one_error() -> None:
-    with pytest.raises(AccountError, match="nosuch declares nothing: import its role first"):
-        _declared.collect(["nosuch"], [], [], lambda _name: None)
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("nosuch", "nosuch is no capability; there are: container_caches"), ("storage_links", "import its role first")],
+)
+def test_a_capability_without_settings_is_one_error(name: str, said: str) -> None:
+    with pytest.raises(AccountError, match=said):
+        _declared.collect([name], [], [], lambda _name: None)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +150,7 @@ def test_a_capability_that_declares_nothing_is_one_error() -> None:
     ],
 )
 def test_settings_of_a_wrong_shape_are_refused_before_anything_is_sent(name: str, value: Any, said: str) -> None:
-    settings = {name: value, "__storage_links_declares": {"resources": [], "notes": []}}
+    settings = {name: value}
     with pytest.raises(AccountError) as refused:
         _declared.collect(["storage_links"], [], [], settings.get)
     assert said in str(refused.value)
