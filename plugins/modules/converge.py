@@ -21,7 +21,7 @@ description:
 options:
   capabilities:
     description:
-      - Names of roles; what follows from their settings is kept. Import each role first, with C(tasks_from=declare).
+      - Names of this collection's roles. What follows from their settings is kept, each role's defaults among them.
       - In a task that is tagged C(always), C(--tags) and C(--skip-tags) choose among them by name.
     type: list
     elements: str
@@ -53,15 +53,13 @@ requirements:
 """
 
 EXAMPLES = r"""
-- name: Keep what two roles declare, in one trip
+- name: Keep what two roles say, in one trip
   hosts: accounts
   gather_facts: false
+  vars:
+    path_scripts_folder: ~/.local/bin
   tasks:
-    - name: Declare the storage links
-      ansible.builtin.import_role: {name: hpc.onboard.storage_links, tasks_from: declare}
-    - name: Declare the scripts on PATH
-      ansible.builtin.import_role: {name: hpc.onboard.path_scripts, tasks_from: declare}
-    - name: Keep what the roles declare
+    - name: Keep the links and the scripts
       hpc.onboard.converge:
         capabilities: [storage_links, path_scripts]
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the capabilities declare for one account: their resources, and why they declare none.
 
-A role checks its own settings by argument specs when it runs alone. In the shared trip nobody runs
-its task, so the same specs are checked here, all roles at once, before anything is sent.
+A role checks its own settings by argument specs when it runs alone. In the shared trip no role runs, so
+the same specs and defaults are used here, all roles at once, before anything is sent.
 """
 
 from __future__ import annotations
@@ -66,11 +66,10 @@ def _declaration(name: str, value: Value) -> Declaration:
     """What a capability declares from its role's settings, each of them looked up once and checked."""
     if name not in CAPABILITIES:
         raise AccountError(f"{name} is no capability; there are: {', '.join(sorted(CAPABILITIES))}")
-    options = settings_spec(name)
-    given = {option: plain(value(option)) for option in options}
-    if all(setting is None for setting in given.values()):
-        raise AccountError(f"the settings of {name} are not here: import its role first, with tasks_from: declare")
-    checked = ArgumentSpecValidator(options).validate({k: v for k, v in given.items() if v is not None})
+    role = role_settings(name)
+    given = {option: plain(value(option)) for option in role.spec}
+    wanted = {**role.defaults, **{option: setting for option, setting in given.items() if setting is not None}}
+    checked = ArgumentSpecValidator(role.spec).validate(wanted)
     if checked.error_messages:
         raise AccountError(f"{name}: " + "; ".join(checked.error_messages))
     settings = {key.removeprefix(name + "_"): setting for key, setting in checked.validated_parameters.items()}
@@ -84,16 +83,26 @@ def _add(declared: Declared, name: str, declaration: Declaration) -> None:
         declared.notes.append({"capability": name, "text": text})
 
 
+class RoleSettings(NamedTuple):
+    """What a role can be told: its argument spec, and the values where nobody says anything."""
+
+    spec: dict[str, Any]
+    defaults: dict[str, Any]
+
+
 @lru_cache
-def settings_spec(name: str) -> dict[str, Any]:
-    """The argument spec of a role's settings."""
-    file = ROLES / name / "meta" / "argument_specs.yml"
+def role_settings(name: str) -> RoleSettings:
+    """The settings of one of our roles. Its defaults are plain data, so nobody needs to import the role for them."""
+    specs = _yaml(ROLES / name / "meta" / "argument_specs.yml")["argument_specs"]
+    return RoleSettings(specs["main"]["options"], _yaml(ROLES / name / "defaults" / "main.yml"))
+
+
+def _yaml(file: Path) -> dict[str, Any]:
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    document = yaml.load(file.read_text(encoding="utf-8"), Loader=loader)
-    return document["argument_specs"]["main"].get("options", {})  # type: ignore[no-any-return]
+    return yaml.load(file.read_text(encoding="utf-8"), Loader=loader)  # type: ignore[no-any-return]
 
 
 def prepare_settings() -> None:
-    """Read the specs of all roles of this collection, for the processes that are forked from this one."""
-    for file in ROLES.glob("*/meta/argument_specs.yml"):
-        settings_spec(file.parts[-3])
+    """Read the settings of all roles, for the processes that are forked from this one."""
+    for name in CAPABILITIES:
+        role_settings(name)

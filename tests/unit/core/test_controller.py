@@ -132,13 +132,14 @@ def test_a_capability_that_the_account_does_without_is_left_out_in_words() -> No
     assert declared.notes == [{"capability": "conda", "text": "left out: the accounts file says so (without)"}]
 
 
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [("nosuch", "nosuch is no capability; there are: container_caches"), ("storage_links", "import its role first")],
-)
-def test_a_capability_without_settings_is_one_error(name: str, said: str) -> None:
-    with pytest.raises(AccountError, match=said):
-        _declared.collect([name], [], [], lambda _name: None)
+def test_an_unknown_capability_is_one_error() -> None:
+    with pytest.raises(AccountError, match="nosuch is no capability; there are: container_caches"):
+        _declared.collect(["nosuch"], [], [], lambda _name: None)
+
+
+def test_without_settings_the_defaults_of_the_role_hold() -> None:
+    declared = _declared.collect(["enroot_credentials"], [], [], lambda _name: None)
+    assert [entry["options"]["machine"] for entry in declared.resources] == ["nvcr.io", "authn.nvidia.com"]
 
 
 @pytest.mark.parametrize(
