@@ -11,13 +11,19 @@ DIR = {"path": "/work/p/simone", "root": "/work/p"}
 
 
 @table(
-    Case("a missing folder is made", AREA, DIR, "missing", left={"/work/p/simone": Folder(0o700)}),
+    Case(
+        "a missing folder is made, and hands the group on",
+        AREA,
+        DIR,
+        "missing",
+        left={"/work/p/simone": Folder(0o2700)},
+    ),
     Case(
         "every folder below the root is made",
         AREA,
         {"path": "/work/p/a/b", "root": "/work/p", "mode": "0750"},
         "missing",
-        left={"/work/p/a": Folder(0o750), "/work/p/a/b": Folder(0o750)},
+        left={"/work/p/a": Folder(0o2750), "/work/p/a/b": Folder(0o2750)},
     ),
     Case("a folder keeps its mode", {**AREA, "/work/p/simone": Folder(0o777)}, DIR, "in_place"),
     Case("a link to a folder is a folder", {**AREA, "~/x": Folder(), "/work/p/simone": Link("~/x")}, DIR, "in_place"),
@@ -45,9 +51,9 @@ DIR = {"path": "/work/p/simone", "root": "/work/p"}
         {**AREA, "~/w": Link("/work/p")},
         {"path": "~/w/a/b", "root": "~/w"},
         "missing",
-        left={"/work/p/a": Folder(0o700), "/work/p/a/b": Folder(0o700)},
+        left={"/work/p/a": Folder(0o2700), "/work/p/a/b": Folder(0o2700)},
     ),
-    Case("two slashes are one", AREA, {"path": "//work//p/simone"}, "missing", left={"/work/p/simone": Folder(0o700)}),
+    Case("two slashes are one", AREA, {"path": "//work//p/simone"}, "missing", left={"/work/p/simone": Folder(0o2700)}),
 )
 def test_directory(scene: Scene, case: Case) -> None:
     judge(scene, "directory", case)
