@@ -138,6 +138,6 @@ def _traced_ansible(folder: Path, record: Path) -> Path:
     programs = folder / "bin"
     programs.mkdir()
     script = programs / "ansible-playbook"
-    script.write_text(f'#!/bin/sh\nexec strace -f -e trace=execve -v -s 200000 -o {record} {real} "$@"\n')
+    script.write_text(f'#!/bin/sh\nexec strace -f --seccomp-bpf -e trace=execve -v -s 200000 -o {record} {real} "$@"\n')
     script.chmod(0o755)
     return programs
