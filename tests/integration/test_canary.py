@@ -104,7 +104,8 @@ def test_the_key_is_only_where_it_belongs(bed: Any, tmp_path: Path, trouble: str
     if trouble == "full home":
         account.small_home()
         account.fill_home()
-    environment = keyring_environment(tmp_path, CANARY)
+    # No shared connection: strace would wait for the one that ssh keeps open.
+    environment = {**keyring_environment(tmp_path, CANARY), "ANSIBLE_SSH_ARGS": "-o ControlMaster=no"}
     programs = tmp_path / "programs-of-the-server"
     own = tmp_path / "programs-of-the-controller"
     with all_programs_recorded(server_of(account), programs):
