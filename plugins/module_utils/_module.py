@@ -8,9 +8,7 @@ from typing import Any, Dict, Type
 from ansible.module_utils.basic import AnsibleModule
 
 from ._core.engine import answer
-from ._core.resource import Resource
-
-FAILURES = ("blocked", "failed", "not_measured")
+from ._core.resource import FAILURES, Resource
 
 
 def run(kind: Type[Resource]) -> None:

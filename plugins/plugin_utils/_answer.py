@@ -9,13 +9,11 @@ import math
 import re
 from typing import Any
 
+from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import STATUSES
 from ansible_collections.hpc.onboard.plugins.plugin_utils import _payload
 
 LARGEST = 4 * 1024 * 1024
 LONGEST = 20_000
-STATUSES = ("in_place", "missing", "different", "unwanted", "blocked", "failed", "not_measured")
-CHANGES = ("missing", "different", "unwanted")
-FAILURES = ("blocked", "failed", "not_measured")
 
 LOOK = "'ssh {name} true' should end at once and print nothing; look at the start-up files of that account"
 

@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._answer import CHANGES, FAILURES
+from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import CHANGES, FAILURES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._result import FORESEEN, WORDS, counted
 
 WORD_WIDTH = 12

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._answer import CHANGES, FAILURES
+from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import CHANGES, FAILURES
 
 WORDS = {
     "in_place": "in place",

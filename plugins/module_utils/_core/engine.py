@@ -20,11 +20,10 @@ from .host import Host
 from .isolation import Document, Step, run_isolated
 from .lock import Lock
 from .plan import Kinds, build
-from .resource import Resource, examine, reconcile
+from .resource import CHANGES, Resource, examine, reconcile
 
 SCHEMA = "hpc.onboard/answer/1.0"
 SECONDS = 30.0
-CHANGES = ("missing", "different", "unwanted")
 
 
 def answer(plan: Mapping[str, Any], kinds: Kinds) -> Document:

@@ -12,6 +12,15 @@ State = Dict[str, str]
 """A thing as found or as wanted: flat, readable in a diff, secrets as fingerprints; absent is empty."""
 
 
+CHANGES = ("missing", "different", "unwanted")
+"""Statuses of what is, or was, to be put right."""
+
+FAILURES = ("blocked", "failed", "not_measured")
+"""Statuses of what is not as wanted and stays so."""
+
+STATUSES = ("in_place",) + CHANGES + FAILURES
+
+
 class Outcome:
     """What came of one resource.
 
