@@ -2,25 +2,19 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Keys from the user's keyring: by name, once per run, whatever the number of accounts and tasks.
 
-Ansible runs every account in a forked process. The first one that needs a key asks the keyring and
-leaves the answer in memory that all of them share; it is anonymous, kept out of core dumps, and gone
-with the run. This module must therefore be imported before the forks, which ansible-core does when it
-looks up the action plugin.
+The first process that needs a key asks the keyring and leaves the answer in memory that all of them
+share (_shared.py). This module must therefore be imported before the forks, which ansible-core does
+when it looks up the action plugin.
 """
 
 from __future__ import annotations
 
-import fcntl
-import json
-import mmap
 import os
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
+from ansible_collections.hpc.onboard.plugins.plugin_utils._shared import Shared
+
 SERVICE = "hpc.onboard"
-SIZE = 256 * 1024
 
 PLAINTEXT = "it keeps keys unencrypted in a file"
 REFUSED = {
@@ -39,40 +33,21 @@ class MissingKey(Exception):
 
 
 class Session:
-    """The keys of one run, shared by its processes."""
+    """The keys of one run, shared by its processes: the first one that needs a key asks the keyring."""
 
     def __init__(self) -> None:
-        self._memory = mmap.mmap(-1, SIZE)
-        if hasattr(mmap, "MADV_DONTDUMP"):
-            self._memory.madvise(mmap.MADV_DONTDUMP)
-        self._lock, path = tempfile.mkstemp()  # a bare number: a module loaded anew leaves it without a warning
-        os.unlink(path)
+        self._shared = Shared(256 * 1024)
 
     def value(self, name: str) -> tuple[str, list[str]]:
         """The key of that name and the warnings to show (once). Raises MissingKey."""
-        with self._held():
-            known = json.loads(self._memory[:].rstrip(b"\0") or b"{}")
-            warnings: list[str] = []
+        warnings: list[str] = []
+        with self._shared.held() as known:
             if name not in known:
                 known[name], warnings = _asked(name)
-                self._keep(known)
-        answer = known[name]
+            answer = known[name]
         if "error" in answer:
             raise MissingKey(answer["error"])
         return answer["value"], warnings
-
-    def _keep(self, known: dict[str, Any]) -> None:
-        text = json.dumps(known).encode()
-        if len(text) <= SIZE:
-            self._memory[: len(text)] = text
-
-    @contextmanager
-    def _held(self) -> Iterator[None]:
-        fcntl.lockf(self._lock, fcntl.LOCK_EX)
-        try:
-            yield
-        finally:
-            fcntl.lockf(self._lock, fcntl.LOCK_UN)
 
 
 def _asked(name: str) -> tuple[dict[str, str], list[str]]:
