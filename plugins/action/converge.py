@@ -8,7 +8,8 @@ The only place where a secret's name becomes its value. The documentation is in 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ansible.errors import AnsibleConnectionFailure
@@ -16,19 +17,25 @@ from ansible.plugins.action import ActionBase
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils import _answer, _payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._declared import Declared, collect, prepare_settings, selected
+from ansible_collections.hpc.onboard.plugins.plugin_utils._fetched import fetched
 from ansible_collections.hpc.onboard.plugins.plugin_utils._fingerprints import local_key
 from ansible_collections.hpc.onboard.plugins.plugin_utils._keys import SESSION
 from ansible_collections.hpc.onboard.plugins.plugin_utils._plan import CLASSES, Plan
+from ansible_collections.hpc.onboard.plugins.plugin_utils._progress import BOARD
 from ansible_collections.hpc.onboard.plugins.plugin_utils._result import diffs, result
+from ansible_collections.hpc.onboard.plugins.plugin_utils._waiting import settled
 
 # Every account is a forked process; what is made here, before the forks, is made once.
 prepare_settings()
 _payload.engine(tuple(sorted(CLASSES.items())))
 
+PLAIN_PATH = re.compile(r"/[A-Za-z0-9_@%+=:,./-]+")  # sftp would run what stands behind a line end
+
 ARGUMENTS = {
     "capabilities": {"type": "list", "elements": "str", "default": []},
     "resources": {"type": "list", "elements": "dict", "default": []},
     "seconds": {"type": "int", "default": 30},
+    "wait": {"type": "int", "default": 3600},
 }
 
 
@@ -46,8 +53,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]
         try:
             declared = self._declared(arguments, variables)
             plan = Plan.of(declared.resources, lambda name: self._key(name, variables))
-            answer = self._answer(plan, arguments["seconds"], variables)
-            outcomes = plan.merged(answer["outcomes"])
+            account = Conversation(self, plan.entries, arguments["seconds"], variables)
+            outcomes = plan.merged(account.outcomes(arguments["wait"]))
         except AnsibleConnectionFailure as error:
             name = variables.get("inventory_hostname", "it")
             return {"unreachable": True, "msg": _answer.not_reached(str(error), name)}
@@ -87,17 +94,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]
     def _sandbox(self, variables: Mapping[str, Any]) -> dict[str, Any] | None:
         return (variables.get("account") or {}).get("sandbox")
 
-    def _answer(self, plan: Plan, seconds: int, variables: Mapping[str, Any]) -> dict[str, Any]:
-        """One command over the connection. Nothing is sent for a plan that is empty."""
-        if not plan.entries:
-            return {"outcomes": []}
-        document = {
-            "resources": plan.entries,
-            "check": bool(self._task.check_mode),
-            "fingerprint_key": local_key(),
-            "sandbox": self._sandbox(variables),
-            "seconds": seconds,
-        }
+    def said(self, document: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
+        """Send a plan in one command over the connection, and give its answer."""
         preferred = self._templar.template(variables.get("ansible_python_interpreter"))
         if not preferred or str(preferred).startswith("auto"):
             preferred = None
@@ -111,3 +109,56 @@ class ActionModule(ActionBase):  # type: ignore[misc]
         if answer["error"]:
             raise _answer.NoAnswer(answer["error"])
         return answer
+
+    def take(self, local: str, remote: str) -> None:
+        """Take a file of this machine to the account."""
+        self._connection.put_file(local, remote)
+
+
+class Conversation:
+    """What is said with one account: the plan once, and then questions for as long as work goes on there."""
+
+    def __init__(
+        self, action: ActionModule, entries: list[dict[str, Any]], seconds: int, variables: Mapping[str, Any]
+    ) -> None:
+        self._action = action
+        self._entries = entries
+        self._variables = variables
+        self._plan = {
+            "check": bool(action._task.check_mode),
+            "fingerprint_key": local_key(),
+            "sandbox": action._sandbox(variables),
+            "seconds": seconds,
+        }
+
+    def outcomes(self, wait: int) -> list[dict[str, Any]]:
+        """What came of the plan, when nothing of it is under way any more. Nothing is sent for one that is empty."""
+        if not self._entries:
+            return []
+        outcomes = self._asked(range(len(self._entries)))
+        if self._plan["check"] or len(outcomes) != len(self._entries):
+            return outcomes
+        return settled(outcomes, wait, self._asked, self._bring, self._show)
+
+    def _show(self, progress: Mapping[str, Any] | None) -> None:
+        BOARD.put(str(self._variables.get("inventory_hostname", "it")), progress)
+
+    def _asked(self, positions: Iterable[int], follow: float = 0) -> list[dict[str, Any]]:
+        document = {**self._plan, "resources": [self._entries[position] for position in positions], "follow": follow}
+        answered: list[dict[str, Any]] = self._action.said(document, self._variables)["outcomes"]
+        return answered
+
+    def _bring(self, position: int, wants: Mapping[str, str]) -> dict[str, Any]:
+        """Fetch on this machine what the account cannot, take it there, and start the work anew."""
+        installer = self._entries[position]["options"]["installers"].values()
+        if not any((wants["url"], wants["sha256"]) == (one["url"], one["sha256"]) for one in installer):
+            raise AccountError("the account asks for a file that it was not sent for: it was not brought")
+        if not PLAIN_PATH.fullmatch(wants["path"]):
+            raise AccountError("the account names a path that no file can be taken to: it was not brought")
+        step = {"step": "fetching the installer for it", "unit": "bytes"}
+        file = fetched(
+            wants["url"], wants["sha256"], lambda done, total: self._show({**step, "done": done, "total": total})
+        )
+        self._show({"step": "taking the installer there", "done": None, "total": None, "unit": "steps"})
+        self._action.take(str(file), wants["path"])
+        return self._asked([position])[0]

@@ -69,7 +69,20 @@ def _outcome(entry: dict[str, Any]) -> dict[str, Any]:
         "after": _state(entry["after"]),
         "reason": None if reason is None else harmless(reason),
         "seconds": _seconds(entry["seconds"]),
+        "progress": _progress(entry["progress"]),
+        "remarks": [harmless(remark, 500) for remark in entry["remarks"][:20]],
     }
+
+
+def _progress(progress: dict[str, Any] | None) -> dict[str, Any] | None:
+    """How far the work is that goes on by itself, or why it failed and what could be brought to it."""
+    if progress is None:
+        return None
+    if "failed" in progress:
+        wants = progress.get("wants") or {}
+        return {"failed": harmless(progress["failed"]), "wants": {name: harmless(wants[name], 500) for name in wants}}
+    numbers = {name: None if progress[name] is None else int(progress[name]) for name in ("done", "total")}
+    return {"step": harmless(progress["step"], 200), **numbers, "unit": harmless(progress["unit"], 10)}
 
 
 def _seconds(value: Any) -> float:

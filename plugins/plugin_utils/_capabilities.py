@@ -15,6 +15,7 @@ from string import Template
 from typing import Any
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.plugin_utils import _conda
 
 Declaration = dict[str, list[Any]]
 Settings = Mapping[str, Any]
@@ -44,7 +45,7 @@ def _nothing(why: str) -> Declaration:
 
 def site_settings(cluster: Settings) -> dict[str, Any]:
     """The roles' settings that follow from a cluster's profile, as the inventory gives them to an account."""
-    container, caches, links = (cluster.get(part, {}) for part in ("container", "caches", "links"))
+    container, caches, links, conda = (cluster.get(part, {}) for part in ("container", "caches", "links", "conda"))
     runtime = container.get("runtime", "none")
     return {
         "storage_links_areas": cluster.get("storage", []),
@@ -57,6 +58,16 @@ def site_settings(cluster: Settings) -> dict[str, Any]:
         "container_caches_root": caches.get("root", ""),
         "container_caches_why": caches.get("why_not", ""),
         "path_scripts_launchers": cluster.get("launchers", []),
+        "conda_wanted": conda.get("usual", False),
+        "conda_policy": conda.get("policy", "allowed"),
+        "conda_why": conda.get("why", ""),
+        "conda_instead": conda.get("instead", ""),
+        "conda_distribution": conda.get("distribution", "miniforge"),
+        "conda_areas": cluster.get("storage", []),
+        "conda_area": conda.get("area", ""),
+        "conda_below": conda.get("below", ""),
+        "conda_by_machine": conda.get("by_machine", False),
+        "conda_proxies": cluster.get("proxies", {}),
     }
 
 
@@ -126,6 +137,27 @@ def container_caches(settings: Settings) -> Declaration:
     return {"resources": [*(folders if settings["state"] == "present" else []), section], "notes": []}
 
 
+def conda(settings: Settings) -> Declaration:
+    """A conda in the data area with its environments, and the command that every shell knows.
+
+    settings: those of the role; what the site says of it comes from the profile.
+    """
+    if settings["policy"] != "refused" and not settings["wanted"] and not settings["environments"]:
+        return {"resources": [], "notes": []}
+    why = _conda.left_out(settings)
+    if why:
+        return _nothing(why)
+    options = _conda.install(settings)
+    section = _resource(
+        "shell_environment",
+        section="conda",
+        on_demand=_conda.on_demand(options["prefix"]),
+        state=settings["state"],
+    )
+    notes = [_conda.LICENCE] if _conda.uses_anacondas_channels(settings["channels"]) else []
+    return {"resources": [_resource("conda_install", **options), section], "notes": notes}
+
+
 def path_scripts(settings: Settings) -> Declaration:
     """Scripts in a folder that is on PATH.
 
@@ -177,6 +209,7 @@ CAPABILITIES = {
     "storage_links": storage_links,
     "enroot_credentials": enroot_credentials,
     "container_caches": container_caches,
+    "conda": conda,
     "path_scripts": path_scripts,
     "shell_environment": shell_environment,
 }

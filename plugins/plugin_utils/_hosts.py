@@ -40,6 +40,7 @@ def host(account: Account, file: AccountsFile) -> Host:
         **connection(account),
         **site_settings(account.cluster),
         **settings(account, file),
+        "conda_files_from": str(file.lines.file.parent),
         **(account.entry.get("vars") or {}),
     }
     return Host(account.name, groups(account.cluster), variables)

@@ -123,7 +123,7 @@ def _packed(document: Mapping[str, Any]) -> bytes:
 
 def _sources() -> dict[str, str | None]:
     sources: dict[str, str | None] = {PACKAGE: None}
-    for package in ("_core", "_text", "_resources"):
+    for package in ("_core", "_text", "_jobs", "_resources"):
         sources[f"{PACKAGE}.{package}"] = None
         for file in sorted((MODULE_UTILS / package).glob("*.py")):
             sources[f"{PACKAGE}.{package}.{file.stem}"] = file.read_text(encoding="utf-8")

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import Outcome, Resource
+from ansible_collections.hpc.onboard.plugins.module_utils._resources.conda_install import CondaInstall
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.directory import Directory
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.enroot_credential import EnrootCredential
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.path_script import PathScript
@@ -17,11 +18,11 @@ from ansible_collections.hpc.onboard.plugins.module_utils._resources.storage_lin
 from ansible_collections.hpc.onboard.plugins.plugin_utils._keys import MissingKey
 
 KINDS: dict[str, type[Resource]] = {
-    kind.KIND: kind for kind in (Directory, EnrootCredential, PathScript, ShellEnvironment, StorageLink)
+    kind.KIND: kind for kind in (CondaInstall, Directory, EnrootCredential, PathScript, ShellEnvironment, StorageLink)
 }
 CLASSES = {name: kind.__name__ for name, kind in KINDS.items()}  # what the payload takes
 UNKNOWN_KEY = "unknown"
-TYPES: dict[str, type] = {"str": str, "path": str, "dict": dict, "list": list}
+TYPES: dict[str, type] = {"str": str, "path": str, "dict": dict, "list": list, "int": int}
 
 
 class Plan(NamedTuple):

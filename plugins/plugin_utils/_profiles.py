@@ -19,7 +19,7 @@ COLLECTION = Path(__file__).resolve().parents[2]
 SHIPPED = COLLECTION / "inventory" / "clusters"
 
 # Parts of a profile whose strings may hold {user} and {project}.
-PATTERNS = ("storage", "home", "caches", "launchers", "sandbox_environment")
+PATTERNS = ("storage", "home", "caches", "conda", "launchers", "sandbox_environment")
 
 Profile = dict[str, Any]
 

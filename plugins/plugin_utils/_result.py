@@ -39,6 +39,11 @@ def result(outcomes: list[dict[str, Any]], notes: list[dict[str, str]], check: b
         "msg": summary + reasons,
         "outcomes": outcomes,
         "notes": notes,
+        "remarks": [
+            {"capability": outcome["capability"], "text": remark}
+            for outcome in outcomes
+            for remark in outcome.get("remarks", [])
+        ],
     }
 
 

@@ -8,11 +8,14 @@ does not exist yet, will be there by then. No method of this class changes the a
 
 import errno
 import os
-from typing import Dict, Optional, Tuple
+from typing import TYPE_CHECKING, Dict, Optional, Tuple
 
 from .errors import AccountError, explained
 from .files import Entry
 from .host import Host
+
+if TYPE_CHECKING:
+    from .job import Job
 
 
 class DryHost(Host):
@@ -57,6 +60,12 @@ class DryHost(Host):
         self._needs_folder(path, "removing ")
         self._changed[self._place(path)] = None
 
+    def remove_folder(self, path: str) -> None:
+        self.remove(path)
+
+    def start(self, job: "Job") -> None:
+        job.pretend(self)
+
     def set_mode(self, path: str, mode: int) -> None:
         found = self.entry(path)
         if found:
@@ -80,5 +89,5 @@ class DryHost(Host):
             return
         if self.kind_behind(folder) != "folder":
             raise AccountError("%s is not there" % self.shown(folder))
-        if not os.access(self._real(folder) or "/", os.W_OK | os.X_OK):
+        if not os.access(self.real(folder) or "/", os.W_OK | os.X_OK):
             raise explained(PermissionError(errno.EACCES, ""), doing + self.shown(path))

@@ -22,15 +22,17 @@ from .lock import Lock
 from .plan import Kinds, build
 from .resource import CHANGES, Resource, examine, reconcile
 
-SCHEMA = "hpc.onboard/answer/1.0"
+SCHEMA = "hpc.onboard/answer/1.1"
 SECONDS = 30.0
+LOOK_SECONDS = 0.5
 
 
 def answer(plan: Mapping[str, Any], kinds: Kinds) -> Document:
     """Carry out a plan and say what came of it; an error that stops the whole plan is its 'error'.
 
     plan: resources [{kind, capability, options}], check (bool), fingerprint_key (hex), and where
-    given sandbox {root, home, shell, environment, folders} and seconds for one resource.
+    given sandbox {root, home, shell, environment, folders}, seconds for one resource, and follow: then
+    nothing is changed, but looked at for so many seconds how far the work is that goes on by itself.
     """
     started = time.time()
     said: Document = {"schema": SCHEMA, "outcomes": [], "error": None}
@@ -63,7 +65,9 @@ def _outcomes(plan: Mapping[str, Any], kinds: Kinds, account: Account) -> List[D
 
     _learn(resources, real())
     seconds = float(plan.get("seconds") or SECONDS)
-    if plan["check"]:
+    if plan.get("follow"):
+        documents = _followed(resources, real, seconds, float(plan["follow"]))
+    elif plan["check"]:
         dry = Step(lambda: DryHost(real()), reconcile, False, seconds)
         documents = run_isolated(resources, dry, {})
     else:
@@ -78,6 +82,22 @@ def _reconciled(resources: List[Resource], real: Callable[[], Host], seconds: fl
         return seen
     hung = {position: one for position, one in enumerate(seen) if one["status"] == "not_measured"}
     return run_isolated(resources, Step(real, reconcile, True, seconds), hung)
+
+
+def _followed(resources: List[Resource], real: Callable[[], Host], seconds: float, patience: float) -> List[Document]:
+    """Look until a step is done, nothing is under way any more, or the patience ends."""
+    look = Step(real, examine, False, seconds)
+    deadline = time.time() + patience
+    first = seen = run_isolated(resources, look, {})
+    while time.time() < deadline and _steps(seen) == _steps(first) and any(_steps(seen)):
+        time.sleep(LOOK_SECONDS)
+        seen = run_isolated(resources, look, {})
+    return seen
+
+
+def _steps(documents: List[Document]) -> List[Any]:
+    """The step that each resource's work is at; None where nothing is under way."""
+    return [one["progress"] and one["progress"].get("step") for one in documents]
 
 
 def _learn(resources: List[Resource], host: Host) -> None:

@@ -80,6 +80,11 @@ def attribute_names(file: Union[int, str]) -> List[str]:
         raise
 
 
+def attributes(file: str) -> Dict[str, bytes]:
+    """The extended attributes that are the user's, access lists among them."""
+    return {name: os.getxattr(file, name) for name in attribute_names(file) if name.startswith(KEPT)}
+
+
 def content(folder: int, name: str) -> Optional[bytes]:
     """What a file of the folder holds, or None where there is nothing of that name. A link is not opened."""
     try:
@@ -132,6 +137,15 @@ def flush(folder: int) -> None:
     except OSError as error:
         if errno_name(error) != "EINVAL":
             raise
+
+
+def flush_folder(path: str) -> None:
+    """Make a change of names in this folder durable."""
+    handle = os.open(path or "/", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        flush(handle)
+    finally:
+        os.close(handle)
 
 
 def unlink_at(folder: int, name: str) -> None:

@@ -11,13 +11,17 @@ import errno
 import hashlib
 import hmac
 import os
+import shutil
 import stat
-from typing import Dict, List, Optional
+from typing import TYPE_CHECKING, Dict, List, Optional
 
 from . import files
 from .account import Account
 from .errors import AccountError, explained
 from .files import Entry
+
+if TYPE_CHECKING:  # few plans hold a job, and compiling it is what every run would wait for
+    from .job import Job
 
 
 class Host:
@@ -49,7 +53,8 @@ class Host:
         inside = path == self.home or path.startswith(self.home + "/")
         return "~" + path[len(self.home) :] if inside else path
 
-    def _real(self, path: str) -> str:
+    def real(self, path: str) -> str:
+        """Where a path of the account lies for the system: below root in a sandbox."""
         return self.root + path
 
     # -- questions -----------------------------------------------------------------------------
@@ -60,7 +65,7 @@ class Host:
 
     def _at(self, path: str) -> Optional[Entry]:
         try:
-            found = os.lstat(self._real(path))
+            found = os.lstat(self.real(path))
         except OSError as error:
             if error.errno in (errno.ENOENT, errno.ENOTDIR):
                 return None
@@ -68,14 +73,14 @@ class Host:
         return files.entry(found, self._target(path) if stat.S_ISLNK(found.st_mode) else "")
 
     def _target(self, path: str) -> str:
-        target = os.readlink(self._real(path))
+        target = os.readlink(self.real(path))
         inside = self.root and target.startswith(self.root + "/")
         return target[len(self.root) :] if inside else target
 
     def read(self, path: str) -> bytes:
         """The content of a file of at most 4 MiB; a link, a pipe or a device is not opened."""
         try:
-            handle = os.open(self._real(path), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            handle = os.open(self.real(path), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
             with os.fdopen(handle, "rb") as stream:
                 if not stat.S_ISREG(os.fstat(handle).st_mode):
                     raise AccountError("%s is not a plain file" % self.shown(path))
@@ -86,10 +91,17 @@ class Host:
             raise AccountError("%s is larger than 4 MiB: that is not such a file" % self.shown(path))
         return content
 
+    def names(self, folder: str) -> List[str]:
+        """The names in a folder; none where there is no folder."""
+        try:
+            return sorted(os.listdir(self.real(folder))) if self.kind_behind(folder) == "folder" else []
+        except OSError as error:
+            raise explained(error, "listing " + self.shown(folder)) from None
+
     def has_acl(self, path: str) -> bool:
         """Whether an access list beyond the mode stands on the file."""
         try:
-            return files.ACL in files.attribute_names(self._real(path))
+            return files.ACL in files.attribute_names(self.real(path))
         except OSError as error:
             raise explained(error, "looking for an access list on " + self.shown(path)) from None
 
@@ -155,15 +167,15 @@ class Host:
     def make_folder(self, path: str, mode: int) -> None:
         """Make one folder, which has its mode from the first moment; the one above it is there already."""
         above, name = os.path.split(path)
-        draft = self._real(os.path.join(above, files.DRAFT % name))
+        draft = self.real(os.path.join(above, files.DRAFT % name))
         try:
             files.remove_folder(draft)
             os.mkdir(draft, mode)
             os.chmod(draft, mode | os.stat(draft).st_mode & stat.S_ISGID)  # a project's folder hands its group on
-            if not files.free(None, self._real(path)):
+            if not files.free(None, self.real(path)):
                 raise OSError(errno.EEXIST, "")
-            os.rename(draft, self._real(path))
-            self._flush_folder(above)
+            os.rename(draft, self.real(path))
+            files.flush_folder(self.real(above))
         except OSError as error:
             files.forget_folder(draft)
             raise explained(error, "making the folder " + self.shown(path)) from None
@@ -186,7 +198,7 @@ class Host:
         folder = self._open_folder(os.path.dirname(path))
         try:
             files.unlink_at(folder, draft)
-            os.symlink(self._real(target) if target.startswith("/") else target, draft, dir_fd=folder)
+            os.symlink(self.real(target) if target.startswith("/") else target, draft, dir_fd=folder)
             if not (files.free(folder, name) or files.is_link(folder, name)):
                 raise AccountError("%s is there meanwhile and is no link: it stays" % self.shown(path))
             os.rename(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
@@ -200,15 +212,29 @@ class Host:
     def remove(self, path: str) -> None:
         """Remove a file or a link."""
         try:
-            os.unlink(self._real(path))
-            self._flush_folder(os.path.dirname(path))
+            os.unlink(self.real(path))
+            files.flush_folder(self.real(os.path.dirname(path)))
         except OSError as error:
             raise explained(error, "removing " + self.shown(path)) from None
+
+    def remove_folder(self, path: str) -> None:
+        """Remove a folder with all that it holds."""
+        try:
+            shutil.rmtree(self.real(path))
+        except OSError as error:
+            raise explained(error, "removing " + self.shown(path)) from None
+
+    def start(self, job: "Job") -> None:
+        """Start work that takes minutes. A sandbox only pretends: nothing is downloaded there."""
+        if self.root:
+            job.pretend(self)
+        else:
+            job.detach()
 
     def set_mode(self, path: str, mode: int) -> None:
         """Set the permission bits of a folder or a plain file of mine; a link is never followed."""
         try:
-            handle = os.open(self._real(path), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            handle = os.open(self.real(path), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
             try:
                 os.fchmod(handle, mode)
             finally:
@@ -239,7 +265,7 @@ class Host:
 
     def _open_folder(self, folder: str) -> int:
         try:
-            return os.open(self._real(folder) or "/", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            return os.open(self.real(folder) or "/", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except OSError as error:
             raise explained(error, "opening the folder " + self.shown(folder)) from None
 
@@ -269,17 +295,7 @@ class Host:
 
     def _attributes(self, path: str) -> Dict[str, bytes]:
         """The extended attributes of a file that is about to be replaced, access lists among them."""
-        real = self._real(path)
         try:
-            return {
-                name: os.getxattr(real, name) for name in files.attribute_names(real) if name.startswith(files.KEPT)
-            }
+            return files.attributes(self.real(path))
         except OSError as error:
             raise explained(error, "reading the attributes of " + self.shown(path)) from None
-
-    def _flush_folder(self, path: str) -> None:
-        handle = os.open(self._real(path) or "/", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            files.flush(handle)
-        finally:
-            os.close(handle)

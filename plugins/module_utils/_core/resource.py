@@ -24,6 +24,9 @@ STATUSES = ("in_place",) + CHANGES + FAILURES
 class Outcome:
     """What came of one resource.
 
+    progress is how far work that takes minutes is, while it goes on by itself (see job.py); remarks are
+    what its owner should know though nothing differs.
+
     status is what was found: in_place, missing, different or unwanted; or why nothing could be
     said or done: blocked, failed, not_measured (then reason says it in a sentence).
     """
@@ -42,6 +45,8 @@ class Outcome:
         self.reason = obstacle if self.fields else None
         self.status = self._found()
         self.seconds = 0.0
+        self.progress: Optional[Dict[str, Any]] = None
+        self.remarks: List[str] = []
 
     def _found(self) -> str:
         if not self.fields:
@@ -70,6 +75,8 @@ class Outcome:
             "after": self.after,
             "reason": self.reason,
             "seconds": round(self.seconds, 3),
+            "progress": self.progress,
+            "remarks": self.remarks,
         }
 
 
@@ -125,6 +132,13 @@ class Resource:
         """Why this must not be changed by us, and what to do about it; None when it may."""
         raise NotImplementedError
 
+    def progress(self, host: Host) -> Optional[Dict[str, Any]]:
+        """How far the work is that an earlier apply has started, or why it failed; None where there is none."""
+
+    def remarks(self, host: Host) -> List[str]:
+        """What the account's owner should know, though it is no difference and not ours to change."""
+        return []
+
     def apply(self, host: Host) -> None:
         """Bring about the wanted state; called only when something differs and no obstacle stands."""
         raise NotImplementedError
@@ -132,18 +146,28 @@ class Resource:
 
 def examine(resource: Resource, host: Host) -> Outcome:
     """Compare resource with its wanted state. Nothing is changed."""
+    progress = resource.progress(host)  # before the state: work that ends in between leaves nothing to say
     before = resource.inspect(host)
-    return Outcome(resource.identity, before, resource.desired(host), resource.obstacle(before, host))
+    outcome = Outcome(resource.identity, before, resource.desired(host), resource.obstacle(before, host))
+    outcome.progress = progress if outcome.fields else None
+    outcome.remarks = resource.remarks(host)
+    return outcome
 
 
 def reconcile(resource: Resource, host: Host) -> Outcome:
-    """Bring resource to its wanted state, and say what was found before."""
+    """Bring resource to its wanted state, or have it on the way there, and say what was found before."""
     started = time.time()
     outcome = examine(resource, host)
-    if outcome.fields and not outcome.reason:
+    if outcome.fields and not outcome.reason and not under_way(outcome):
         resource.apply(host)
-        leftover = examine(resource, host).fields
-        if leftover:
-            raise AccountError("still not as wanted after the change: " + ", ".join(leftover))
+        after = examine(resource, host)
+        outcome.progress = after.progress
+        if after.fields and not after.progress:
+            raise AccountError("still not as wanted after the change: " + ", ".join(after.fields))
     outcome.seconds = time.time() - started
     return outcome
+
+
+def under_way(outcome: Outcome) -> bool:
+    """Whether work on it goes on by itself."""
+    return outcome.progress is not None and "failed" not in outcome.progress

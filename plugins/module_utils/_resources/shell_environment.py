@@ -7,6 +7,7 @@ together. The line goes into the start-up file that the login shell in use reall
 """
 
 import os
+import re
 from typing import Any, Dict, List, NamedTuple, Optional
 
 from .._core.errors import AccountError
@@ -37,6 +38,7 @@ class ShellEnvironment(Resource):
         "section": {"type": "str", "default": "environment"},
         "variables": {"type": "dict", "default": {}},
         "path": {"type": "list", "elements": "str", "default": []},
+        "on_demand": {"type": "dict", "default": {}},
         "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
     }
 
@@ -51,6 +53,8 @@ class ShellEnvironment(Resource):
             check_path("path", folder)
             if ":" in folder:
                 raise AccountError("path: %r holds a colon, which PATH cannot" % folder)
+        for name, files in self.options["on_demand"].items():
+            check_command(name, files)
 
     def bound(self, host: Host) -> "ShellEnvironment":
         variables = {
@@ -58,7 +62,11 @@ class ShellEnvironment(Resource):
             for name, value in self.options["variables"].items()
         }
         folders = [host.expand(folder) for folder in self.options["path"]]
-        resource = ShellEnvironment(dict(self.options, variables=variables, path=folders))
+        commands = {
+            name: {dialect: host.expand(file) for dialect, file in files.items()}
+            for name, files in self.options["on_demand"].items()
+        }
+        resource = ShellEnvironment(dict(self.options, variables=variables, path=folders, on_demand=commands))
         resource.identity = self.identity
         return resource
 
@@ -69,7 +77,8 @@ class ShellEnvironment(Resource):
             host.home + name for name in start_up
         ]
         named = [value for value in self.options["variables"].values() if value.startswith("/")]
-        return files + named + list(self.options["path"])
+        read = [file for each in self.options["on_demand"].values() for file in each.values()]
+        return files + named + list(self.options["path"]) + read
 
     def _files(self, host: Host) -> List[str]:
         return [_generated(host, dialect) for dialect in environment.DIALECTS] + start_up_files(host)
@@ -85,8 +94,10 @@ class ShellEnvironment(Resource):
         return state
 
     def _body(self, dialect: str) -> str:
-        body = environment.render(dialect, self.options["variables"], self.options["path"])
-        if environment.parse(dialect, body) != (self.options["variables"], self.options["path"]):
+        commands = {name: files[dialect] for name, files in self.options["on_demand"].items()}
+        wanted = (self.options["variables"], self.options["path"], commands)
+        body = environment.render(dialect, *wanted)
+        if environment.parse(dialect, body) != wanted:
             raise AccountError("these settings cannot be written for %s" % dialect)
         return body
 
@@ -162,6 +173,18 @@ class ShellEnvironment(Resource):
                 _rewrite(host, file, startup.remove(file.text, _line(host)), keep=file.path != path)
         for file, text in zip(files, texts):
             _rewrite(host, file, "" if text == HEADER else text)
+
+
+def check_command(name: Any, files: Any) -> None:
+    """Refuse a command on demand that no shell could define."""
+    if not isinstance(name, str) or not re.match(r"^[a-z][a-z0-9_]*\Z", name):
+        raise AccountError("on_demand: %r is not the name of a command" % (name,))
+    if not isinstance(files, dict) or set(files) != set(environment.DIALECTS):
+        raise AccountError("on_demand: %s needs a file for each of %s" % (name, ", ".join(environment.DIALECTS)))
+    for file in files.values():
+        check_path("on_demand", str(file).replace(environment.MACHINE, "machine"))
+        if " " in file:
+            raise AccountError("on_demand: %r holds a blank" % file)
 
 
 def _generated(host: Host, dialect: str) -> str:

@@ -28,6 +28,13 @@ PREPEND = {
     "csh": "if ( \":${{PATH}}:\" !~ *:'{0}':* ) setenv PATH '{0}':\"${{PATH}}\"\n",
     "fish": "contains -- '{0}' $PATH; or set -gx PATH '{0}' $PATH\n",
 }
+ON_DEMAND = {  # a command that is defined by a file of its own when it is first used
+    "sh": '{0}() {{ if [ -r "{1}" ]; then . "{1}"; {0} "$@"; else echo "{0}: {1} is gone" >&2; return 127; fi; }}\n',
+    "csh": "alias {0} 'unalias {0}; if ( -r {1} ) source {1}; eval {0} \\!*'\n",
+    "fish": "function {0}; functions -e {0}; test -r {1}; and source {1}; {0} $argv; end\n",
+}
+MACHINE = "{machine}"  # in the path of such a file: the architecture of the machine that the shell runs on
+MACHINES = {"sh": "$(uname -m)", "csh": "`uname -m`", "fish": "(uname -m)"}
 READ = {
     "sh": 'if [ -r "$HOME/{0}" ]; then . "$HOME/{0}"; fi {1}',
     "csh": 'if ( -r "$HOME/{0}" ) source "$HOME/{0}" {1}',
@@ -35,10 +42,15 @@ READ = {
 }
 
 
-def render(dialect: str, variables: Mapping[str, str], path: Sequence[str]) -> str:
-    """The lines that set the variables and put the folders in front of PATH, the first one foremost."""
+def render(dialect: str, variables: Mapping[str, str], path: Sequence[str], commands: Mapping[str, str]) -> str:
+    """The lines that set the variables, put the folders in front of PATH, the first one foremost, and define commands.
+
+    commands: name -> the file that defines it in this dialect; no blank is in its path.
+    """
     lines = [ASSIGN[dialect] % item for item in sorted(variables.items())]
     lines += [PREPEND[dialect].format(folder) for folder in reversed(path)]
+    for name, file in sorted(commands.items()):
+        lines.append(ON_DEMAND[dialect].format(name, file.replace(MACHINE, MACHINES[dialect])))
     return "".join(lines)
 
 
@@ -47,8 +59,8 @@ def reading(dialect: str, file: str, mark: str) -> str:
     return READ[dialect].format(file, mark)
 
 
-def parse(dialect: str, text: str) -> Tuple[Dict[str, str], List[str]]:
-    """The variables and folders in rendered lines."""
+def parse(dialect: str, text: str) -> Tuple[Dict[str, str], List[str], Dict[str, str]]:
+    """The variables, folders and commands in rendered lines."""
     assign = {
         "sh": r"^export (\w+)='([^']*)'$",
         "csh": r"^setenv (\w+) '([^']*)'$",
@@ -57,4 +69,13 @@ def parse(dialect: str, text: str) -> Tuple[Dict[str, str], List[str]]:
     variables = dict(re.findall(assign[dialect], text, re.MULTILINE))
     starts = {"sh": r"^case .*?'([^']*)'", "csh": r"^if .*?'([^']*)'", "fish": r"^contains -- '([^']*)'"}
     folders = re.findall(starts[dialect], text, re.MULTILINE)
-    return variables, folders[::-1]
+    defined = {
+        "sh": r'^(\w+)\(\) \{.*? \. "([^"]*)"',
+        "csh": r"^alias (\w+) .*? source (.+?); eval",
+        "fish": r"^function (\w+);.*? source (.+?); ",
+    }
+    commands = {
+        name: file.replace(MACHINES[dialect], MACHINE)
+        for name, file in re.findall(defined[dialect], text, re.MULTILINE)
+    }
+    return variables, folders[::-1], commands

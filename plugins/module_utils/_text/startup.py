@@ -20,6 +20,11 @@ def our_line(text: str) -> Optional[str]:
     return None
 
 
+def has_conda_block(text: str) -> bool:
+    """Whether 'conda init' has left its block here, in use."""
+    return any(line.startswith("# >>> conda initialize >>>") for line in lines(text))
+
+
 def reads(text: str, name: str) -> bool:
     """Whether a line that is no comment names another start-up file."""
     return any(name in line and not line.lstrip(" \t").startswith("#") for line in lines(text))

@@ -1,0 +1,56 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the login node is, and how much the account may still write at a place.
+
+statvfs knows no user's quota on most file systems, so the quota commands are asked as well.
+"""
+
+import os
+from typing import List, Tuple
+
+from .._text.quota import Room, least, left
+from .plan import mount_of, mount_points
+
+SECONDS = 10
+QUOTA = ["quota", "-u", "-g", "-w", "-p", "--show-mntpoint", "--hide-device"]
+
+
+def machine() -> str:
+    """The architecture, as the names of installers have it: x86_64, aarch64, ppc64le."""
+    return os.uname().machine
+
+
+def libc() -> str:
+    """The version of glibc, such as 2.28; empty where the system has another C library."""
+    try:
+        name, version = (os.confstr("CS_GNU_LIBC_VERSION") or "").split(" ")
+    except (OSError, ValueError):
+        return ""
+    return version if name == "glibc" else ""
+
+
+def room(path: str) -> Tuple[Room, Room]:
+    """What the file system has, and what the account's quotas leave, at an existing folder."""
+    found = os.statvfs(path)
+    system = Room(found.f_bavail * found.f_frsize, found.f_favail if found.f_files else None)
+    mount = mount_of(os.path.realpath(path), mount_points())
+    text = _said(QUOTA)
+    return system, least(left(text, mount), left(_unwrapped(_said(["lfs", "quota", "-q", path]), path), path))
+
+
+def _said(line: List[str]) -> str:
+    """What a command prints; nothing where it is not there, or takes too long."""
+    import subprocess  # here, because few plans need it and starting Python is what a run waits for
+
+    try:
+        done = subprocess.run(
+            line, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=SECONDS
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return done.stdout.decode("utf-8", "replace")
+
+
+def _unwrapped(text: str, path: str) -> str:
+    """lfs puts a long path on a line of its own."""
+    return text.replace(path + "\n", path + " ")

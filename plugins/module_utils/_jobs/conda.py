@@ -1,0 +1,236 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Fetches, checks and runs conda's installer, and makes the environments: what takes minutes on the account.
+
+What is done is read from the account each time, so a job that was killed is gone on with: a part of the
+installer is kept, a half-made prefix or environment that is ours is made anew.
+"""
+
+import os
+import shutil
+import subprocess
+from typing import Any, Dict, List, Mapping, Optional
+
+from .._core.errors import AccountError
+from .._core.host import Host
+from .._core.job import MARK, Failed, Job
+from .._text import condarc
+from .download import check_sum, fetch
+
+MADE = ".hpc.onboard"  # in a prefix or an environment that we have finished: what it is
+MAKING = "making"  # in the job's folder: the path of what is being made from nothing
+TAKEN_OUT = ("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "CONDARC", "CI", "LD_PRELOAD", "LD_LIBRARY_PATH", "BASH_ENV")
+TERMS = (
+    "a channel's terms of service are not accepted; that is for you to do: read them, then run"
+    " '%s/bin/conda tos accept', or take conda-forge as the channel"
+)
+LAST = 400  # so many characters of a program's last words are told
+
+
+class Wanted:
+    """What is wanted: the installer for this machine, where conda goes, and what goes into it."""
+
+    def __init__(self, prefix: str, options: Mapping[str, Any], installer: Mapping[str, str]) -> None:
+        self.prefix = prefix
+        self.title = "%s %s" % (options["distribution"].capitalize(), options["version"])
+        self.made = "%s %s for %s" % (options["distribution"], options["version"], os.uname().machine)
+        self.url = installer["url"]
+        self.sha256 = installer["sha256"]
+        self.settings = condarc.render(prefix, options["channels"], options["version"])
+        self.environments: List[Mapping[str, str]] = options["environments"]
+        self.proxies: Mapping[str, str] = options["proxies"]
+
+
+class CondaJob(Job):
+    """Installs conda into its prefix and keeps its environments."""
+
+    def __init__(self, folder: str, wanted: Wanted, update: bool) -> None:
+        """update: a finished prefix of ours holds an older version."""
+        super().__init__(folder)
+        self._wanted = wanted
+        self._update = update
+        self._steps = 3 + len(wanted.environments)
+
+    def work(self) -> None:
+        """Install what is not installed, write the settings, make the environments that are not as wanted."""
+        self._start_over()
+        prefix = self._wanted.prefix
+        if self._update or not os.path.exists(os.path.join(prefix, MADE)):
+            self._fetch()
+            self._install()
+        self._settle()
+        for number, environment in enumerate(self._wanted.environments):
+            marker = os.path.join(prefix, "envs", environment["name"], MADE)
+            if written(marker) != condarc.digest(environment["content"]):
+                self.say("environment %s" % environment["name"], 3 + number, self._steps)
+                self._make(environment, marker)
+
+    def pretend(self, host: Host) -> None:
+        prefix = self._wanted.prefix
+        files = {MADE: self._wanted.made, condarc.PLACE: self._wanted.settings}
+        for environment in self._wanted.environments:
+            files["envs/%s/%s" % (environment["name"], MADE)] = condarc.digest(environment["content"])
+        for name, content in files.items():
+            path = os.path.join(prefix, name)
+            host.make_folders(os.path.dirname(path), 0o755)
+            found = host.entry(path)
+            host.write(path, host.read(path) if found else None, content.encode("utf-8"), 0o644)
+
+    def _start_over(self) -> None:
+        """Take out what an earlier job had begun to make and did not finish; it is nobody's."""
+        half = written(os.path.join(self.folder, MAKING))
+        if half and not os.path.exists(os.path.join(half, MADE)) and os.path.lexists(half):
+            self.say("clearing away what was half made")
+            shutil.rmtree(half)
+
+    def _begin(self, path: str) -> None:
+        """Note that path is about to be made from nothing: until it is finished, it may be taken out again."""
+        write(os.path.join(self.folder, MAKING), path)
+
+    def _finished(self, marker: str, content: str) -> None:
+        write(marker, content)
+        os.unlink(os.path.join(self.folder, MAKING))
+
+    # -- the installer -------------------------------------------------------------------------
+
+    @property
+    def _installer(self) -> str:
+        return os.path.join(self.folder, "installer.sh")  # it refuses to run under another ending
+
+    def _fetch(self) -> None:
+        wanted = self._wanted
+        step = "downloading %s" % wanted.title
+        try:
+            fetch(
+                wanted.url, self._installer, wanted.sha256, wanted.proxies, lambda a, b: self.say(step, a, b, "bytes")
+            )
+        except Failed as error:
+            if error.wants is not None:
+                error.wants = {"url": wanted.url, "sha256": wanted.sha256, "path": self._installer}
+            raise
+
+    def _install(self) -> None:
+        wanted = self._wanted
+        self.say("checking the installer", 0, self._steps)
+        check_sum(self._installer, wanted.sha256)
+        self.say("installing %s" % wanted.title, 1, self._steps)
+        if not self._update:
+            if os.path.lexists(wanted.prefix):
+                raise AccountError("%s was made meanwhile, not by us: it stays" % wanted.prefix)
+            self._begin(wanted.prefix)
+        line = ["bash", self._installer, "-b", "-p", wanted.prefix] + (["-u"] if self._update else [])
+        self._run(line, "the installer", HOME=self.folder)  # it writes into the home, wherever the prefix lies
+        self._run([os.path.join(wanted.prefix, "bin", "conda"), "--version"], "the new conda")
+        os.unlink(self._installer)
+        if self._update:
+            write(os.path.join(wanted.prefix, MADE), wanted.made)
+        else:
+            self._finished(os.path.join(wanted.prefix, MADE), wanted.made)
+
+    def _settle(self) -> None:
+        """Write our settings into the prefix."""
+        self.say("writing the settings", 2, self._steps)
+        file = os.path.join(self._wanted.prefix, condarc.PLACE)
+        os.makedirs(os.path.dirname(file), exist_ok=True)
+        write(file, self._wanted.settings)
+
+    # -- the environments ----------------------------------------------------------------------
+
+    def _make(self, environment: Mapping[str, str], marker: str) -> None:
+        name, folder = environment["name"], os.path.dirname(marker)
+        explicit = condarc.is_explicit(environment["content"])
+        file = os.path.join(self.folder, "%s.%s" % (name, "txt" if explicit else "yml"))
+        write(file, environment["content"])
+        there = os.path.exists(marker)
+        if there:
+            line = ["install", "--yes", "-n", name] if explicit else ["env", "update", "--prune", "-n", name]
+        else:
+            if os.path.lexists(folder):
+                raise AccountError("the environment %s was made meanwhile, not by us: it stays" % name)
+            self._begin(folder)
+            line = ["create", "--yes", "-n", name] if explicit else ["env", "create", "-n", name]
+        conda = os.path.join(self._wanted.prefix, "bin", "conda")
+        self._run([conda, *line, "--file", file], "the environment %s" % name)
+        if there:
+            write(marker, condarc.digest(environment["content"]))
+        else:
+            self._finished(marker, condarc.digest(environment["content"]))
+
+    def _run(self, line: List[str], what: str, **more: str) -> None:
+        """Run a program to its end. What it says goes into a file; its last words are told when it fails."""
+        log = os.path.join(self.folder, "log")
+        with open(log, "wb") as stream:
+            code = subprocess.call(
+                line,
+                stdin=subprocess.DEVNULL,
+                stdout=stream,
+                stderr=stream,
+                cwd=self.folder,
+                env=self._environment(more),
+            )
+        if code == 0:
+            return
+        said = last_words(log)
+        if "CondaToSNonInteractiveError" in said or "Terms of Service have not been accepted" in said:
+            raise AccountError(TERMS % self._wanted.prefix)
+        how = "was ended by signal %d" % -code if code < 0 else "ended with exit code %d" % code
+        raise AccountError("%s %s%s" % (what, how, ". It said: " + said if said else ""))
+
+    def _environment(self, more: Mapping[str, str]) -> Dict[str, str]:
+        """The account's environment without what would lead conda astray, and with nothing accepted for anybody."""
+        kept = {name: value for name, value in os.environ.items() if name not in TAKEN_OUT}
+        kept.update(proxy_variables(self._wanted.proxies))
+        kept.update(more)
+        kept[MARK] = self.mark
+        kept["CONDA_PLUGINS_AUTO_ACCEPT_TOS"] = "false"
+        kept["PIP_CACHE_DIR"] = os.path.join(self.folder, "pip")
+        kept["PYTHONNOUSERSITE"] = "1"
+        return kept
+
+
+class RemovalJob(Job):
+    """Takes out a conda of ours, with the environments that we made."""
+
+    def __init__(self, folder: str, prefix: str) -> None:
+        super().__init__(folder)
+        self._prefix = prefix
+
+    def work(self) -> None:
+        self.say("removing %s" % self._prefix)
+        shutil.rmtree(self._prefix)
+
+    def pretend(self, host: Host) -> None:
+        host.remove_folder(self._prefix)
+
+
+def proxy_variables(proxies: Mapping[str, str]) -> Dict[str, str]:
+    """The environment variables that name the proxies, in both spellings that programs look for."""
+    named = {"%s_proxy" % name: value for name, value in proxies.items()}
+    return dict(named, **{name.upper(): value for name, value in named.items()})
+
+
+def written(path: str) -> Optional[str]:
+    """The words in a small file, or None where there is none."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as stream:
+            return stream.read(4096)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def write(path: str, content: str) -> None:
+    """Write a small file as a whole, durably."""
+    with open(path + ".new", "w", encoding="utf-8") as stream:
+        stream.write(content)
+        stream.flush()
+        os.fsync(stream.fileno())
+    os.rename(path + ".new", path)
+
+
+def last_words(log: str) -> str:
+    """The end of what a program said, in one line."""
+    with open(log, "rb") as stream:
+        stream.seek(max(0, os.fstat(stream.fileno()).st_size - 4000))
+        text = stream.read().decode("utf-8", "replace")
+    lines = [" ".join(line.split()) for line in text.splitlines() if line.strip()]
+    return " | ".join(lines)[-LAST:]

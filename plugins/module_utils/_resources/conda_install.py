@@ -1,0 +1,260 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A conda of the account's own in a storage area, with its settings and environments.
+
+What is there is read from small files that we leave when a thing is finished; so looking costs nothing,
+and a prefix without one is either half made by us (the job's folder says so) or not ours.
+"""
+
+import os
+import re
+from typing import Any, Dict, List, Optional
+
+from .._core.errors import AccountError
+from .._core.host import Host
+from .._core.job import Progress, progress_of
+from .._core.machine import libc, machine, room
+from .._core.resource import Resource, State
+from .._core.values import check_path, check_word
+from .._jobs.conda import MADE, MAKING, CondaJob, RemovalJob, Wanted
+from .._text import condarc, stamp, startup
+
+MACHINE = "{machine}"
+ADDRESS = re.compile(r"^https?://[A-Za-z0-9._~:/?#@%+=,&;-]+\Z")
+SUM = re.compile(r"^[0-9a-f]{64}\Z")
+CHANNEL = re.compile(r"^[A-Za-z0-9._~:/@%+=-]+\Z")
+START_UP = (".bashrc", ".bash_profile", ".profile", ".zshrc", ".tcshrc", ".cshrc", ".config/fish/config.fish")
+
+
+class CondaInstall(Resource):
+    """A conda that is installed from a pinned installer, and environments that are as their files say."""
+
+    KIND = "conda_install"
+    OPTIONS: Dict[str, Dict[str, Any]] = {
+        "prefix": {"type": "path", "required": True},
+        "root": {"type": "path"},
+        "distribution": {"type": "str", "required": True, "choices": ["miniforge", "miniconda"]},
+        "version": {"type": "str", "required": True},
+        "installers": {"type": "dict", "required": True},
+        "glibc": {"type": "str", "default": "2.17"},
+        "bytes": {"type": "int", "default": 0},
+        "files": {"type": "int", "default": 0},
+        "channels": {"type": "list", "elements": "str", "default": ["conda-forge"]},
+        "environments": {"type": "list", "elements": "dict", "default": []},
+        "proxies": {"type": "dict", "default": {}},
+        "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
+    }
+
+    def name(self) -> str:
+        return "conda %s" % self.options["prefix"]
+
+    def check(self) -> None:
+        check_path("prefix", self.options["prefix"].replace(MACHINE, "machine"))
+        if " " in self.options["prefix"]:
+            raise AccountError("prefix: %r holds a blank, which conda's installer refuses" % self.options["prefix"])
+        check_word("version", self.options["version"])
+        for name, installer in self.options["installers"].items():
+            check_installer(name, installer)
+        for channel in self.options["channels"]:
+            if not isinstance(channel, str) or not CHANNEL.match(channel):
+                raise AccountError("channels: %r is neither the name nor the address of a channel" % (channel,))
+        for environment in self.options["environments"]:
+            check_environment(environment)
+        for name, proxy in self.options["proxies"].items():
+            if name not in ("http", "https", "no") or not isinstance(proxy, str) or re.search(r"[\s'\"]", proxy):
+                raise AccountError(
+                    "proxies: %s: %r is no proxy (http, https, or no for what needs none)" % (name, proxy)
+                )
+
+    def bound(self, host: Host) -> "CondaInstall":
+        prefix = host.expand(self.options["prefix"].replace(MACHINE, machine()))
+        root = host.expand(self.options["root"]) if self.options.get("root") else None
+        resource = CondaInstall(dict(self.options, prefix=prefix, root=root))
+        resource.identity = self.identity
+        return resource
+
+    def touches(self, host: Host) -> List[str]:
+        return [self.options["prefix"]]
+
+    # -- states --------------------------------------------------------------------------------
+
+    @property
+    def _wanted(self) -> Wanted:
+        installer = self.options["installers"].get(machine()) or {"url": "", "sha256": ""}
+        return Wanted(self.options["prefix"], self.options, installer)
+
+    @property
+    def _folder(self) -> str:
+        above, name = os.path.split(self.options["prefix"])
+        return os.path.join(above, ".%s.hpc.onboard" % name)
+
+    def desired(self, host: Host) -> State:
+        if self.options["state"] == "absent":
+            return {}
+        wanted = self._wanted
+        state = {"conda": wanted.made, condarc.PLACE: wanted.settings}
+        for environment in self.options["environments"]:
+            state["environment %s" % environment["name"]] = condarc.digest(environment["content"])
+        return state
+
+    def inspect(self, host: Host) -> State:
+        prefix = self.options["prefix"]
+        kind = host.kind_behind(prefix)
+        if kind == "nothing":
+            return {}
+        made = _words(host, os.path.join(prefix, MADE))
+        if made is None:
+            return {"is": "half made" if self._half_made(host) else kind}
+        state = {"conda": self._no_older(made)}
+        settings = _words(host, os.path.join(prefix, condarc.PLACE))
+        if settings is not None:
+            state[condarc.PLACE] = settings
+        for environment in self.options["environments"]:
+            folder = os.path.join(prefix, "envs", environment["name"])
+            if host.entry(folder):
+                unknown = "half made" if self._making(host) == folder else "made by somebody else"
+                state["environment %s" % environment["name"]] = _words(host, os.path.join(folder, MADE)) or unknown
+        return state
+
+    def _no_older(self, made: str) -> str:
+        """A newer version of the same distribution is as good as the wanted one: conda updates itself, too."""
+        wanted = self._wanted.made.split(" ")
+        found = made.split(" ")
+        same = len(found) == len(wanted) and (found[0], found[-1]) == (wanted[0], wanted[-1])
+        return self._wanted.made if same and condarc.numbers(found[1]) >= condarc.numbers(wanted[1]) else made
+
+    def _making(self, host: Host) -> Optional[str]:
+        return _words(host, os.path.join(self._folder, MAKING))
+
+    def _half_made(self, host: Host) -> bool:
+        return bool(self._making(host) == self.options["prefix"])
+
+    def obstacle(self, before: State, host: Host) -> Optional[str]:
+        shown = host.shown(self.options["prefix"])
+        if before.get("is", "half made") != "half made":
+            return "%s is there and was not made by us: name another prefix, or move it away, then run again" % shown
+        if self.options["state"] == "absent":
+            return self._others_environments(host)
+        if before and "is" not in before:
+            return self._not_ours_to_change(before, shown)
+        root = self.options.get("root") or os.path.dirname(self.options["prefix"])
+        if host.kind_behind(root) != "folder":
+            return "%s is not there, and only the site can make it: is the project's name right?" % host.shown(root)
+        return host.in_the_way(os.path.dirname(self.options["prefix"])) or self._impossible(host)
+
+    def _not_ours_to_change(self, before: State, shown: str) -> Optional[str]:
+        found, wanted = before["conda"].split(" "), self._wanted.made.split(" ")
+        if (found[0], found[-1]) != (wanted[0], wanted[-1]):
+            return "%s holds %s, but %s is wanted: name another prefix" % (shown, before["conda"], self._wanted.made)
+        settings = before.get(condarc.PLACE)
+        if settings and not stamp.is_untouched(settings):
+            return "%s/%s was changed by hand: move what is yours into %s/.condarc and delete it, then run again" % (
+                shown,
+                condarc.PLACE,
+                shown,
+            )
+        for field, value in before.items():
+            if value == "made by somebody else":
+                return "the %s is there and was not made by us: name it otherwise, or remove it, then run again" % field
+        return None
+
+    def _impossible(self, host: Host) -> Optional[str]:
+        """Why an installation would fail: no installer for this machine, too old a system, too little room."""
+        if machine() not in self.options["installers"]:
+            known = ", ".join(sorted(self.options["installers"]))
+            return "there is no %s for %s, only for %s" % (self.options["distribution"], machine(), known)
+        found = libc()
+        if found and condarc.numbers(found) < condarc.numbers(self.options["glibc"]):
+            return "%s needs glibc %s, and this login node has %s: take an older version or miniforge" % (
+                self._wanted.title,
+                self.options["glibc"],
+                found,
+            )
+        return self._too_little_room(host)
+
+    def _too_little_room(self, host: Host) -> Optional[str]:
+        above = os.path.dirname(self.options["prefix"])
+        while host.kind_behind(above) == "nothing":
+            above = os.path.dirname(above)
+        for whose, left in zip(("the file system", "your quota"), room(host.real(above))):
+            lacking = [
+                "%s left of the %s that it takes" % (_amount(has, unit), _amount(needs, unit))
+                for has, needs, unit in (
+                    (left.bytes, self.options["bytes"], "MB"),
+                    (left.files, self.options["files"], "files"),
+                )
+                if has is not None and has < needs
+            ]
+            if lacking:
+                return "%s has too little room at %s: %s; remove files or ask the site for more, then run again" % (
+                    whose,
+                    host.shown(above),
+                    " and ".join(lacking),
+                )
+        return None
+
+    def _others_environments(self, host: Host) -> Optional[str]:
+        """Environments below the prefix that are not ours; with them it is not ours to remove."""
+        folder = os.path.join(self.options["prefix"], "envs")
+        for name in host.names(folder):
+            if _words(host, os.path.join(folder, name, MADE)) is None and not name.startswith("."):
+                return "the environment %s in %s is yours: remove it first (conda env remove -n %s)" % (
+                    name,
+                    host.shown(folder),
+                    name,
+                )
+        return None
+
+    def progress(self, host: Host) -> Optional[Progress]:
+        return progress_of(host.real(self._folder))
+
+    def remarks(self, host: Host) -> List[str]:
+        """A block of 'conda init' in a start-up file: reported, and left to its owner."""
+        for name in START_UP:
+            path = os.path.join(host.home, name)
+            if host.kind_behind(path) == "file" and startup.has_conda_block(
+                _words(host, host.resolve(path) or "") or ""
+            ):
+                return [
+                    "~/%s holds a block of 'conda init', which runs conda at every login and may lead to another one:"
+                    " 'conda init --reverse' takes it out" % name
+                ]
+        return []
+
+    # -- changes -------------------------------------------------------------------------------
+
+    def apply(self, host: Host) -> None:
+        if self.options["state"] == "absent":
+            host.start(RemovalJob(self._folder, self.options["prefix"]))
+            return
+        host.make_folders(os.path.dirname(self.options["prefix"]), 0o700)
+        made = _words(host, os.path.join(self.options["prefix"], MADE))
+        update = made is not None and self._no_older(made) != self._wanted.made
+        host.start(CondaJob(self._folder, self._wanted, update))
+
+
+def check_installer(name: Any, installer: Any) -> None:
+    """Refuse an installer that is not an address and a sum."""
+    if not isinstance(installer, dict) or not ADDRESS.match(str(installer.get("url"))):
+        raise AccountError("installers: the one for %s has no url that can be used (https://...)" % name)
+    if not SUM.match(str(installer.get("sha256"))):
+        raise AccountError("installers: the one for %s has no sha256 (64 hexadecimal digits)" % name)
+
+
+def check_environment(environment: Any) -> None:
+    """Refuse an environment without a plain name or without content."""
+    if not isinstance(environment, dict):
+        raise AccountError("environments: each is a name and a content")
+    check_word("the name of an environment", environment.get("name"))
+    if not isinstance(environment.get("content"), str) or not environment["content"].strip():
+        raise AccountError("environments: %s has no content" % environment["name"])
+
+
+def _words(host: Host, path: str) -> Optional[str]:
+    """What a small text file holds, or None where there is none."""
+    found = host.entry(path)
+    return host.read(path).decode("utf-8", "replace") if found and found.kind == "file" else None
+
+
+def _amount(number: int, unit: str) -> str:
+    return "%d MB" % (number // 1000000) if unit == "MB" else "%d files" % number

@@ -1,0 +1,76 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Waits for the work that goes on by itself on an account, and brings what the account cannot fetch.
+
+Each question is a command session of its own over the connection that is open, for no plan can wait for
+minutes and be seen meanwhile. It ends when a step does, so there are few of them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+Outcome = dict[str, Any]
+Ask = Callable[[list[int], float], list[Outcome]]
+Bring = Callable[[int, dict[str, str]], Outcome]
+Show = Callable[[dict[str, Any] | None], None]
+
+FIRST = 2.0  # seconds that the first question waits on the account for something new
+LONGEST = 15.0
+LEFT = "{identity} is still at it ({step}) and goes on by itself: run again to wait for it"
+
+
+def settled(outcomes: list[Outcome], seconds: float, ask: Ask, bring: Bring, show: Show) -> list[Outcome]:
+    """The outcomes when nothing is under way any more, or the seconds are over.
+
+    ask(positions, patience) looks again at the resources at these positions; bring(position, wants) takes a
+    file to the account and starts the work anew; show is told how far it is.
+    """
+    done = list(outcomes)
+    deadline = time.monotonic() + seconds
+    patience = FIRST
+    brought: set[int] = set()
+    try:
+        while pending := [position for position, one in enumerate(done) if one["progress"]]:
+            for position in pending:
+                done[position] = _advanced(position, done[position], bring, brought)
+            waiting = [position for position in pending if done[position]["progress"]]
+            if not waiting:
+                continue
+            if time.monotonic() >= deadline:
+                return [_left(one) if one["progress"] else one for one in done]
+            show(done[waiting[0]]["progress"])
+            for position, seen in zip(waiting, ask(waiting, patience), strict=True):
+                done[position] = _after(done[position], seen)
+            patience = min(LONGEST, patience * 1.5)
+    finally:
+        show(None)
+    return done
+
+
+def _advanced(position: int, outcome: Outcome, bring: Bring, brought: set[int]) -> Outcome:
+    """What failed is over, unless the file that it wants can be brought; that is tried once."""
+    progress = outcome["progress"]
+    if "failed" not in progress:
+        return outcome
+    if progress["wants"] and position not in brought:
+        brought.add(position)
+        return _after(outcome, bring(position, progress["wants"]))
+    return {**outcome, "status": "failed", "reason": progress["failed"], "progress": None}
+
+
+def _after(outcome: Outcome, seen: Outcome) -> Outcome:
+    """What was found first, with what has come of it by now."""
+    if seen["status"] in ("blocked", "failed", "not_measured"):
+        return {**outcome, "status": seen["status"], "reason": seen["reason"], "progress": None}
+    if seen["progress"] is None and seen["fields"]:
+        reason = "it ended, and is still not as wanted: " + ", ".join(seen["fields"])
+        return {**outcome, "status": "failed", "reason": reason, "progress": None}
+    return {**outcome, "progress": seen["progress"], "remarks": seen["remarks"]}
+
+
+def _left(outcome: Outcome) -> Outcome:
+    reason = LEFT.format(identity=outcome["identity"], step=outcome["progress"]["step"])
+    return {**outcome, "status": "not_measured", "reason": reason, "progress": None}
