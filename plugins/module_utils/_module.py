@@ -10,6 +10,8 @@ from ansible.module_utils.basic import AnsibleModule
 from ._core.engine import answer
 from ._core.resource import FAILURES, Resource
 
+FOLLOW_SECONDS = 60
+
 
 def run(kind: Type[Resource]) -> None:
     """Take one resource through the engine that converge sends, and end the module."""
@@ -22,16 +24,32 @@ def run(kind: Type[Resource]) -> None:
         "check": module.check_mode,
         "fingerprint_key": module.params["fingerprint_key"] or os.urandom(32).hex(),
     }
-    said = answer(plan, {kind.KIND: kind})
-    if said["error"]:
-        module.fail_json(msg=said["error"])
-    outcome = said["outcomes"][0]
+    outcome = settled(module, plan, kind)
     if outcome["status"] in FAILURES:
         module.fail_json(msg="%s: %s" % (outcome["identity"], outcome["reason"]), outcome=outcome)
     result: Dict[str, Any] = {"changed": outcome["status"] != "in_place", "outcome": outcome}
     if result["changed"]:
         result["diff"] = {"before": lines(outcome["before"]), "after": lines(outcome["after"])}
     module.exit_json(**result)
+
+
+def settled(module: AnsibleModule, plan: Dict[str, Any], kind: Type[Resource]) -> Dict[str, Any]:
+    """The outcome when nothing is under way any more; work that takes minutes is waited for."""
+    outcome = first = answered(module, plan, kind)
+    while outcome["progress"] and "failed" not in outcome["progress"] and not module.check_mode:
+        outcome = answered(module, dict(plan, follow=FOLLOW_SECONDS), kind)
+    if outcome["progress"]:
+        return dict(first, status="failed", reason=outcome["progress"]["failed"])
+    return dict(first, progress=None)
+
+
+def answered(module: AnsibleModule, plan: Dict[str, Any], kind: Type[Resource]) -> Dict[str, Any]:
+    """The one outcome of a plan; an error that stops it ends the module."""
+    said = answer(plan, {kind.KIND: kind})
+    if said["error"]:
+        module.fail_json(msg=said["error"])
+    outcome: Dict[str, Any] = said["outcomes"][0]
+    return outcome
 
 
 def plain(option: Dict[str, Any]) -> Dict[str, Any]:

@@ -37,6 +37,12 @@ options:
     description: How long one resource may take before its file system counts as hung, in seconds.
     type: int
     default: 30
+  wait:
+    description:
+      - How long to wait for work that takes minutes and goes on by itself on the account, in seconds. What is not done
+        by then goes on; the next run waits for it.
+    type: int
+    default: 3600
 attributes:
   check_mode:
     description: Foresees exactly what a run would do.
@@ -93,6 +99,15 @@ outcomes:
     after: {description: The state wanted., type: dict}
     reason: {description: "Why it is blocked or failed or was not measured, and what to do.", type: str}
     seconds: {description: How long it took., type: float}
+    remarks: {description: What you should know though nothing differs., type: list, elements: str}
+    progress:
+      description: How far work is that goes on by itself, in a check run. Otherwise it is waited for.
+      type: dict
+remarks:
+  description: What the owner of the account should know though nothing differs, each a C(capability) and a C(text).
+  type: list
+  elements: dict
+  returned: always
 notes:
   description: Why a capability declared less than it could, each a C(capability) and a C(text).
   type: list

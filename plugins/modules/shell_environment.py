@@ -31,6 +31,12 @@ options:
     type: list
     default: []
     elements: str
+  on_demand:
+    description:
+      - Commands that are defined by a file when they are first used. For each name the files for C(sh), C(csh) and
+        C(fish); C({machine}) in a path is the architecture of the machine that the shell runs on.
+    type: dict
+    default: {}
   state:
     description: Whether the section is there.
     type: str

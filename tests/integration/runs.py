@@ -14,6 +14,12 @@ CALLBACKS = Path(__file__).parent / "callback"
 KEY = "nvapi-" + "k" * 64
 
 
+def seen_from(account: Any) -> str:
+    """The address of this machine on the wire to the account's cluster: the one before the cluster's."""
+    head, _dot, last = str(account.host).rpartition(".")
+    return f"{head}.{int(last) - 1}"
+
+
 class Ran(NamedTuple):
     """A finished run: exit code, all that was printed, and the results by host."""
 

@@ -3,19 +3,42 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._plan import KINDS
 
-from .runs import KEY, Ran, play
+from tests.testbed.installer import installer
+from tests.testbed.web import Web
+
+from .runs import KEY, Ran, play, seen_from
 
 pytestmark = pytest.mark.testbed
 
 SCRIPT = "#!/bin/sh\necho hello\n"
+INSTALLER = installer()
+CONDA = {
+    "prefix": "~/conda",
+    "distribution": "miniforge",
+    "version": "26.1.1-3",
+    "installers": {
+        os.uname().machine: {"url": "http://WEB/installer.sh", "sha256": hashlib.sha256(INSTALLER).hexdigest()}
+    },
+}
+DEMO = {"name": "demo", "content": "dependencies: [python]\n"}
 LIVES: dict[str, list[dict[str, Any]]] = {
+    "conda_install": [
+        CONDA,
+        {**CONDA, "environments": [DEMO], "channels": ["bioconda", "conda-forge"]},
+        {**CONDA, "environments": [{**DEMO, "content": "dependencies: [python, numpy]\n"}]},
+        {**CONDA, "prefix": "~/there"},
+        {**CONDA, "state": "absent"},
+    ],
     "directory": [{"path": "~/data/deep"}, {"path": "~/data/deep/er", "root": "~/data"}, {"path": "~/a-file"}],
     "storage_link": [
         {"path": "~/link", "target": "~/there"},
@@ -56,10 +79,11 @@ def test_both_ways_give_the_same_outcomes(bed: Any, kind: str, tmp_path: Path) -
     for account in accounts:
         account.ssh("ln -s there a-link")
     key = _fingerprint_key(bed)
-    module, shared = (
-        _lived(bed, account, kind, tmp_path / f"{way}.yml", way, key)
-        for account, way in zip(accounts, ("module", "converge"), strict=True)
-    )
+    with Web(INSTALLER) as web:
+        module, shared = (
+            _lived(bed, account, kind, tmp_path / f"{way}.yml", (way, key, f"{seen_from(account)}:{web.port}"))
+            for account, way in zip(accounts, ("module", "converge"), strict=True)
+        )
     assert module == shared
     assert len(module) == 3 * len(LIVES[kind])
     for number in range(len(LIVES[kind])):
@@ -76,9 +100,14 @@ def _fingerprint_key(bed: Any) -> str:
     return found
 
 
-def _lived(bed: Any, account: Any, kind: str, file: Path, way: str, key: str) -> list[dict[str, Any]]:
+def _lived(bed: Any, account: Any, kind: str, file: Path, how: tuple[str, str, str]) -> list[dict[str, Any]]:
+    way, key, web = how
     tasks = [
-        {**_task(kind, dict(options), way, key), "check_mode": check, "ignore_errors": True}
+        {
+            **_task(kind, json.loads(json.dumps(options).replace("WEB", web)), way, key),
+            "check_mode": check,
+            "ignore_errors": True,
+        }
         for options in LIVES[kind]
         for check in (True, False, False)
     ]
@@ -99,7 +128,10 @@ def _task(kind: str, options: dict[str, Any], way: str, key: str) -> dict[str, A
 
 def _outcome(result: dict[str, Any], account: Any) -> dict[str, Any]:
     outcome: dict[str, Any] = result["outcome"] if "outcome" in result else result["outcomes"][0]
-    same = json.loads(json.dumps(outcome).replace(account.user, "USER"))
+    text = json.dumps(outcome).replace(account.user, "USER")
+    same = json.loads(
+        re.sub(r"Kept by hpc\.onboard \([0-9a-f]{12}\)", "Kept by hpc.onboard", text)
+    )  # of the whole text
     return {name: same[name] for name in ("identity", "status", "fields", "before", "after", "reason")}
 
 

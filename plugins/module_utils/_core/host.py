@@ -20,7 +20,7 @@ from .account import Account
 from .errors import AccountError, explained
 from .files import Entry
 
-if TYPE_CHECKING:  # few plans hold a job, and compiling it is what every run would wait for
+if TYPE_CHECKING:  # few plans hold a job, and every run would wait for its compilation
     from .job import Job
 
 
@@ -54,7 +54,7 @@ class Host:
         return "~" + path[len(self.home) :] if inside else path
 
     def real(self, path: str) -> str:
-        """Where a path of the account lies for the system: below root in a sandbox."""
+        """Where a path of the account lies for the system."""
         return self.root + path
 
     # -- questions -----------------------------------------------------------------------------
@@ -226,10 +226,7 @@ class Host:
 
     def start(self, job: "Job") -> None:
         """Start work that takes minutes. A sandbox only pretends: nothing is downloaded there."""
-        if self.root:
-            job.pretend(self)
-        else:
-            job.detach()
+        job.pretend(self) if self.root else job.detach()
 
     def set_mode(self, path: str, mode: int) -> None:
         """Set the permission bits of a folder or a plain file of mine; a link is never followed."""

@@ -24,9 +24,11 @@ OUTCOME = {
     "after": {"target": "/work"},
     "reason": None,
     "seconds": 0.01,
+    "progress": {"step": "downloading", "done": 5, "total": None, "unit": "bytes"},
+    "remarks": ["look at ~/.bashrc"],
 }
 DOCUMENT: dict[str, Any] = {
-    "schema": "hpc.onboard/answer/1.0",
+    "schema": "hpc.onboard/answer/1.1",
     "outcomes": [OUTCOME],
     "error": None,
     "account": {"home": "/home/simone", "shell": "/bin/bash"},
@@ -225,7 +227,7 @@ def test_an_account_that_answers_for_more_or_fewer_resources_is_not_believed(cou
 @pytest.mark.parametrize(
     ("entry", "said"),
     [
-        (declared("symlink", path="/a"), "'symlink' is no kind of resource; there are: directory, enroot_credential"),
+        (declared("symlink", path="/a"), "'symlink' is no kind of resource; there are: conda_install, directory"),
         (declared(None), "None is no kind of resource"),  # type: ignore[arg-type]
         (declared("directory", pth="/a"), "directory has no option 'pth'"),
         (declared("directory"), "directory needs path"),

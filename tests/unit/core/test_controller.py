@@ -133,7 +133,7 @@ def test_a_capability_that_the_account_does_without_is_left_out_in_words() -> No
 
 
 def test_an_unknown_capability_is_one_error() -> None:
-    with pytest.raises(AccountError, match="nosuch is no capability; there are: container_caches"):
+    with pytest.raises(AccountError, match="nosuch is no capability; there are: conda, container_caches"):
         _declared.collect(["nosuch"], [], [], lambda _name: None)
 
 

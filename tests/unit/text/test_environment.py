@@ -69,7 +69,33 @@ NASTY += [
 @pytest.mark.parametrize("dialect", environment.DIALECTS)
 @given(variables=st.dictionaries(name, value, max_size=5), path=st.lists(folder, unique=True, max_size=4))
 def test_what_is_rendered_is_read_back(dialect: str, variables: dict[str, str], path: list[str]) -> None:
-    assert environment.parse(dialect, environment.render(dialect, variables, path)) == (variables, path)
+    commands = {"conda": "/f/conda-{machine}/c.sh", "other": "/f/other.sh"}
+    wanted = (variables, path, commands)
+    assert environment.parse(dialect, environment.render(dialect, *wanted)) == wanted
+
+
+@pytest.mark.parametrize("shell", sorted(SHELLS))
+def test_a_command_on_demand_is_defined_by_its_file_when_it_is_used(shell: str, tmp_path: Path) -> None:
+    dialect = environment.BY_SHELL[shell]
+    folder = tmp_path / f"conda-{os.uname().machine}"
+    folder.mkdir()
+    texts = {
+        "sh": 'conda() { echo "did $1|$2"; }\n',
+        "csh": "alias conda 'echo did \\!*'\n",
+        "fish": "function conda; echo did $argv[1]\\|$argv[2]; end\n",
+    }
+    (folder / f"c.{dialect}").write_text(texts[dialect])
+    commands = {"conda": f"{tmp_path}/conda-{{machine}}/c.{dialect}"}
+    definition = environment.render(dialect, {}, [], commands)
+    file = tmp_path / "file"
+    file.write_text(definition + 'conda first "a b"\nconda again x\n')
+    ran = subprocess.run([*SHELLS[shell], str(file)], capture_output=True, text=True, cwd=tmp_path, check=True)
+    assert ran.stderr == ""
+    assert ran.stdout.replace("|", " ") == "did first a b\ndid again x\n"
+    file.write_text(definition.replace("/conda-", "/gone-") + "conda first\necho alive\n")
+    gone = subprocess.run([*SHELLS[shell], str(file)], capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert gone.stdout == "alive\n"
+    assert gone.stderr.strip()
 
 
 def printed(shell: str, file: Path, tmp_path: Path, extra: dict[str, str] | None = None) -> dict[str, str]:
@@ -103,7 +129,7 @@ def test_a_real_shell_keeps_every_value_as_it_is(shell: str, tmp_path: Path) -> 
     for variable, text in variables.items():
         values.check_variable(variable, text)
     file = tmp_path / "env"
-    file.write_text(environment.render(environment.BY_SHELL[shell], variables, []))
+    file.write_text(environment.render(environment.BY_SHELL[shell], variables, [], {}))
     found = printed(shell, file, tmp_path)
     assert {variable: found.get(variable) for variable in variables} == variables
 
@@ -113,7 +139,7 @@ def test_a_real_shell_puts_our_folders_foremost_and_once(shell: str, tmp_path: P
     available(shell)
     folders = ["/f/one", "/f/with a blank", "/f/-n", "/f/a=b,c@d%e+f"]
     file = tmp_path / "env"
-    file.write_text(environment.render(environment.BY_SHELL[shell], {}, folders))
+    file.write_text(environment.render(environment.BY_SHELL[shell], {}, folders, {}))
     assert printed(shell, file, tmp_path)["PATH"] == ":".join([*folders, "/usr/bin", "/bin"])
 
 
@@ -121,7 +147,7 @@ def test_a_real_shell_puts_our_folders_foremost_and_once(shell: str, tmp_path: P
 def test_a_folder_that_is_on_the_path_already_stays_where_it_is(shell: str, tmp_path: Path) -> None:
     available(shell)
     file = tmp_path / "env"
-    file.write_text(environment.render(environment.BY_SHELL[shell], {}, ["/f/one"]))
+    file.write_text(environment.render(environment.BY_SHELL[shell], {}, ["/f/one"], {}))
     there = {"PATH": "/usr/bin:/f/one:/bin"}
     assert printed(shell, file, tmp_path, there)["PATH"] == "/usr/bin:/f/one:/bin"
 
@@ -134,7 +160,7 @@ def test_our_line_reads_the_file_when_it_is_there_and_is_silent_when_not(shell: 
     start_up = tmp_path / "start-up"
     start_up.write_bytes((environment.reading(dialect, f"env.{dialect}", "# hpc.onboard") + end).encode())
     assert "HPC_X" not in printed(shell, start_up, tmp_path)
-    (tmp_path / f"env.{dialect}").write_text(environment.render(dialect, {"HPC_X": "$HOME *"}, []))
+    (tmp_path / f"env.{dialect}").write_text(environment.render(dialect, {"HPC_X": "$HOME *"}, [], {}))
     assert printed(shell, start_up, tmp_path)["HPC_X"] == "$HOME *"
 
 
@@ -146,7 +172,7 @@ def test_no_name_that_we_accept_upsets_a_shell(shell: str, tmp_path: Path) -> No
     names = [one for one in names if not one.startswith(("LANG", "LC_"))]  # /x is no locale, and shells say so
     file = tmp_path / "env"
     dialect = environment.BY_SHELL[shell]
-    file.write_text(environment.render(dialect, dict.fromkeys(names, "/x"), []) + "true\n")
+    file.write_text(environment.render(dialect, dict.fromkeys(names, "/x"), [], {}) + "true\n")
     found = printed(shell, file, tmp_path)
     assert {one: found.get(one) for one in names if found.get(one) != "/x"} == {}
 

@@ -1,0 +1,215 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A conda as it is found, wanted, refused and foreseen. The installation itself is in tests/integration."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pytest
+from account_scene import Folder, Link, Plain, Scene, Thing
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.module_utils._resources.conda_install import CondaInstall
+from ansible_collections.hpc.onboard.plugins.module_utils._text import condarc, stamp
+from resource_tables import Case, judge, table
+
+MACHINE = os.uname().machine
+INSTALLER = {"url": "https://example.org/Miniforge3.sh", "sha256": "0" * 64}
+PREFIX = "/data/ada/conda"
+CONDA: dict[str, Any] = {
+    "prefix": PREFIX,
+    "root": "/data",
+    "distribution": "miniforge",
+    "version": "26.1.1-3",
+    "installers": {MACHINE: INSTALLER},
+}
+AREA: dict[str, Thing] = {"/data": Folder()}
+MADE = Plain(f"miniforge 26.1.1-3 for {MACHINE}".encode())
+SETTINGS = condarc.render(PREFIX, ["conda-forge"], "26.1.1-3")
+RESULT: dict[str, Thing] = {
+    PREFIX: Folder(),
+    f"{PREFIX}/.hpc.onboard": MADE,
+    f"{PREFIX}/condarc.d": Folder(),
+    f"{PREFIX}/condarc.d/hpc.onboard.yml": Plain(SETTINGS.encode()),
+}
+THERE: dict[str, Thing] = {**AREA, "/data/ada": Folder(0o700), **RESULT}
+DEMO = {"name": "demo", "content": "dependencies: [python]\n"}
+DEMO_THERE: dict[str, Thing] = {
+    f"{PREFIX}/envs": Folder(),
+    f"{PREFIX}/envs/demo": Folder(),
+    f"{PREFIX}/envs/demo/.hpc.onboard": Plain(condarc.digest(DEMO["content"]).encode()),
+}
+HALF = "/data/ada/.conda.hpc.onboard"
+
+
+def other(machine: str) -> dict[str, Any]:
+    """The same for another machine only."""
+    return {**CONDA, "installers": {machine: INSTALLER}}
+
+
+@table(
+    Case("a missing one is installed", AREA, CONDA, "missing", left={"/data/ada": Folder(0o700), **RESULT}),
+    Case("one that is there stays", THERE, CONDA, "in_place"),
+    Case(
+        "one of a newer version stays",
+        {**THERE, f"{PREFIX}/.hpc.onboard": Plain(f"miniforge 27.1 for {MACHINE}".encode())},
+        CONDA,
+        "in_place",
+    ),
+    Case(
+        "one of an older version is brought up",
+        {**THERE, f"{PREFIX}/.hpc.onboard": Plain(f"miniforge 25.9.1-0 for {MACHINE}".encode())},
+        CONDA,
+        "different",
+        left={f"{PREFIX}/.hpc.onboard": MADE},
+    ),
+    Case(
+        "another distribution is kept",
+        {**THERE, f"{PREFIX}/.hpc.onboard": Plain(f"miniconda py313_26.1.1-1 for {MACHINE}".encode())},
+        CONDA,
+        "blocked",
+        "name another prefix",
+    ),
+    Case(
+        "one of another machine is kept",
+        {**THERE, f"{PREFIX}/.hpc.onboard": Plain(b"miniforge 26.1.1-3 for vax")},
+        CONDA,
+        "blocked",
+        "for vax",
+    ),
+    Case(
+        "one that we did not make is kept",
+        {**AREA, "/data/ada": Folder(), PREFIX: Folder(), f"{PREFIX}/bin": Folder()},
+        CONDA,
+        "blocked",
+        "was not made by us",
+    ),
+    Case(
+        "a file in the way is kept",
+        {**AREA, "/data/ada": Folder(), PREFIX: Plain(b"x")},
+        CONDA,
+        "blocked",
+        "was not made by us",
+    ),
+    Case("the site's area is not made", {}, CONDA, "blocked", "only the site can make it"),
+    Case("there is no installer for this machine", AREA, other("vax"), "blocked", "only for vax"),
+    Case("a system that is too old is said", AREA, {**CONDA, "glibc": "99.1"}, "blocked", "needs glibc 99.1"),
+    Case("too little room is said", AREA, {**CONDA, "bytes": 10**18}, "blocked", "the file system has too little room"),
+    Case("too few files left is said", AREA, {**CONDA, "files": 10**15}, "blocked", "files"),
+    Case(
+        "settings changed by hand are kept",
+        {**THERE, f"{PREFIX}/condarc.d/hpc.onboard.yml": Plain(SETTINGS.replace("forge", "mine").encode())},
+        CONDA,
+        "blocked",
+        "was changed by hand",
+    ),
+    Case(
+        "other channels are written",
+        THERE,
+        {**CONDA, "channels": ["bioconda"]},
+        "different",
+        left={f"{PREFIX}/condarc.d/hpc.onboard.yml": Plain(condarc.render(PREFIX, ["bioconda"], "26.1.1-3").encode())},
+    ),
+    Case(
+        "an environment is made",
+        THERE,
+        {**CONDA, "environments": [DEMO]},
+        "different",
+        left=DEMO_THERE,
+    ),
+    Case("an environment that is there stays", {**THERE, **DEMO_THERE}, {**CONDA, "environments": [DEMO]}, "in_place"),
+    Case(
+        "an environment that we did not make is kept",
+        {**THERE, f"{PREFIX}/envs": Folder(), f"{PREFIX}/envs/demo": Folder()},
+        {**CONDA, "environments": [DEMO]},
+        "blocked",
+        "the environment demo is there and was not made by us",
+    ),
+    Case("what is absent stays so", AREA, {**CONDA, "state": "absent"}, "in_place"),
+    Case(
+        "one of ours is removed",
+        {**THERE, **DEMO_THERE},
+        {**CONDA, "state": "absent"},
+        "unwanted",
+        left=dict.fromkeys([*RESULT, *DEMO_THERE]),
+    ),
+    Case(
+        "one that holds environments of the user's is kept",
+        {**THERE, f"{PREFIX}/envs": Folder(), f"{PREFIX}/envs/mine": Folder()},
+        {**CONDA, "state": "absent"},
+        "blocked",
+        "the environment mine",
+    ),
+    Case(
+        "a link to a folder that is not ours is kept",
+        {**AREA, "/data/ada": Folder(), "/data/x": Folder(), PREFIX: Link("/data/x")},
+        CONDA,
+        "blocked",
+        "not made by us",
+    ),
+)
+def test_conda_install(scene: Scene, case: Case) -> None:
+    judge(scene, "conda_install", case)
+
+
+def test_what_was_half_made_by_us_is_no_obstacle(scene: Scene) -> None:
+    scene.make({**AREA, "/data/ada": Folder(), PREFIX: Folder(), f"{PREFIX}/bin": Folder()})
+    scene.make({HALF: Folder(0o700), f"{HALF}/making": Plain(PREFIX.encode())})
+    outcome = scene.run({"kind": "conda_install", **CONDA}, check=True)[0]
+    assert (outcome["status"], outcome["before"]) == ("different", {"is": "half made"})
+
+
+def test_the_architecture_can_be_part_of_the_prefix(scene: Scene) -> None:
+    scene.make(AREA)
+    assert scene.run({"kind": "conda_install", **CONDA, "prefix": PREFIX + "-{machine}"})[0]["status"] == "missing"
+    assert scene.at(f"{PREFIX}-{MACHINE}/.hpc.onboard").exists()
+
+
+@pytest.mark.parametrize("file", [".bashrc", ".zshrc", ".config/fish/config.fish"])
+def test_a_block_of_conda_init_is_reported_and_stays(scene: Scene, file: str) -> None:
+    text = b"# mine\n# >>> conda initialize >>>\neval\n# <<< conda initialize <<<\n"
+    scene.at(f"~/{file}").parent.mkdir(parents=True, exist_ok=True)
+    scene.make({**THERE, f"~/{file}": Plain(text)})
+    outcome = scene.run({"kind": "conda_install", **CONDA})[0]
+    assert outcome["status"] == "in_place"
+    assert [remark.split(" ")[0] for remark in outcome["remarks"]] == [f"~/{file}"]
+    assert scene.at(f"~/{file}").read_bytes() == text
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"prefix": "relative"}, "prefix"),
+        ({"prefix": "/data/with blank"}, "blank"),
+        ({"prefix": "~/.ssh/conda"}, ".ssh"),
+        ({"version": "1; rm"}, "version"),
+        ({"installers": {MACHINE: {"url": "file:///etc/passwd", "sha256": "0" * 64}}}, "url"),
+        ({"installers": {MACHINE: {"url": "https://x/`id`", "sha256": "0" * 64}}}, "url"),
+        ({"installers": {MACHINE: {"url": "https://x/y", "sha256": "0" * 63}}}, "sha256"),
+        ({"channels": ['"x']}, "channels"),
+        ({"environments": [{"name": "../up", "content": "x"}]}, "name of an environment"),
+        ({"environments": [{"name": "a", "content": " "}]}, "no content"),
+        ({"proxies": {"ftp": "x"}}, "proxies"),
+        ({"proxies": {"http": "x y"}}, "proxies"),
+    ],
+)
+def test_a_wrong_option_is_refused_before_anything_is_touched(options: dict[str, Any], reason: str) -> None:
+    defaults = {name: spec["default"] for name, spec in CondaInstall.OPTIONS.items() if "default" in spec}
+    with pytest.raises(AccountError, match=reason):
+        CondaInstall({**defaults, **CONDA, **options})
+
+
+@pytest.mark.parametrize(
+    ("version", "name"),
+    [
+        ("26.1.1-3", "auto_activate"),
+        ("py313_26.1.1-1", "auto_activate"),
+        ("25.9.1-0", "auto_activate_base"),
+        ("py39_4.12.0", "auto_activate_base"),
+    ],
+)
+def test_nothing_is_activated_by_itself_whatever_the_version(version: str, name: str) -> None:
+    text = condarc.render("/p", ["conda-forge"], version)
+    assert text.splitlines()[-1] == f"{name}: false"
+    assert stamp.is_untouched(text)
