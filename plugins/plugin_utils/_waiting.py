@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+
 Outcome = dict[str, Any]
 Ask = Callable[[list[int], float], list[Outcome]]
 Bring = Callable[[int, dict[str, str]], Outcome]
@@ -57,8 +59,15 @@ def _advanced(position: int, outcome: Outcome, bring: Bring, brought: set[int]) 
         return outcome
     if progress["wants"] and position not in brought:
         brought.add(position)
-        return _after(outcome, bring(position, progress["wants"]))
-    return {**outcome, "status": "failed", "reason": progress["failed"], "progress": None}
+        try:
+            return _after(outcome, bring(position, progress["wants"]))
+        except AccountError as error:
+            return _failed(outcome, f"{progress['failed']}; and from here: {error}")
+    return _failed(outcome, progress["failed"])
+
+
+def _failed(outcome: Outcome, reason: str) -> Outcome:
+    return {**outcome, "status": "failed", "reason": reason, "progress": None}
 
 
 def _after(outcome: Outcome, seen: Outcome) -> Outcome:
@@ -66,8 +75,7 @@ def _after(outcome: Outcome, seen: Outcome) -> Outcome:
     if seen["status"] in ("blocked", "failed", "not_measured"):
         return {**outcome, "status": seen["status"], "reason": seen["reason"], "progress": None}
     if seen["progress"] is None and seen["fields"]:
-        reason = "it ended, and is still not as wanted: " + ", ".join(seen["fields"])
-        return {**outcome, "status": "failed", "reason": reason, "progress": None}
+        return _failed(outcome, "it ended, and is still not as wanted: " + ", ".join(seen["fields"]))
     return {**outcome, "progress": seen["progress"], "remarks": seen["remarks"]}
 
 

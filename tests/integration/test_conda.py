@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import random
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,13 @@ import pytest
 from tests.testbed.installer import JOURNAL, installer
 from tests.testbed.web import Web
 
-from .runs import REPOSITORY, keyring_environment, onboard, seen_from
+from .runs import REPOSITORY, keyring_environment, onboard, play, seen_from
 
 pytestmark = pytest.mark.testbed
 
 ONLY = ("--tags", "conda")
 FILES = 8
+JOURNAL_OF = "/data/{}/" + JOURNAL
 
 
 def settings(account: Any, web: Web, address: str | None = None, **more: Any) -> dict[str, Any]:
@@ -41,7 +43,7 @@ def prefix(account: Any) -> str:
 
 def journal(account: Any) -> list[str]:
     """What the installers did there, one line for each beginning and each end."""
-    return account.read(f"/data/{account.user}/{JOURNAL}").decode().splitlines()
+    return account.read(JOURNAL_OF.format(account.user)).decode().splitlines()
 
 
 def assert_whole(account: Any) -> None:
@@ -159,9 +161,7 @@ def _killed(bed: Any, account: Any, server: Web, moment: float, alone: bool) -> 
     """Start a run, kill the job so long after its start, and wait for the run. alone: not the programs it runs."""
     run = _begun(bed, account, server)
     folder = f"/data/{account.user}/.miniconda3.hpc.onboard"
-    deadline = time.monotonic() + 30
-    while not account.exists(f"{folder}/mark") and time.monotonic() < deadline:
-        time.sleep(0.05)
+    _until(lambda: account.exists(f"{folder}/mark"))
     time.sleep(moment)
     found = _jobs(account, folder)
     for pid in found if alone else [*found, *_programs(account)]:
@@ -198,3 +198,186 @@ def _begun(bed: Any, account: Any, server: Web) -> subprocess.Popen[str]:
     return subprocess.Popen(
         program, cwd=REPOSITORY, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     )
+
+
+def test_two_runs_at_once_start_it_once_and_both_see_the_end(bed: Any) -> None:
+    account = bed.new_account("dfki")
+    with Web(installer(FILES, pause=0.2, ballast=400_000), seconds=1) as server:
+        runs = [_begun(bed, account, server) for _number in range(2)]
+        said = [run.communicate(timeout=90)[0] for run in runs]
+        assert [run.returncode for run in runs] == [0, 0], said
+        assert [line.split()[0] for line in journal(account)] == ["begin", "end"]
+    assert_whole(account)
+
+
+def test_a_line_that_drops_is_outlived_and_the_next_run_waits(bed: Any) -> None:
+    account = bed.new_account("dfki")
+    with Web(installer(FILES, pause=0.4, ballast=400_000), seconds=1) as server:
+        run = _begun(bed, account, server)
+        _until(lambda: account.exists(JOURNAL_OF.format(account.user)))
+        for pid in _mine(account):
+            if b"sshd" in _bytes(f"/proc/{pid}/cmdline"):
+                os.kill(pid, signal.SIGKILL)
+        text = run.communicate(timeout=60)[0]
+        assert run.returncode == 4, text
+        assert _jobs(account, f"/data/{account.user}/.miniconda3.hpc.onboard")
+        ran = onboard(bed, account, more=ONLY, settings=settings(account, server))
+        assert ran.code == 0, ran.text
+        assert [line.split()[0] for line in journal(account)] == ["begin", "end"]
+    assert_whole(account)
+
+
+def test_without_waiting_it_goes_on_and_nothing_is_said_to_be_done(bed: Any) -> None:
+    account = bed.new_account("dfki")
+    with Web(installer(FILES, pause=0.2, ballast=400_000)) as server:
+        said = settings(account, server)
+        ran = onboard(bed, account, more=(*ONLY, "-e", "converge_wait=0"), settings=said)
+        assert ran.code == 2
+        assert "goes on by itself: run again to wait for it" in ran.of(account.name)["outcomes"][0]["reason"]
+        foreseen = onboard(bed, account, more=(*ONLY, "--check"), settings=said)
+        assert foreseen.of(account.name)["outcomes"][0]["progress"]["step"].startswith("installing")
+        assert onboard(bed, account, more=ONLY, settings=said).code == 0
+    assert_whole(account)
+
+
+@pytest.mark.parametrize(
+    ("how", "reason"),
+    [
+        ({"cut": 1000}, "cannot be fetched"),
+        ({"code": 404}, "the server answered 404"),
+        ({"code": 503}, "cannot be fetched"),
+    ],
+)
+def test_a_download_that_fails_is_said_and_the_next_run_goes_on(bed: Any, how: dict[str, int], reason: str) -> None:
+    account = bed.new_account("dfki")
+    content = installer(FILES, ballast=400_000)
+    with Web(content, **how) as server:
+        said = settings(account, server)
+        ran = onboard(bed, account, more=ONLY, settings=said)
+        assert ran.code == 2
+        assert reason in ran.of(account.name)["outcomes"][0]["reason"]
+        assert not account.exists(prefix(account))
+        server.cut, server.code = None, 200
+        assert onboard(bed, account, more=ONLY, settings=said).code == 0
+    assert_whole(account)
+
+
+def test_another_file_than_the_pinned_one_is_never_run(bed: Any) -> None:
+    account = bed.new_account("dfki")
+    with Web(installer(FILES)) as server:
+        said = settings(account, server)
+        server.content = server.content.replace(b"installation finished.", b"installation tampered")
+        ran = onboard(bed, account, more=ONLY, settings=said)
+    assert ran.code == 2
+    assert "is pinned: it was not run" in ran.of(account.name)["outcomes"][0]["reason"]
+    assert not account.exists(JOURNAL_OF.format(account.user))
+
+
+def test_environments_are_made_and_kept_up_to_date(bed: Any, web: Web, tmp_path: Path) -> None:
+    account = bed.new_account("dfki")
+    demo, lock = tmp_path / "demo.yml", tmp_path / "exact.txt"
+    demo.write_text("dependencies: [python]\n")
+    lock.write_text("@EXPLICIT\nhttps://conda.example/x.conda\n")
+    environments = [{"file": str(demo)}, {"file": str(lock), "name": "exact"}]
+    said = settings(account, web, environments=environments, proxies={"https": "http://proxy.example:3128"})
+    said[account.name]["conda"]["proxies"]["no"] = seen_from(account)
+    assert onboard(bed, account, more=ONLY, settings=said).code == 0
+    made = {name: f"{prefix(account)}/envs/{name}/conda-meta/made-from" for name in ("demo", "exact")}
+    assert {name: account.read(path).decode() for name, path in made.items()} == {
+        "demo": demo.read_text(),
+        "exact": lock.read_text(),
+    }
+    assert account.read(f"{prefix(account)}/environment-of-conda").decode().splitlines() == [
+        "CONDA_PLUGINS_AUTO_ACCEPT_TOS=false",
+        f"PIP_CACHE_DIR=/data/{account.user}/.miniconda3.hpc.onboard/pip",
+        "https_proxy=http://proxy.example:3128",
+    ]
+    demo.write_text("dependencies: [python, numpy]\n")
+    ran = onboard(bed, account, more=ONLY, settings=said)
+    assert ran.code == 0, ran.text
+    assert ran.of(account.name)["outcomes"][0]["fields"] == ["environment demo"]
+    assert account.read(made["demo"]).decode() == demo.read_text()
+    assert not onboard(bed, account, more=ONLY, settings=said).of(account.name)["changed"]
+    assert len(journal(account)) == 2
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [("dependencies: [impossible]\n", "nothing provides impossible"), ("channels: [anaconda]\n", "for you to do")],
+)
+def test_an_environment_that_cannot_be_made_is_said_and_tried_again(
+    bed: Any, web: Web, tmp_path: Path, content: str, reason: str
+) -> None:
+    account = bed.new_account("dfki")
+    (tmp_path / "demo.yml").write_text(content)
+    said = settings(account, web, environments=[{"file": str(tmp_path / "demo.yml")}])
+    ran = onboard(bed, account, more=ONLY, settings=said)
+    assert ran.code == 2
+    assert reason in ran.of(account.name)["outcomes"][0]["reason"]
+    (tmp_path / "demo.yml").write_text("dependencies: [python]\n")
+    assert onboard(bed, account, more=ONLY, settings=said).code == 0
+    assert_whole(account)
+
+
+def test_absent_takes_it_out_but_for_environments_of_the_users(bed: Any, web: Web) -> None:
+    account = bed.new_account("dfki", files={".bashrc": b"# mine\n"})
+    assert onboard(bed, account, more=ONLY, settings=settings(account, web)).code == 0
+    account.ssh(f"mkdir -p {prefix(account)}/envs/mine")
+    absent = settings(account, web, state="absent")
+    assert "the environment mine" in onboard(bed, account, more=ONLY, settings=absent).text.replace("\n", " ")
+    account.ssh(f"rmdir {prefix(account)}/envs/mine")
+    ran = onboard(bed, account, more=ONLY, settings=absent)
+    assert ran.code == 0, ran.text
+    assert sorted(path.name for path in account.path(f"/data/{account.user}").iterdir()) == [JOURNAL]
+    assert account.read(".bashrc") == b"# mine\n"
+
+
+def test_a_hand_made_conda_is_left_alone(bed: Any, web: Web) -> None:
+    account = bed.new_account("dfki")
+    account.ssh(f"mkdir -p {prefix(account)}/bin")
+    ran = onboard(bed, account, more=ONLY, settings=settings(account, web))
+    assert ran.code == 2
+    assert "was not made by us" in ran.of(account.name)["outcomes"][0]["reason"]
+    assert web.requests == []
+
+
+def _until(true: Callable[[], object], seconds: float = 30) -> None:
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline, "it did not come about"
+        time.sleep(0.05)
+
+
+QUOTA = """#!/bin/sh
+# A stand-in for the quota command, in its own format: not every kernel that tests run on has a quota format.
+echo "Disk quotas for user $(id -un) (uid $(id -u)): "
+echo "     Filesystem  blocks   quota   limit   grace   files   quota   limit   grace"
+test "$(id -un)" = {user} && echo "          /data {row}"
+"""
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        ("900000   0 1000000 0   5 0 0 0", "your quota has too little room at /data: 102 MB left of the 200 MB"),
+        ("12 0 0 0   99000* 90000 100000 1763654400", "your quota has too little room at /data: 1000 files left"),
+    ],
+)
+def test_a_used_up_quota_is_said_before_anything_is_downloaded(bed: Any, tmp_path: Path, row: str, reason: str) -> None:
+    account = bed.new_account("dfki")
+    command = account.cluster.world.path("/usr/local/bin/quota")
+    command.write_text(QUOTA.format(user=account.user, row=row))
+    command.chmod(0o755)
+    one = {"url": "http://127.0.0.1:9/never.sh", "sha256": "0" * 64}
+    conda = {"prefix": f"/data/{account.user}/conda", "root": "/data", "distribution": "miniforge", "version": "1"}
+    needs = {"installers": {os.uname().machine: one}, "bytes": 200_000_000, "files": 30_000}
+    task = {"hpc.onboard.converge": {"resources": [{"kind": "conda_install", **conda, **needs}]}}
+    playbook = tmp_path / "site.yml"
+    playbook.write_text(json.dumps([{"hosts": "accounts", "gather_facts": False, "tasks": [task]}]))
+    try:
+        ran = play(bed, "-i", str(bed.accounts_file([account])), playbook=str(playbook))
+    finally:
+        command.unlink()
+    assert ran.code == 2
+    found = ran.of(account.name)["outcomes"][0]
+    assert (found["status"], found["reason"].startswith(reason)) == ("blocked", True), found["reason"]

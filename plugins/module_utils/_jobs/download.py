@@ -64,7 +64,7 @@ def _fetch(url: str, part: str, proxies: Mapping[str, str], said: Said) -> None:
             return
         except Lost as error:
             if attempt == ATTEMPTS - 1:
-                raise Failed("%s cannot be fetched from the account (%s)" % (url, error), wants={}) from None
+                raise Failed("%s cannot be fetched (%s)" % (url, error), wants={}) from None
             time.sleep(pause)
             pause *= 2
 
