@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import shlex
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +17,10 @@ import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils import _payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._plan import CLASSES
 
-from .runs import KEY, REPOSITORY, onboard, play
+from tests.testbed.installer import installer
+from tests.testbed.web import Web
+
+from .runs import KEY, REPOSITORY, onboard, play, seen_from
 
 pytestmark = pytest.mark.testbed
 
@@ -24,6 +30,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "container_caches": {"container_caches_runtime": "apptainer", "container_caches_folder": "~/data/apptainer"},
     "path_scripts": {"path_scripts_scripts": [{"name": "hello", "content": "#!/bin/sh\necho hello\n"}]},
     "shell_environment": {"shell_environment_variables": {"GREETING": "good day"}},
+    "conda": {"conda_wanted": True, "conda_prefix": "~/data/conda", "conda_version": "1"},
 }
 SEEN = {
     "storage_links": ("readlink ~/scratch", "/tmp"),
@@ -31,6 +38,7 @@ SEEN = {
     "container_caches": ("echo $APPTAINER_CACHEDIR", "{home}/data/apptainer"),
     "path_scripts": ("hello", "hello"),
     "shell_environment": ("echo $GREETING", "good day"),
+    "conda": ("conda list", "conda in sh: list"),
 }
 
 
@@ -38,8 +46,21 @@ def test_every_role_has_settings_here() -> None:
     assert set(SETTINGS) == {path.name for path in (REPOSITORY / "roles").iterdir()}
 
 
+@pytest.fixture
+def web() -> Iterator[Web]:
+    with Web(installer()) as server:
+        yield server
+
+
+def served(web: Web, account: Any) -> dict[str, Any]:
+    """The settings by which conda's installer comes from the test's web server."""
+    url = f"http://{seen_from(account)}:{web.port}/installer.sh"
+    one = {"url": url, "sha256": hashlib.sha256(web.content).hexdigest()}
+    return {"conda_installers": {os.uname().machine: one}}
+
+
 @pytest.mark.parametrize("role", sorted(SETTINGS))
-def test_a_role_works_alone_in_a_plain_roles_list(bed: Any, tmp_path: Path, role: str) -> None:
+def test_a_role_works_alone_in_a_plain_roles_list(bed: Any, tmp_path: Path, web: Web, role: str) -> None:
     account = bed.new_account("dfki", files={"data/x": b""})
     host = {
         "ansible_host": account.host,
@@ -48,7 +69,7 @@ def test_a_role_works_alone_in_a_plain_roles_list(bed: Any, tmp_path: Path, role
     }
     inventory = tmp_path / "hosts.yml"
     inventory.write_text(json.dumps({"mine": {"hosts": {"somewhere": host}}}))
-    entry = {"role": f"hpc.onboard.{role}", **SETTINGS[role]}
+    entry = {"role": f"hpc.onboard.{role}", **SETTINGS[role], **(served(web, account) if role == "conda" else {})}
     playbook = tmp_path / "site.yml"
     playbook.write_text(json.dumps([{"hosts": "mine", "gather_facts": False, "roles": [entry]}]))
     for changed in (True, False):
