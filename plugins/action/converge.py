@@ -27,7 +27,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._waiting import settle
 
 # Every account is a forked process; what is made here, before the forks, is made once.
 prepare_settings()
-_payload.engine(tuple(sorted(CLASSES.items())))
+_payload.prepare(CLASSES)
 
 PLAIN_PATH = re.compile(r"/[A-Za-z0-9_@%+=:,./-]+")  # sftp would run what stands behind a line end
 

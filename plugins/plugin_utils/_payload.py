@@ -32,6 +32,8 @@ NO_PYTHON = "hpc.onboard-no-python"
 CUT = 93  # exit code: the input did not arrive whole
 EATEN = 91  # exit code: a shell read the input
 
+LONG_WORK = (f"{PACKAGE}._core.job", f"{PACKAGE}._core.machine")  # of the engine, what only long work needs
+
 USUAL = (
     "python3",
     "/usr/bin/python3",
@@ -55,19 +57,17 @@ _BOOT = """
 import importlib, sys
 from importlib.machinery import ModuleSpec
 class Sent:
-    def __init__(self, sources):
-        self.sources = sources
     def find_spec(self, name, path=None, target=None):
-        if name in self.sources:
-            return ModuleSpec(name, self, is_package=self.sources[name] is None)
+        if name in payload:
+            return ModuleSpec(name, self, is_package=payload[name] is None)
     def create_module(self, spec):
         return None
     def exec_module(self, module):
-        source = self.sources[module.__name__]
+        source = payload[module.__name__]
         if source is not None:
             exec(compile(source, module.__name__ + ".py", "exec"), module.__dict__)
 try:
-    sys.meta_path.insert(0, Sent(payload["sources"]))
+    sys.meta_path.insert(0, Sent())
     kinds = {}
     for kind in sorted({entry["kind"] for entry in payload["plan"]["resources"]}):
         module = importlib.import_module("hpc_onboard._resources." + kind)
@@ -101,19 +101,46 @@ def command(preferred: str | None, candidates: Iterable[str]) -> str:
 
 
 def payload(plan: Mapping[str, Any], kinds: Mapping[str, str]) -> bytes:
-    """What goes into standard input: the engine, the same for every account, and the plan.
+    """What goes into standard input: the engine, the kinds that the plan names, and the plan.
 
     plan: see _core/engine.py. kinds: kind -> class name, all that there are.
     """
-    blocks = engine(tuple(sorted(kinds.items()))), _packed({"plan": plan})
+    named = sorted({entry["kind"] for entry in plan["resources"]})
+    blocks = [block for name in named for block in kind(name)]
+    blocks = [engine(tuple(sorted(kinds.items()))), *dict.fromkeys(blocks), _packed({"plan": plan})]
     lengths = " ".join(str(len(block)) for block in blocks)
     return f"exit {EATEN}\n".encode() * 3 + f"{START} {lengths}\n".encode() + b"".join(blocks)
 
 
+def prepare(kinds: Mapping[str, str]) -> None:
+    """Pack all of it once a run: call it before the forks."""
+    engine(tuple(sorted(kinds.items())))
+    for name in kinds:
+        kind(name)
+
+
 @lru_cache
 def engine(kinds: tuple[tuple[str, str], ...]) -> bytes:
-    """The engine with all kinds, packed once a run: call it before the forks."""
-    return _packed({"boot": _BOOT, "sources": _sources(), "kinds": dict(kinds), "frame": FRAME, "broken": BROKEN})
+    """What every plan needs, packed."""
+    packages = [PACKAGE, *(f"{PACKAGE}.{folder}" for folder in ("_core", "_text", "_jobs", "_resources"))]
+    common = {name: source for name, source in _sources("_core", "_text").items() if name not in LONG_WORK}
+    words = {"boot": _BOOT, "kinds": dict(kinds), "frame": FRAME, "broken": BROKEN}
+    return _packed({**words, **dict.fromkeys(packages), **common})
+
+
+@lru_cache
+def kind(name: str) -> list[bytes]:
+    """What a kind of resource needs beyond that, packed: itself, and the long work where it does some."""
+    sources = _sources("_resources")
+    module = f"{PACKAGE}._resources.{name}"
+    own = _packed({module: sources[module]})
+    return [_long_work(), own] if "from .._jobs" in str(sources[module]) else [own]
+
+
+@lru_cache
+def _long_work() -> bytes:
+    common = _sources("_core")
+    return _packed({**{name: common[name] for name in LONG_WORK}, **_sources("_jobs")})
 
 
 def _packed(document: Mapping[str, Any]) -> bytes:
@@ -121,10 +148,11 @@ def _packed(document: Mapping[str, Any]) -> bytes:
     return b"#" + binascii.b2a_base64(zlib.compress(json.dumps(document).encode(), 9))
 
 
-def _sources() -> dict[str, str | None]:
-    sources: dict[str, str | None] = {PACKAGE: None}
-    for package in ("_core", "_text", "_jobs", "_resources"):
-        sources[f"{PACKAGE}.{package}"] = None
-        for file in sorted((MODULE_UTILS / package).glob("*.py")):
-            sources[f"{PACKAGE}.{package}.{file.stem}"] = file.read_text(encoding="utf-8")
-    return sources
+@lru_cache
+def _sources(*folders: str) -> dict[str, str]:
+    """The modules of these folders, by the name that they have on the account."""
+    return {
+        f"{PACKAGE}.{folder}.{file.stem}": file.read_text(encoding="utf-8")
+        for folder in folders
+        for file in sorted((MODULE_UTILS / folder).glob("*.py"))
+    }

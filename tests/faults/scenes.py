@@ -52,7 +52,12 @@ def _keys(text: str, mode: int = 0o600, folder: int = 0o700) -> Callable[[Path],
 
 def environment(state: str = "present") -> dict[str, Any]:
     """The entry of a plan for the environment."""
-    options = {"section": "caches", "variables": {"APPTAINER_CACHEDIR": "/scratch/me"}, "path": ["~/bin"]}
+    options = {
+        "section": "caches",
+        "variables": {"APPTAINER_CACHEDIR": "/scratch/me"},
+        "path": ["~/bin"],
+        "on_demand": {},
+    }
     return {"kind": "shell_environment", "options": {**options, "state": state}}
 
 
