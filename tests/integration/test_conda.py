@@ -332,6 +332,20 @@ def test_absent_takes_it_out_but_for_environments_of_the_users(bed: Any, web: We
     assert account.read(".bashrc") == b"# mine\n"
 
 
+def test_a_newer_version_is_put_over_ours_and_environments_of_the_users_stay(bed: Any, web: Web) -> None:
+    account = bed.new_account("dfki")
+    assert onboard(bed, account, more=ONLY, settings=settings(account, web)).code == 0
+    account.ssh(f"mkdir -p {prefix(account)}/envs/mine && echo x > {prefix(account)}/envs/mine/file")
+    newer = settings(account, web, version="27.1.0-0")
+    ran = onboard(bed, account, more=ONLY, settings=newer)
+    assert ran.code == 0, ran.text
+    assert ran.of(account.name)["outcomes"][0]["before"]["conda"].startswith("miniconda 26.1.1-3")
+    assert [line.split()[0] for line in journal(account)] == ["begin", "end"] * 2
+    assert account.read(f"{prefix(account)}/envs/mine/file") == b"x\n"
+    assert_whole(account)
+    assert not onboard(bed, account, more=ONLY, settings=settings(account, web)).of(account.name)["changed"]
+
+
 def test_a_hand_made_conda_is_left_alone(bed: Any, web: Web) -> None:
     account = bed.new_account("dfki")
     account.ssh(f"mkdir -p {prefix(account)}/bin")

@@ -12,6 +12,7 @@ import errno
 import fcntl
 import json
 import os
+import resource
 import shutil
 import signal
 import struct
@@ -81,6 +82,7 @@ class Job:
     def _alone(self, writer: int) -> None:
         """Hold the lock, do the work, and leave either nothing or the reason why it failed."""
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # this process has seen the whole plan
         _close_others(writer)
         try:
             os.makedirs(self.folder, 0o700, exist_ok=True)
