@@ -1,0 +1,55 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The key for one machine in ~/.netrc, as wandb and curl read it."""
+
+from typing import Optional
+
+from .._core.errors import AccountError
+from .._core.kept_key import PASSWORD, STATE, Kept, KeptKey
+from .._core.resource import State
+from .._core.values import WORD, check_path, check_secret
+from .._text import netrc
+
+
+class NetrcEntry(KeptKey):
+    """One entry for a machine. Other entries stay as they are."""
+
+    KIND = "netrc_entry"
+    OPTIONS = {
+        "path": {"type": "path", "default": "~/.netrc"},
+        "machine": {"type": "str", "required": True},
+        "login": {"type": "str", "default": "user"},
+        "password": PASSWORD,
+        "state": STATE,
+    }
+
+    def name(self) -> str:
+        return "netrc %s: %s" % (self.options["path"], self.options["machine"])
+
+    def check(self) -> None:
+        check_path("path", self.options["path"])
+        for option in ("machine", "login"):
+            if not WORD.match(self.options[option]):
+                raise AccountError("%s: %r is not a plain name" % (option, self.options[option]))
+        if self.options["state"] == "present":
+            check_secret(self.options.get("password"))
+
+    def form(self) -> State:
+        return {"login": self.options["login"], "entries": "1"}
+
+    def find(self, text: str) -> Optional[Kept]:
+        found = netrc.entries(text, self.options["machine"])
+        if not found:
+            return None
+        form = {"login": found[0].login, "entries": str(len(found))}
+        return Kept([found[0].password], form)
+
+    def put(self, text: str) -> str:
+        return netrc.put(text, self.options["machine"], self.options["login"], self.options["password"])
+
+    def without(self, text: str) -> str:
+        return netrc.without(text, self.options["machine"])
+
+    def unreadable(self, text: str, shown: str) -> Optional[str]:
+        problem = netrc.problem(text, self.options["machine"])
+        return "%s: %s" % (shown, problem) if problem else None

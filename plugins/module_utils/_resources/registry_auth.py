@@ -1,0 +1,74 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The login for one registry, in the JSON file that Apptainer and Docker read."""
+
+import os
+from typing import List, Optional
+
+from .._core.errors import AccountError
+from .._core.host import Host
+from .._core.kept_key import PASSWORD, STATE, Kept, KeptKey, text_of
+from .._core.resource import State
+from .._core.values import WORD, check_path, check_secret
+from .._text import docker_auth
+
+DOCKERS = ".docker/config.json"
+APPTAINERS = ".apptainer/docker-config.json"
+
+
+class RegistryAuth(KeptKey):
+    """The entry of a registry below "auths". Other entries stay as they are."""
+
+    KIND = "registry_auth"
+    OPTIONS = {
+        "path": {"type": "path", "default": "~/" + APPTAINERS},
+        "registry": {"type": "str", "required": True},
+        "login": {"type": "str", "default": "$oauthtoken"},
+        "password": PASSWORD,
+        "state": STATE,
+    }
+
+    def name(self) -> str:
+        return "login %s: %s" % (self.options["path"], self.options["registry"])
+
+    def check(self) -> None:
+        check_path("path", self.options["path"])
+        if not all(WORD.match(part) for part in self.options["registry"].replace("https://", "").strip("/").split("/")):
+            raise AccountError("registry: %r is not the name of a registry" % (self.options["registry"],))
+        if self.options["login"] != "$oauthtoken" and not WORD.match(self.options["login"].replace("@", "-")):
+            raise AccountError("login: %r is not a plain name, nor $oauthtoken" % (self.options["login"],))
+        if self.options["state"] == "present":
+            check_secret(self.options.get("password"))
+
+    def form(self) -> State:
+        return {"login": self.options["login"]}
+
+    def find(self, text: str) -> Optional[Kept]:
+        found = docker_auth.find(text, self.options["registry"])
+        return Kept([found.password], {"login": found.user or "cannot be read"}) if found else None
+
+    def put(self, text: str) -> str:
+        login = docker_auth.Login(self.options["login"], self.options["password"])
+        return docker_auth.put(text, self.options["registry"], login)
+
+    def without(self, text: str) -> str:
+        return docker_auth.without(text, self.options["registry"])
+
+    def unreadable(self, text: str, shown: str) -> Optional[str]:
+        problem = docker_auth.problem(text, self.options["registry"])
+        return "%s: %s" % (shown, problem) if problem else None
+
+    def remarks(self, host: Host) -> List[str]:
+        """Apptainer reads Docker's file only while it has none of its own: what is hidden thereby is said."""
+        dockers = os.path.join(host.home, DOCKERS)
+        if self.path != os.path.join(host.home, APPTAINERS) or host.kind_behind(dockers) != "file":
+            return []
+        own = docker_auth.registries(text_of(host, self.path)) if host.kind_behind(self.path) == "file" else []
+        hidden = [name for name in docker_auth.registries(text_of(host, host.resolve(dockers) or dockers))]
+        lost = [name for name in hidden if name not in own and name != self.options["registry"]]
+        if not lost:
+            return []
+        return [
+            "Apptainer reads ~/%s and no longer ~/%s, which has the logins for %s: log in to them with"
+            " 'apptainer registry login' if you need them there" % (APPTAINERS, DOCKERS, ", ".join(lost))
+        ]

@@ -1,0 +1,148 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The JSON file in which Docker, and Apptainer with it, keep the login for a registry.
+
+Only the one entry below "auths" is rewritten; every other byte of the file stays. Format:
+https://docs.docker.com/reference/cli/docker/login/, https://github.com/containers/image/blob/main/docs/containers-auth.json.5.md
+"""
+
+import base64
+import binascii
+import json
+import re
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+
+BLANK = re.compile(r"[ \t\r\n]*")
+NEW = "{}\n"
+
+
+class Login(NamedTuple):
+    """What an entry says."""
+
+    user: str
+    password: str
+
+
+class Member(NamedTuple):
+    """Where a member of an object stands in the text: its name begins at start, its value at value, and ends at end."""
+
+    start: int
+    value: int
+    end: int
+
+
+def problem(text: str, registry: str) -> Optional[str]:
+    """Why this text cannot be edited, or an entry in it would not be read; None when all is well."""
+    try:
+        document = json.loads(text or NEW, object_pairs_hook=_no_doubles)
+    except _Double as double:
+        return "the name %s stands in it twice: take one out" % double
+    except (ValueError, RecursionError):
+        return "it is not JSON: mend it, or move it away"
+    if not isinstance(document, dict) or not isinstance(document.get("auths", {}), dict):
+        return 'it is no file of logins ("auths" is no object): move it away'
+    if not isinstance(document.get("auths", {}).get(registry, {}), dict):
+        return "what it says of %s is no login: take it out" % registry
+    helpers = document.get("credHelpers", {})
+    helper = (isinstance(helpers, dict) and helpers.get(registry)) or document.get("credsStore")
+    if helper:
+        return (
+            "the program docker-credential-%s answers for %s in its place (credsStore, credHelpers): take that out"
+            % (
+                helper,
+                registry,
+            )
+        )
+    return None
+
+
+def find(text: str, registry: str) -> Optional[Login]:
+    """The login for a registry, or None. What cannot be read is an empty one."""
+    document: Dict[str, Any] = json.loads(text or NEW)
+    entry = document.get("auths", {}).get(registry)
+    if entry is None:
+        return None
+    try:
+        user, colon, password = base64.b64decode(str(entry["auth"]), validate=True).decode("utf-8").partition(":")
+    except (KeyError, ValueError, binascii.Error):
+        return Login("", "")
+    return Login(user, password) if colon else Login("", "")
+
+
+def registries(text: str) -> List[str]:
+    """The registries that a file has logins for; none where it cannot be read."""
+    try:
+        return sorted(json.loads(text or NEW).get("auths", {}))
+    except (ValueError, AttributeError, TypeError, RecursionError):
+        return []
+
+
+def put(text: str, registry: str, login: Login) -> str:
+    """The text with this login for the registry."""
+    text = text if text.strip() else NEW
+    auth = base64.b64encode(("%s:%s" % login).encode("utf-8")).decode("ascii")
+    entry = json.dumps({"auth": auth})
+    top = _object(text, _after_blank(text, 0))
+    if "auths" not in top:
+        return _inserted(text, _after_blank(text, 0), not top, "auths", "{%s: %s}" % (json.dumps(registry), entry))
+    at = top["auths"].value
+    auths = _object(text, at)
+    if registry not in auths:
+        return _inserted(text, at, not auths, registry, entry)
+    found = auths[registry]
+    return text[: found.value] + entry + text[found.end :]
+
+
+def without(text: str, registry: str) -> str:
+    """The text without the login for the registry; empty when nothing is left but what we would have made."""
+    auths = _object(text, _object(text, _after_blank(text, 0))["auths"].value)
+    members = sorted(auths.values())
+    index = members.index(auths[registry])
+    if index + 1 < len(members):
+        left = text[: members[index].start] + text[members[index + 1].start :]
+    elif index:
+        left = text[: members[index - 1].end] + text[members[index].end :]
+    else:
+        left = text[: members[0].start] + text[members[0].end :]
+    return "" if json.loads(left) in ({}, {"auths": {}}) else left
+
+
+class _Double(ValueError):
+    """A name that stands twice in one object: readers differ on which one counts."""
+
+
+def _no_doubles(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
+    names = [name for name, _value in pairs]
+    for name in names:
+        if names.count(name) > 1:
+            raise _Double(name if name.isprintable() else "?")
+    return dict(pairs)
+
+
+def _after_blank(text: str, at: int) -> int:
+    found = BLANK.match(text, at)
+    return found.end() if found else at
+
+
+def _object(text: str, at: int) -> Dict[str, Member]:
+    """The members of the object that begins at this place of a text that is known to be JSON."""
+    decoder = json.JSONDecoder()
+    members: Dict[str, Member] = {}
+    at = _after_blank(text, at + 1)
+    while text[at] != "}":
+        name, colon = decoder.raw_decode(text, at)
+        value = _after_blank(text, _after_blank(text, colon) + 1)
+        end = decoder.raw_decode(text, value)[1]
+        members[name] = Member(at, value, end)
+        at = _after_blank(text, end)
+        if text[at] == ",":
+            at = _after_blank(text, at + 1)
+    return members
+
+
+def _inserted(text: str, at: int, empty: bool, name: str, value: str) -> str:
+    """The text with a new first member in the object at this place, set as the members there are."""
+    gap = text[at + 1 : _after_blank(text, at + 1)]
+    indent = "" if empty else gap
+    member = "%s%s: %s" % (indent, json.dumps(name), value)
+    return text[: at + 1] + member + ("" if empty else ",") + text[at + 1 :]

@@ -1,0 +1,109 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A netrc file as programs other than enroot read it: entries of words, over lines or not.
+
+Every byte that is not of our entry stays. Format: https://www.gnu.org/software/inetutils/manual/html_node/The-_002enetrc-file.html
+"""
+
+import re
+from typing import List, NamedTuple, Optional
+
+WORD = re.compile(r"[^ \t\r\n]+")
+END = re.compile(r"[ \t\r]*\n")
+
+
+class Entry(NamedTuple):
+    """An entry: where it begins and ends, and what it says."""
+
+    start: int
+    end: int
+    login: str
+    password: str
+
+
+def entries(text: str, machine: str) -> List[Entry]:
+    """The entries for a machine, in order."""
+    starts = [found for found in _keywords(text) if found.group() in ("machine", "default", "macdef")]
+    ends = [found.start() for found in starts[1:]] + [len(text)]
+    ours = []
+    for found, end in zip(starts, ends):
+        spans = _words(text, found.start(), end)
+        words = [word.group() for word in spans]
+        if words[:2] == ["machine", machine]:
+            values = dict(zip(words[2::2], words[3::2]))
+            last = END.match(text, spans[-1].end())
+            place = last.end() if last else spans[-1].end()  # a comment behind it is not of the entry
+            ours.append(Entry(found.start(), place, values.get("login", ""), values.get("password", "")))
+    return ours
+
+
+def put(text: str, machine: str, login: str, password: str) -> str:
+    """The text with one entry for the machine: where its first one stood, else at the end."""
+    entry = "machine %s\n  login %s\n  password %s\n" % (machine, login, password)
+    found = entries(text, machine)
+    if not found:
+        return text + ("" if not text or text.endswith("\n") else "\n") + entry
+    left = text
+    for one in reversed(found):
+        left = left[: one.start] + (entry if one is found[0] else "") + left[one.end :]
+    return left
+
+
+def without(text: str, machine: str) -> str:
+    """The text without any entry for the machine."""
+    for one in reversed(entries(text, machine)):
+        text = text[: one.start] + text[one.end :]
+    return text
+
+
+def problem(text: str, machine: str) -> Optional[str]:
+    """Why the file cannot be edited, and what to do; None when it can."""
+    if "\0" in text:
+        return "it holds a NUL byte, so it is no text: look at it, and move it away"
+    for found in _keywords(text):
+        if found.group() == "default" and any(one.start > found.start() for one in entries(text, machine)):
+            return (
+                "its 'default' stands before the entry for %s, which is then never read: move it to the end" % machine
+            )
+    return None
+
+
+def _keywords(text: str) -> "List[re.Match[str]]":
+    """The words that stand where a keyword is read; the text of a macro and comments are passed over."""
+    found: "List[re.Match[str]]" = []
+    at, expected = 0, 0
+    while True:
+        word = WORD.search(text, at)
+        if word is None:
+            return found
+        at = word.end()
+        if expected:
+            expected -= 1
+        elif word.group().startswith("#"):
+            at = _line_end(text, at)
+        else:
+            found.append(word)
+            expected = 0 if word.group() == "default" else 1
+            if word.group() == "macdef":
+                blank = re.compile(r"\n[ \t\r]*\n").search(text, at)
+                at, expected = (blank.end() if blank else len(text)), 0
+
+
+def _words(text: str, start: int, end: int) -> "List[re.Match[str]]":
+    """The words of an entry, without comments at the ends of lines."""
+    words: "List[re.Match[str]]" = []
+    at = start
+    while True:
+        word = WORD.search(text, at, end)
+        if word is None:
+            return words
+        at = word.end()
+        if word.group().startswith("#") and len(words) % 2 == 0:
+            at = _line_end(text, at)
+        else:
+            words.append(word)
+
+
+def _line_end(text: str, at: int) -> int:
+    end = text.find("\n", at)
+    return len(text) if end < 0 else end
