@@ -53,6 +53,7 @@ def site_settings(cluster: Settings) -> dict[str, Any]:
         "storage_links_why": links.get("why", ""),
         "enroot_credentials_path": container.get("credentials", ""),
         "enroot_credentials_runtime": runtime,
+        "registry_auth_runtime": runtime,
         "container_caches_runtime": runtime,
         "container_caches_folder": caches.get("path", ""),
         "container_caches_root": caches.get("root", ""),
@@ -114,6 +115,53 @@ def enroot_credentials(settings: Settings) -> Declaration:
             state=settings["state"],
         )
         for registry in settings["registries"]
+    ]
+    return {"resources": entries, "notes": []}
+
+
+def registry_auth(settings: Settings) -> Declaration:
+    """The login for each registry in the JSON file that Apptainer or Docker reads.
+
+    settings: path, runtime of the site, registries [{registry, login?, secret?}], secret, state.
+    """
+    if settings["runtime"] != "apptainer":
+        return {"resources": [], "notes": []}
+    present = settings["state"] == "present"
+    entries = [
+        _resource(
+            "registry_auth",
+            path=settings["path"],
+            registry=registry["registry"],
+            login=registry.get("login"),
+            secret=(registry.get("secret") or settings["secret"]) if present else None,
+            state=settings["state"],
+        )
+        for registry in settings["registries"]
+    ]
+    return {"resources": entries, "notes": []}
+
+
+TOKENS = {
+    "wandb": {"kind": "netrc_entry", "machine": "api.wandb.ai"},
+    "huggingface": {"kind": "token_file"},
+    "ngc": {"kind": "ngc_config"},
+}
+
+
+def tokens(settings: Settings) -> Declaration:
+    """The tokens of programs, each where the program looks for it.
+
+    settings: programs [{program, secret?, path?}], state.
+    """
+    present = settings["state"] == "present"
+    entries = [
+        _resource(
+            **TOKENS[one["program"]],
+            path=one.get("path"),
+            secret=(one.get("secret") or one["program"]) if present else None,
+            state=settings["state"],
+        )
+        for one in settings["programs"]
     ]
     return {"resources": entries, "notes": []}
 
@@ -208,6 +256,8 @@ def shell_environment(settings: Settings) -> Declaration:
 CAPABILITIES = {
     "storage_links": storage_links,
     "enroot_credentials": enroot_credentials,
+    "registry_auth": registry_auth,
+    "tokens": tokens,
     "container_caches": container_caches,
     "conda": conda,
     "path_scripts": path_scripts,

@@ -12,13 +12,29 @@ from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import 
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.conda_install import CondaInstall
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.directory import Directory
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.enroot_credential import EnrootCredential
+from ansible_collections.hpc.onboard.plugins.module_utils._resources.netrc_entry import NetrcEntry
+from ansible_collections.hpc.onboard.plugins.module_utils._resources.ngc_config import NgcConfig
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.path_script import PathScript
+from ansible_collections.hpc.onboard.plugins.module_utils._resources.registry_auth import RegistryAuth
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.shell_environment import ShellEnvironment
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.storage_link import StorageLink
+from ansible_collections.hpc.onboard.plugins.module_utils._resources.token_file import TokenFile
 from ansible_collections.hpc.onboard.plugins.plugin_utils._keys import MissingKey
 
 KINDS: dict[str, type[Resource]] = {
-    kind.KIND: kind for kind in (CondaInstall, Directory, EnrootCredential, PathScript, ShellEnvironment, StorageLink)
+    kind.KIND: kind
+    for kind in (
+        CondaInstall,
+        Directory,
+        EnrootCredential,
+        NetrcEntry,
+        NgcConfig,
+        PathScript,
+        RegistryAuth,
+        ShellEnvironment,
+        StorageLink,
+        TokenFile,
+    )
 }
 CLASSES = {name: kind.__name__ for name, kind in KINDS.items()}  # what the payload takes
 UNKNOWN_KEY = "unknown"

@@ -53,6 +53,19 @@ LIVES: dict[str, list[dict[str, Any]]] = {
         {"machine": "nvcr.io", "state": "absent"},
         {"machine": "nvcr.io", "path": "~/a-link/.credentials"},
     ],
+    "registry_auth": [
+        {"registry": "nvcr.io"},
+        {"registry": "ghcr.io", "login": "me"},
+        {"registry": "nvcr.io", "state": "absent"},
+        {"registry": "nvcr.io", "path": "~/a-file"},
+    ],
+    "netrc_entry": [
+        {"machine": "api.wandb.ai"},
+        {"machine": "api.wandb.ai", "login": "me"},
+        {"machine": "api.wandb.ai", "state": "absent"},
+    ],
+    "token_file": [{}, {"path": "~/a-link/token"}, {"state": "absent"}],
+    "ngc_config": [{}, {"path": "~/a-file"}, {"state": "absent"}],
     "path_script": [
         {"path": "~/bin/hello", "content": SCRIPT},
         {"path": "~/bin/hello", "content": SCRIPT + "exit 0\n"},
@@ -118,7 +131,7 @@ def _lived(bed: Any, account: Any, kind: str, file: Path, how: tuple[str, str, s
 
 
 def _task(kind: str, options: dict[str, Any], way: str, key: str) -> dict[str, Any]:
-    with_key = kind == "enroot_credential" and options.get("state") != "absent"
+    with_key = "password" in KINDS[kind].OPTIONS and options.get("state") != "absent"
     if way == "converge":
         entry = {"kind": kind, **options, **({"secret": "ngc"} if with_key else {})}
         return {"hpc.onboard.converge": {"resources": [entry]}}

@@ -30,6 +30,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "container_caches": {"container_caches_runtime": "apptainer", "container_caches_folder": "~/data/apptainer"},
     "path_scripts": {"path_scripts_scripts": [{"name": "hello", "content": "#!/bin/sh\necho hello\n"}]},
     "shell_environment": {"shell_environment_variables": {"GREETING": "good day"}},
+    "registry_auth": {"registry_auth_registries": [{"registry": "nvcr.io"}]},
+    "tokens": {"tokens_programs": [{"program": one, "secret": "ngc"} for one in ("wandb", "huggingface", "ngc")]},
     "conda": {"conda_wanted": True, "conda_prefix": "~/data/conda", "conda_version": "1"},
 }
 SEEN = {
@@ -38,6 +40,8 @@ SEEN = {
     "container_caches": ("echo $APPTAINER_CACHEDIR", "{home}/data/apptainer"),
     "path_scripts": ("hello", "hello"),
     "shell_environment": ("echo $GREETING", "good day"),
+    "registry_auth": ("jq -r '.auths[].auth' ~/.apptainer/docker-config.json | base64 -d", f"$oauthtoken:{KEY}"),
+    "tokens": ("cat ~/.cache/huggingface/token", KEY),
     "conda": ("conda list", "conda in sh: list"),
 }
 

@@ -35,13 +35,15 @@ class NetrcEntry(KeptKey):
             check_secret(self.options.get("password"))
 
     def form(self) -> State:
-        return {"login": self.options["login"], "entries": "1"}
+        return {"login": self.options["login"], "entries": "1", "order": "before any default"}
 
     def find(self, text: str) -> Optional[Kept]:
         found = netrc.entries(text, self.options["machine"])
         if not found:
             return None
-        form = {"login": found[0].login, "entries": str(len(found))}
+        read = netrc.is_read(text, self.options["machine"])
+        order = "before any default" if read else "behind a default, never read"
+        form = {"login": found[0].login, "entries": str(len(found)), "order": order}
         return Kept([found[0].password], form)
 
     def put(self, text: str) -> str:
@@ -51,5 +53,5 @@ class NetrcEntry(KeptKey):
         return netrc.without(text, self.options["machine"])
 
     def unreadable(self, text: str, shown: str) -> Optional[str]:
-        problem = netrc.problem(text, self.options["machine"])
+        problem = netrc.problem(text)
         return "%s: %s" % (shown, problem) if problem else None

@@ -58,13 +58,15 @@ def problem(text: str, registry: str) -> Optional[str]:
 
 def find(text: str, registry: str) -> Optional[Login]:
     """The login for a registry, or None. What cannot be read is an empty one."""
-    document: Dict[str, Any] = json.loads(text or NEW)
-    entry = document.get("auths", {}).get(registry)
+    try:
+        entry: Optional[Dict[str, Any]] = json.loads(text or NEW).get("auths", {}).get(registry)
+    except (ValueError, AttributeError, RecursionError):
+        return None  # problem() says what it is
     if entry is None:
         return None
     try:
         user, colon, password = base64.b64decode(str(entry["auth"]), validate=True).decode("utf-8").partition(":")
-    except (KeyError, ValueError, binascii.Error):
+    except (KeyError, TypeError, ValueError, binascii.Error):
         return Login("", "")
     return Login(user, password) if colon else Login("", "")
 

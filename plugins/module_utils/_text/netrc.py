@@ -37,16 +37,26 @@ def entries(text: str, machine: str) -> List[Entry]:
     return ours
 
 
+def is_read(text: str, machine: str) -> bool:
+    """Whether the entry for the machine is found: nothing behind a 'default' is."""
+    default, found = _default(text), entries(text, machine)
+    return bool(found) and (default is None or found[0].start < default)
+
+
 def put(text: str, machine: str, login: str, password: str) -> str:
-    """The text with one entry for the machine: where its first one stood, else at the end."""
+    """The text with one entry for the machine: where its first one stood, else at the end, and before any default."""
     entry = "machine %s\n  login %s\n  password %s\n" % (machine, login, password)
     found = entries(text, machine)
-    if not found:
+    places = [one.start for one in found[:1]] + [place for place in [_default(text)] if place is not None]
+    if not places:
         return text + ("" if not text or text.endswith("\n") else "\n") + entry
-    left = text
-    for one in reversed(found):
-        left = left[: one.start] + (entry if one is found[0] else "") + left[one.end :]
-    return left
+    place = min(places)
+    return without(text[:place], machine) + entry + without(text[place:], machine)
+
+
+def _default(text: str) -> Optional[int]:
+    """Where 'default' stands, which answers for every machine."""
+    return next((found.start() for found in _keywords(text) if found.group() == "default"), None)
 
 
 def without(text: str, machine: str) -> str:
@@ -56,15 +66,10 @@ def without(text: str, machine: str) -> str:
     return text
 
 
-def problem(text: str, machine: str) -> Optional[str]:
+def problem(text: str) -> Optional[str]:
     """Why the file cannot be edited, and what to do; None when it can."""
     if "\0" in text:
         return "it holds a NUL byte, so it is no text: look at it, and move it away"
-    for found in _keywords(text):
-        if found.group() == "default" and any(one.start > found.start() for one in entries(text, machine)):
-            return (
-                "its 'default' stands before the entry for %s, which is then never read: move it to the end" % machine
-            )
     return None
 
 

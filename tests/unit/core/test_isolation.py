@@ -168,8 +168,15 @@ def test_touches_asks_no_file_system() -> None:
 
     for kind in KINDS.values():
         given = {name: spec.get("default") for name, spec in kind.OPTIONS.items()}
-        given.update({"path": [] if kind.KIND == "shell_environment" else "/a/b", "target": "/t", "machine": "m.x"})
+        given.update(
+            {
+                "path": [] if kind.KIND == "shell_environment" else "/a/b",
+                "target": "/t",
+                "machine": "m.x",
+                "login": "me",
+            }
+        )
         given.update({"password": "k", "content": "#!/bin/sh\n", "prefix": "/a/b", "installers": {}})
-        given.update({"distribution": "miniforge", "version": "1"})
+        given.update({"distribution": "miniforge", "version": "1", "registry": "nvcr.io"})
         resource = kind({name: value for name, value in given.items() if name in kind.OPTIONS})
         assert all(path.startswith("/") for path in resource.touches(Blind()))

@@ -67,9 +67,13 @@ def test_doubles_go_and_an_unterminated_file_is_ended() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [("\0", "NUL"), ("default login a password b\n" + OLD[0], "'default' stands before")],
-)
-def test_a_file_that_would_not_be_read_is_refused(text: str, reason: str) -> None:
-    assert reason in (netrc.problem(text, MACHINE) or "")
+def test_an_entry_behind_a_default_is_brought_before_it() -> None:
+    default = "default login a password b\n"
+    assert not netrc.is_read(default + OLD[0], MACHINE)
+    for text in (default + OLD[0], default):
+        assert netrc.put(text, MACHINE, "user", "new") == ENTRY + default
+    assert netrc.is_read(ENTRY + default, MACHINE)
+
+
+def test_what_is_no_text_is_refused() -> None:
+    assert "NUL" in (netrc.problem("\0") or "")

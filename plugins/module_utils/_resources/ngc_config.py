@@ -1,0 +1,85 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The key of the ngc program, in its settings, and in the copy that it keeps of them."""
+
+from typing import List, Optional
+
+from .._core.host import Host
+from .._core.kept_key import PASSWORD, STATE, Kept, KeptKey, text_of
+from .._core.resource import State
+from .._core.values import check_path, check_secret
+from .._text import ngc_config
+
+COPY = ".BAK"
+FIELD = "config.BAK"
+
+
+class NgcConfig(KeptKey):
+    """The apikey of the section in use. Other settings stay, and no other key is left in the program's own copy."""
+
+    KIND = "ngc_config"
+    OPTIONS = {
+        "path": {"type": "path", "default": "~/.ngc/config"},
+        "password": PASSWORD,
+        "state": STATE,
+    }
+
+    def name(self) -> str:
+        return "ngc %s" % self.options["path"]
+
+    def check(self) -> None:
+        check_path("path", self.options["path"])
+        if self.options["state"] == "present":
+            check_secret(self.options.get("password"))
+
+    def touches(self, host: Host) -> List[str]:
+        return [self.path, self.path + COPY]
+
+    def form(self) -> State:
+        return {"keys": "1"}
+
+    def find(self, text: str) -> Optional[Kept]:
+        found = ngc_config.keys(text)
+        return Kept(found[::-1], {"keys": str(len(found))}) if found else None
+
+    def put(self, text: str) -> str:
+        return ngc_config.put(text, self.options["password"])
+
+    def without(self, text: str) -> str:
+        return ngc_config.without(text)
+
+    def unreadable(self, text: str, shown: str) -> Optional[str]:
+        return "%s holds a NUL byte, so it is no text: move it away" % shown if "\0" in text else None
+
+    # -- the copy ------------------------------------------------------------------------------
+
+    def inspect(self, host: Host) -> State:
+        state = super().inspect(host)
+        left = self._left_in_the_copy(host)
+        if left:
+            state[FIELD] = ", ".join(host.fingerprint(key) for key in left)
+        return state
+
+    def _left_in_the_copy(self, host: Host) -> List[str]:
+        """The keys in the program's copy of its settings that are not the wanted one."""
+        copy = self.path + COPY
+        found = host.entry(copy)
+        if found is None or found.kind != "file":
+            return []
+        return [key for key in ngc_config.keys(text_of(host, copy)) if key != self.options.get("password")]
+
+    def obstacle(self, before: State, host: Host) -> Optional[str]:
+        copy = host.entry(self.path + COPY)
+        if FIELD in before and copy and (not copy.mine or copy.links != 1):
+            return "%s is not yours alone and holds a key: remove it" % host.shown(self.path + COPY)
+        return super().obstacle(before, host)
+
+    def apply(self, host: Host) -> None:
+        if self.options["state"] == "present" or super().inspect(host):
+            super().apply(host)
+        if self._left_in_the_copy(host):
+            copy = self.path + COPY
+            old = host.read(copy)
+            text = old.decode("latin-1")
+            left = self.put(text) if self.options["state"] == "present" else self.without(text)
+            host.write(copy, old, left.encode("latin-1"), 0o600, private=True)

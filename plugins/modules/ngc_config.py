@@ -1,0 +1,59 @@
+#!/usr/bin/python
+# Copyright: hpc.onboard authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Keep one ngc_config on the account the ordinary way; the same class serves converge."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: ngc_config
+short_description: Keep the key of the ngc program
+version_added: 0.1.0
+author: The hpc.onboard authors (@hpc-onboard)
+description:
+  - Keeps the C(apikey) of the section in use in the settings of the ngc program. Every other byte of the file stays.
+  - The program keeps its former settings in C(config.BAK); a key that stands there is replaced as well.
+extends_documentation_fragment:
+  - hpc.onboard.kept
+options:
+  path:
+    description: The file.
+    type: str
+    default: ~/.ngc/config
+  password:
+    description: The key. White space, control characters and a leading C($) are refused.
+    type: str
+  state:
+    description: Whether the key is there.
+    type: str
+    default: present
+    choices:
+    - present
+    - absent
+"""
+
+EXAMPLES = r"""
+- name: Keep my key for the ngc program
+  hpc.onboard.ngc_config:
+    password: "{{ ngc_key }}"
+"""
+
+RETURN = r"""
+outcome:
+  description: What was found, what is wanted, and what came of it; see M(hpc.onboard.converge).
+  type: dict
+  returned: always
+"""
+
+from ansible_collections.hpc.onboard.plugins.module_utils._module import run
+from ansible_collections.hpc.onboard.plugins.module_utils._resources.ngc_config import NgcConfig
+
+
+def main() -> None:
+    """Run the module."""
+    run(NgcConfig)
+
+
+if __name__ == "__main__":
+    main()

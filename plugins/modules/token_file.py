@@ -1,0 +1,59 @@
+#!/usr/bin/python
+# Copyright: hpc.onboard authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Keep one token_file on the account the ordinary way; the same class serves converge."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: token_file
+short_description: Keep a file that holds one token
+version_added: 0.1.0
+author: The hpc.onboard authors (@hpc-onboard)
+description:
+  - Keeps a file whose whole content is a token, as Hugging Face's programs do.
+  - A file that holds more than one word is left alone.
+extends_documentation_fragment:
+  - hpc.onboard.kept
+options:
+  path:
+    description: The file.
+    type: str
+    default: ~/.cache/huggingface/token
+  password:
+    description: The key. White space, control characters and a leading C($) are refused.
+    type: str
+  state:
+    description: Whether the file is there.
+    type: str
+    default: present
+    choices:
+    - present
+    - absent
+"""
+
+EXAMPLES = r"""
+- name: Keep my Hugging Face token
+  hpc.onboard.token_file:
+    password: "{{ hf_token }}"
+"""
+
+RETURN = r"""
+outcome:
+  description: What was found, what is wanted, and what came of it; see M(hpc.onboard.converge).
+  type: dict
+  returned: always
+"""
+
+from ansible_collections.hpc.onboard.plugins.module_utils._module import run
+from ansible_collections.hpc.onboard.plugins.module_utils._resources.token_file import TokenFile
+
+
+def main() -> None:
+    """Run the module."""
+    run(TokenFile)
+
+
+if __name__ == "__main__":
+    main()

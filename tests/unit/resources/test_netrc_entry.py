@@ -1,0 +1,41 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A key in netrc: what is found, asked for, said, and there afterwards."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from account_scene import Plain, Scene
+from resource_tables import Case, judge, table
+
+FILE = "~/.netrc"
+WANDB: dict[str, Any] = {"machine": "api.wandb.ai", "password": "w-new"}
+ENTRY = b"machine api.wandb.ai\n  login user\n  password w-new\n"
+OTHER = b"# mine \xff\nmachine github.com login me password x\n"
+
+
+def entry(claim: str, content: bytes, status: str, reason: str = "", left: bytes | None = None, **given: Any) -> Case:
+    """A case about the content of the file alone."""
+    after = {} if left is None else {FILE: Plain(left, 0o600) if left else None}
+    return Case(claim, {FILE: Plain(content, given.pop("mode", 0o600))}, {**WANDB, **given}, status, reason, after)
+
+
+@table(
+    Case("the first key is written", {}, WANDB, "missing", left={FILE: Plain(ENTRY, 0o600)}),
+    entry("a key is left alone", OTHER + ENTRY, "in_place"),
+    entry("an old key is replaced in place", ENTRY.replace(b"new", b"old") + OTHER, "different", left=ENTRY + OTHER),
+    entry("an entry is added and foreign bytes stay", OTHER, "missing", left=OTHER + ENTRY),
+    entry("doubles go", ENTRY + OTHER + ENTRY, "different", left=ENTRY + OTHER),
+    entry("a wrong mode is put right", ENTRY, "different", left=ENTRY, mode=0o644),
+    entry(
+        "an entry behind a default is brought before it",
+        b"default login a password b\n" + ENTRY,
+        "different",
+        left=ENTRY + b"default login a password b\n",
+    ),
+    entry("an entry is taken out", OTHER + ENTRY, "unwanted", left=OTHER, password=None, state="absent"),
+    entry("what we made is taken out whole", ENTRY, "unwanted", left=b"", password=None, state="absent"),
+)
+def test_netrc_entry(scene: Scene, case: Case) -> None:
+    judge(scene, "netrc_entry", case)

@@ -1,0 +1,68 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A login for a registry: what is found, asked for, said, and there afterwards."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+from account_scene import Folder, Link, Plain, Scene
+from resource_tables import Case, judge, table
+
+FILE = "~/.apptainer/docker-config.json"
+THERE = {"~/.apptainer": Folder(0o700)}
+NVCR: dict[str, Any] = {"registry": "nvcr.io", "password": "nvapi-new"}
+NO_NVCR: dict[str, Any] = {"registry": "nvcr.io", "state": "absent"}
+
+
+def auth(login: str) -> bytes:
+    """The entry of a login."""
+    return b'{"auth": "%s"}' % base64.b64encode(login.encode())
+
+
+OURS = b'{"auths": {"nvcr.io": %s}}\n' % auth("$oauthtoken:nvapi-new")
+OLD = b'{"auths": {"nvcr.io": %s}}\n' % auth("$oauthtoken:nvapi-old")
+OTHER = b'{\n\t"auths" : {"ghcr.io": {"auth":"bWU6eA=="}},\n\t"x": 1}'
+BOTH = OTHER.replace(b'{"ghcr', b'{"nvcr.io": ' + auth("$oauthtoken:nvapi-new") + b',"ghcr')
+
+
+def login(claim: str, content: bytes, status: str, reason: str = "", left: bytes | None = None, **given: Any) -> Case:
+    """A case about the content of the file alone."""
+    after = {} if left is None else {FILE: Plain(left, 0o600) if left else None}
+    return Case(
+        claim, {**THERE, FILE: Plain(content, given.pop("mode", 0o600))}, {**NVCR, **given}, status, reason, after
+    )
+
+
+@table(
+    Case("the first login is written", {}, NVCR, "missing", left={**THERE, FILE: Plain(OURS, 0o600)}),
+    login("a login is left alone", OURS, "in_place"),
+    login("an old key is replaced", OLD, "different", left=OURS),
+    login("another user's is replaced", OLD.replace(b"JG9h", b"eG9h"), "different", left=OURS),
+    login("an entry is added and every other byte stays", OTHER, "missing", left=BOTH),
+    login("a wrong mode is put right", OURS, "different", left=OURS, mode=0o644),
+    login("a file that is no JSON is kept", b"{", "blocked", "not JSON"),
+    login("a helper that answers in its place is said", b'{"credsStore": "pass"}', "blocked", "docker-credential-pass"),
+    login("an entry is taken out and the others stay", BOTH, "unwanted", left=OTHER, password=None, state="absent"),
+    login("what we made is taken out whole", OURS, "unwanted", left=b"", password=None, state="absent"),
+    Case("what is absent stays so", {}, NO_NVCR, "in_place"),
+    Case(
+        "a key is never put behind a link",
+        {**THERE, "~/elsewhere": Plain(OURS), FILE: Link("~/elsewhere")},
+        NVCR,
+        "blocked",
+        "is a link",
+    ),
+)
+def test_registry_auth(scene: Scene, case: Case) -> None:
+    judge(scene, "registry_auth", case)
+
+
+def test_logins_of_dockers_file_that_are_hidden_are_said(scene: Scene) -> None:
+    scene.make({"~/.docker": Folder(), "~/.docker/config.json": Plain(OTHER)})
+    for _run in range(2):
+        remarks = scene.run({"kind": "registry_auth", **NVCR})[0]["remarks"]
+        assert [("ghcr.io" in one, "~/.docker/config.json" in one) for one in remarks] == [(True, True)]
+    scene.at("~/.docker/config.json").write_bytes(OURS)
+    assert scene.run({"kind": "registry_auth", **NVCR})[0]["remarks"] == []

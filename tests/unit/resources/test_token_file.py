@@ -1,0 +1,35 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A file that is a token: what is found, asked for, said, and there afterwards."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from account_scene import Folder, Plain, Scene
+from resource_tables import Case, judge, table
+
+FILE = "~/.cache/huggingface/token"
+FOLDERS = {"~/.cache": Folder(0o700), "~/.cache/huggingface": Folder(0o700)}
+TOKEN: dict[str, Any] = {"password": "hf_new"}
+
+
+def token(claim: str, content: bytes, status: str, reason: str = "", left: bytes | None = None, **given: Any) -> Case:
+    """A case about the content of the file alone."""
+    after = {} if left is None else {FILE: Plain(left, 0o600) if left else None}
+    found = {**FOLDERS, FILE: Plain(content, given.pop("mode", 0o600))}
+    return Case(claim, found, {**TOKEN, **given}, status, reason, after)
+
+
+@table(
+    Case("the first token is written", {}, TOKEN, "missing", left={**FOLDERS, FILE: Plain(b"hf_new", 0o600)}),
+    token("a token is left alone", b"hf_new\n", "in_place"),
+    token("an old token is replaced", b"hf_old", "different", left=b"hf_new"),
+    token("an empty file is filled", b"", "missing", left=b"hf_new"),
+    token("a wrong mode is put right", b"hf_new", "different", left=b"hf_new", mode=0o644),
+    token("a file that is no token is kept", b"dear diary\n", "blocked", "more than a token"),
+    token("a token is taken out", b"hf_old", "unwanted", left=b"", password=None, state="absent"),
+    Case("what is absent stays so", {}, {"state": "absent"}, "in_place"),
+)
+def test_token_file(scene: Scene, case: Case) -> None:
+    judge(scene, "token_file", case)
