@@ -71,7 +71,6 @@ BUGS = (
         "test_a_key_is_replaced_where_the_old_one_stood",
         [
             ("_text/enroot.py", "        if place is None and is_rival(line, machine):\n", "        if False:\n"),
-            (KEY, '[self.options["password"]], True, True)', '[self.options["password"]], True, False)'),
             (KEY, '"foremost" if found.foremost else "behind another entry"', '"foremost"'),
         ],
     ),
