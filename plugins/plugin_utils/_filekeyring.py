@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ._keyfile import NotWritten
+from ._missing_key import SERVICE
 from ._passphrase import Person
 from ._store import Store, shown
 from ._vault import HAS_CRYPTOGRAPHY, Entries
@@ -28,7 +29,6 @@ except ImportError:
     classproperty = property
     PasswordDeleteError = PasswordSetError = Exception
 
-SERVICE = "hpc.onboard"
 PRIORITY = 0.9  # above a file in the clear (0.5), below every service of a desktop (from 4.8)
 RECOMMENDED = 1
 

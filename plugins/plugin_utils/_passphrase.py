@@ -11,13 +11,12 @@ import sys
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from ._descriptor import FD, LARGEST, content
 from ._vault import StoreLocked
 
-FD = "HPC_ONBOARD_PASSPHRASE_FD"
 VALUE = "HPC_ONBOARD_PASSPHRASE"
 ALLOWED = "HPC_ONBOARD_PASSPHRASE_FROM_ENVIRONMENT"
 CREDENTIAL = "hpc.onboard"
-LARGEST = 64 * 1024
 NOBODY = (
     "it is locked, and there is no terminal to ask for its passphrase. Name a file with the passphrase, mode 600, in"
     f" KEYRING_PROPERTY_PASSPHRASE_FILE, or an open file descriptor in {FD}, or give the systemd credential"
@@ -59,18 +58,6 @@ class AtTerminal:
     def tell(self, text: str) -> None:
         """On standard error, so that a key on standard output stays alone."""
         print(text, file=sys.stderr)
-
-
-def _duplicate() -> int | None:
-    """The descriptor that the user named, kept for the workers of a run, whose own 0 to 2 lead nowhere."""
-    try:
-        return os.dup(int(os.environ[FD]))
-    except (KeyError, ValueError, OSError):
-        return None
-
-
-_DESCRIPTOR = _duplicate()
-_read: list[str] = []
 
 
 def given(passphrase_file: str) -> Given | None:
@@ -116,13 +103,13 @@ def _content(path: Path) -> bytes:
 
 
 def _from_descriptor() -> str:
-    """Read once in this process: a pipe gives it only once."""
-    if not _read:
-        if _DESCRIPTOR is None:
-            raise StoreLocked(f"it is locked, and {FD} does not name an open file descriptor")
-        with os.fdopen(_DESCRIPTOR, "rb", closefd=False) as stream:
-            _read.append(_line(stream.read(LARGEST)))
-    return _read[0]
+    try:
+        raw = content()
+    except OSError as error:
+        raise StoreLocked(f"it is locked, and the descriptor in {FD} cannot be read ({error.strerror})") from None
+    if raw is None:
+        raise StoreLocked(f"it is locked, and {FD} does not name an open file descriptor")
+    return _line(raw)
 
 
 def _line(raw: bytes) -> str:
