@@ -99,18 +99,22 @@ class KeyFile:
             if error.errno == errno.ENOENT:
                 raise StoreMissing(f"there is no file {self.path}") from None
             raise StoreDamaged(f"{self.path} cannot be opened ({_word(error)}): it may be no link") from None
-        with os.fdopen(handle, "rb") as stream:
-            found = os.fstat(stream.fileno())
-            if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1:
-                raise StoreDamaged(f"{self.path} is no plain file with one name")
-            _refuse(found, str(self.path), 0o600)
-            try:
+        try:
+            self._refuse_file(os.fstat(handle))
+            with os.fdopen(handle, "rb", closefd=False) as stream:
                 content = stream.read(LARGEST + 1)
-            except OSError as error:
-                raise StoreDamaged(f"{self.path} cannot be read ({_word(error)})") from None
+        except OSError as error:
+            raise StoreDamaged(f"{self.path} cannot be read ({_word(error)})") from None
+        finally:
+            os.close(handle)
         if len(content) > LARGEST:
             raise StoreDamaged(f"{self.path} is too large")
         return content
+
+    def _refuse_file(self, found: os.stat_result) -> None:
+        if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1:
+            raise StoreDamaged(f"{self.path} is no plain file with one name")
+        _refuse(found, str(self.path), 0o600)
 
     def _put(self, folder: int, name: str, content: bytes, check: Callable[[bytes], object]) -> None:
         """Draft, flush, read back, rename, flush."""
