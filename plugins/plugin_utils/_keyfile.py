@@ -112,7 +112,7 @@ class KeyFile:
         return content
 
     def _refuse_file(self, found: os.stat_result) -> None:
-        if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1:
+        if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:  # 0: a writer has replaced it just now
             raise StoreDamaged(f"{self.path} is no plain file with one name")
         _refuse(found, str(self.path), 0o600)
 
