@@ -13,7 +13,7 @@ from typing import Any
 from ._filekeyring import Keyring
 from ._missing_key import SERVICE, MissingKey
 from ._store import shown
-from ._vault import StoreError
+from ._vault import StoreError, StoreMissing
 
 PLAINTEXT = "it keeps keys unencrypted in a file"
 REFUSED = {
@@ -36,12 +36,12 @@ WAYS_OUT = (
     f" or  pip install hpc-onboard  and use its encrypted file:  keyring set {SERVICE} ngc"
 )
 UNLOCK = (
-    "log in to the desktop again, or without one:  gnome-keyring-daemon --replace --unlock --components=secrets"
-    "  with the keyring's password on its standard input"
+    "unlock it on the desktop. Without a desktop, begin a session with  dbus-run-session -- bash  and there, before"
+    " anything else,  gnome-keyring-daemon --unlock --components=secrets  with its password on standard input"
 )
 LOCKED = {
-    "KeyringLocked": f"is locked: unlock it, then run again. {UNLOCK}",
-    "InitError": f"could not be opened, as when its daemon was started before it was unlocked: {UNLOCK}",
+    "KeyringLocked": f"is locked: {UNLOCK}",
+    "InitError": f"could not be opened; its daemon may have been started before it was unlocked: {UNLOCK}",
 }
 # What asks the Keychain in a program of its own: macOS ends a forked process that calls it.
 ASKER = """
@@ -75,7 +75,9 @@ def password(backend: Any, name: str) -> str | None:
             return _asked_afresh(backend, name)
         return backend.get_password(SERVICE, name)  # type: ignore[no-any-return]
     except StoreError as error:  # its words are our own
-        raise MissingKey(str(error), all_keys=True) from None
+        alone = isinstance(error, StoreMissing) and "PYTHON_KEYRING_BACKEND" not in os.environ
+        text = f"no keyring service answers here, but {error}" if alone else str(error)
+        raise MissingKey(text, all_keys=True) from None
     except MissingKey:
         raise
     except Exception as error:  # a backend raises what it likes, and its words may hold anything

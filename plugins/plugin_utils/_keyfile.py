@@ -82,7 +82,7 @@ class KeyFile:
             handle = os.open(parent, FOLDER)
         except OSError as error:
             if error.errno == errno.ENOENT:
-                raise StoreMissing(f"there is no folder {parent}") from None
+                raise StoreMissing("there is none yet") from None
             raise StoreDamaged(f"the folder {parent} cannot be opened ({_word(error)}): it may be no link") from None
         try:
             _refuse(os.fstat(handle), str(parent), 0o700)
@@ -97,7 +97,7 @@ class KeyFile:
             handle = os.open(name, READ, dir_fd=folder)
         except OSError as error:
             if error.errno == errno.ENOENT:
-                raise StoreMissing(f"there is no file {self.path}") from None
+                raise StoreMissing("there is none yet") from None
             raise StoreDamaged(f"{self.path} cannot be opened ({_word(error)}): it may be no link") from None
         try:
             self._refuse_file(os.fstat(handle))
