@@ -16,43 +16,19 @@ import pytest
 
 from tests.sanity.cores import Core, environment, found
 
-from .runs import KEY, REPOSITORY, onboard
+from .runs import BACKEND, KEY, PASSPHRASE, REPOSITORY, FileRing, onboard
 
 pytestmark = pytest.mark.testbed
 
-PASSPHRASE = "correct horse battery"
-BACKEND = "ansible_collections.hpc.onboard.plugins.plugin_utils._filekeyring.Keyring"
 BIN = Path(sys.executable).parent
 CLUSTERS = ("lrz", "dfki", "wilson", "daint", "lrz", "dfki")
 KEYED = {"lrz", "dfki", "daint"}  # enroot
 
 
-class FileRing:
-    """An encrypted file with the key ngc, and how a run is told of it."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.file = folder / "ring" / "keyring"
-        self.passphrase_file = folder / "passphrase"
-        self.passphrase_file.touch(mode=0o600)
-        self.passphrase_file.write_text(f"{PASSPHRASE}\n")
-        self.env = {"PYTHON_KEYRING_BACKEND": BACKEND, "KEYRING_PROPERTY_FILE": str(self.file)}
-
-    def keyring(self, *order: str, value: str | None = None) -> subprocess.CompletedProcess[str]:
-        """The keyring command, with the passphrase from its file."""
-        own = {"KEYRING_PROPERTY_PASSPHRASE_FILE": str(self.passphrase_file), "PATH": "/usr/bin:/bin"}
-        env = {**self.env, **own, "HOME": str(self.folder)}
-        program = [sys.executable, "-m", "keyring", *order]
-        return subprocess.run(program, input=value, env=env, text=True, capture_output=True, check=False)
-
-
 @pytest.fixture
 def ring(tmp_path: Path) -> FileRing:
     """An encrypted file with the key."""
-    made = FileRing(tmp_path)
-    done = made.keyring("set", "hpc.onboard", "ngc", value=KEY)
-    assert done.returncode == 0, done.stderr
-    return made
+    return FileRing(tmp_path)
 
 
 def at_terminal(bed: Any, ring: FileRing, accounts: list[Any], programs: Path = BIN) -> pexpect.spawn[str]:
