@@ -56,7 +56,8 @@ def machine() -> Iterator[Check]:
     now = datetime.now()
     yield _doctor.python(sys.version_info[:3], (now.year, now.month))
     yield _doctor.ansible_core(__version__, (now.year, now.month))
-    yield _doctor.folder(Path.cwd(), Path.cwd().stat().st_mode)
+    here = Path.cwd()
+    yield _doctor.folder(here, here.stat().st_mode, (here / "ansible.cfg").exists())
 
 
 def ssh(needed: bool) -> Iterator[Check]:
@@ -74,7 +75,7 @@ def keyring(key: str, needed: bool) -> Check:
     """Which keyring is used, and whether the key is there. Somebody is asked only at a terminal."""
     from ansible_collections.hpc.onboard.plugins.plugin_utils import _backends
     from ansible_collections.hpc.onboard.plugins.plugin_utils._filekeyring import Keyring
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._vault import StoreLocked
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._vault import StoreLocked, StoreMissing
     from ansible_collections.hpc.onboard.plugins.plugin_utils._worker_prompt import ThroughAnsible
 
     person = ThroughAnsible()
@@ -88,7 +89,10 @@ def keyring(key: str, needed: bool) -> Check:
     try:
         there = bool(_backends.password(backend, key))
     except MissingKey as error:
-        unseen = isinstance(error.__context__, StoreLocked)
+        cause = error.__context__
+        if isinstance(cause, StoreMissing):
+            return _doctor.no_file(words, key)
+        unseen = isinstance(cause, StoreLocked)
         return _doctor.unseen_keyring(words) if unseen else _doctor.closed_keyring(str(error), needed)
     return _doctor.keyring(words, key, there, warnings + person.told)
 
@@ -136,8 +140,8 @@ def nearest(found: dict[str, list[str]], arguments: list[str]) -> str:
     hop = _doctor.first_hop(found)
     if hop:
         file = arguments[arguments.index("-F") :][:2] if "-F" in arguments else []
-        code, out, _error = told(["ssh", "-G", *file, f"ssh://{hop}"])
-        return _doctor.settings(out).get("hostname", [""])[0] if code == 0 else ""
+        code, out, _error = told(["ssh", "-G", *file, hop])
+        return _doctor.settings(out).get("hostname", [hop])[0] if code == 0 else hop
     if found.get("proxycommand", ["none"])[0] != "none":
         return ""
     return found["hostname"][0]

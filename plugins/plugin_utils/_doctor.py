@@ -44,7 +44,8 @@ class Check:
 def result(checks: list[Check]) -> dict[str, Any]:
     """The result of the task: failed when any check is."""
     counts = Counter(check.status for check in checks)
-    parts = [f"{counts[status]} {status}" for status in (FAILED, WARNING, OK) if counts[status]]
+    words = {FAILED: "failed", WARNING: "to mind", OK: "in order"}
+    parts = [f"{counts[status]} {word}" for status, word in words.items() if counts[status]]
     bad = [f"\n{check.name}: {check.text}{f' Next: {check.next}' if check.next else ''}" for check in checks
            if check.status == FAILED]  # fmt: skip
     return {
@@ -103,6 +104,11 @@ def closed_keyring(error: str, needed: bool) -> Check:
     return Check("keyring", FAILED if needed else WARNING, error)
 
 
+def no_file(words: str, key: str) -> Check:
+    """No keyring service answers, and the encrypted file is not there yet."""
+    return Check("keyring", WARNING, f"{words} is to be used, and is not there yet.", f"keyring set hpc.onboard {key}")
+
+
 def unseen_keyring(words: str) -> Check:
     """The keyring wants a passphrase, and there is nobody to ask for it."""
     text = f"{words} is there; what it holds can only be seen with its passphrase."
@@ -143,12 +149,12 @@ def control_path(folder: str) -> Check:
     return Check("ControlPath", OK, f"{folder} is short enough.")
 
 
-def folder(path: Path, mode: int) -> Check:
-    """The folder in which Ansible was started."""
-    if mode & 0o002:
+def folder(path: Path, mode: int, configured: bool) -> Check:
+    """The folder in which Ansible was started; configured: an ansible.cfg lies there."""
+    if configured and mode & 0o002:
         text = f"everybody may write in {path}, so Ansible ignores the ansible.cfg there."
         return Check("folder", FAILED, text, f"chmod o-w {path}")
-    return Check("folder", OK, f"{path} is not writable by everybody.")
+    return Check("folder", OK, f"{path}, {'with its' if configured else 'without an'} ansible.cfg.")
 
 
 def accounts(path: Path, text: str) -> tuple[list[Check], list[Host]]:
@@ -188,9 +194,12 @@ def settings(output: str) -> dict[str, list[str]]:
 
 
 def first_hop(found: Mapping[str, list[str]]) -> str | None:
-    """The jump host that is connected to first, as ssh would be told it; None where there is none."""
+    """The name of the jump host that is connected to first; None where there is none."""
     jump = found.get("proxyjump", ["none"])[0].split(",")[0]
-    return None if jump in ("", "none") else jump
+    if jump in ("", "none"):
+        return None
+    host = re.match(r"\[(.+)\]|([^:]+)", jump.rpartition("@")[2])
+    return (host[1] or host[2]) if host else None
 
 
 def route(name: str, found: Mapping[str, list[str]], near: str, resolved: bool | None) -> Check:
