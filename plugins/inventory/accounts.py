@@ -125,7 +125,7 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]
         try:
             made = hosts(self._read(path))
         except Mistakes as mistakes:
-            if only_doctor(context.CLIARGS.get("args", ())):
+            if only_doctor(context.CLIARGS.get("args") or ()):
                 return  # it tells them, beside all else that it finds
             refuse(self.display, str(mistakes), ExitCode.PARSER_ERROR)
         for host in made:
