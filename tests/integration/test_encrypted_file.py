@@ -80,6 +80,27 @@ def test_six_accounts_cost_one_question(bed: Any, ring: FileRing, six: list[Any]
     assert keyed(six) == [True] * 5
 
 
+def test_the_first_key_on_a_machine_asks_for_a_new_passphrase_twice(tmp_path: Path) -> None:
+    env = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "XDG_RUNTIME_DIR": "/nowhere", "TERM": "dumb"}
+
+    def keyring(*order: str, answers: list[tuple[str, str]]) -> str:
+        run = pexpect.spawn(sys.executable, ["-m", "keyring", *order], env=env, encoding="utf-8", timeout=30)
+        for question, answer in answers:
+            run.expect(question)
+            run.sendline(answer)
+        run.expect(pexpect.EOF)
+        run.close()
+        return str(run.before)
+
+    asked = [("Password for 'ngc'.*: ", KEY), ("New passphrase for ~/.local.*: ", PASSPHRASE)]
+    slipped = keyring("set", "hpc.onboard", "ngc", answers=[*asked, ("again: ", "something else")])
+    assert "were not the same: nothing was written" in slipped
+    assert not (tmp_path / ".local/share/hpc.onboard/keyring").exists()
+    keyring("set", "hpc.onboard", "ngc", answers=[*asked, ("again: ", PASSPHRASE)])
+    said = keyring("get", "hpc.onboard", "ngc", answers=[("Passphrase of .*: ", "wrong"), ("2 of 3.*: ", PASSPHRASE)])
+    assert said.split() == [KEY]
+
+
 def test_a_slip_of_the_finger_is_asked_again(bed: Any, ring: FileRing) -> None:
     accounts = [bed.new_account("lrz"), bed.new_account("daint")]
     run = at_terminal(bed, ring, accounts)

@@ -300,6 +300,22 @@ def test_a_desktops_keyring_goes_first_and_alone_until_there_is_a_file(headless:
     assert chosen()[:3] == ["ChainerBackend", "__main__", "_filekeyring"]
 
 
+BARE = """
+import importlib, pkgutil, sys
+sys.modules.update({"keyring": None, "cryptography": None})
+import ansible_collections.hpc.onboard.plugins as plugins
+for folder in ("plugin_utils", "action"):
+    for found in pkgutil.iter_modules([f"{list(plugins.__path__)[0]}/{folder}"]):
+        importlib.import_module(f"{plugins.__name__}.{folder}.{found.name}")
+        print(found.name)
+"""
+
+
+def test_all_can_be_imported_without_what_is_not_ansibles(ring: Ring) -> None:
+    said = subprocess.run([sys.executable, "-c", BARE], env=ring.env, capture_output=True, check=True, text=True).stdout
+    assert {"_vault", "_filekeyring", "_backends", "_rekey", "converge", "doctor"} <= set(said.split())
+
+
 def test_without_the_library_the_error_says_what_to_install(tmp_path: Path) -> None:
     (tmp_path / "keyring.py").write_text("raise ModuleNotFoundError(\"No module named 'keyring'\", name='keyring')")
     ring = Ring(tmp_path)
