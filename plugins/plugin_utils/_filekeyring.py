@@ -51,7 +51,7 @@ class Keyring(KeyringBackend):  # type: ignore[misc]
         self._unlocked: MutableMapping[str, str] = {}
 
     @classproperty  # type: ignore[untyped-decorator]
-    def priority(cls) -> float:
+    def priority(self) -> float:
         """Below 0, which is not chosen, while there is no such file and a better keyring answers."""
         if os.name != "posix" or not HAS_CRYPTOGRAPHY:
             raise RuntimeError("the Python package 'cryptography' is missing: pip install cryptography")

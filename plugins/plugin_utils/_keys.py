@@ -12,8 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-# _descriptor keeps what only this process has, and the rest is loaded by the one process that asks.
-from ansible_collections.hpc.onboard.plugins.plugin_utils import _descriptor  # noqa: F401
+from ansible_collections.hpc.onboard.plugins.plugin_utils import _descriptor
 from ansible_collections.hpc.onboard.plugins.plugin_utils._missing_key import SERVICE, MissingKey
 from ansible_collections.hpc.onboard.plugins.plugin_utils._shared import Shared
 
@@ -73,4 +72,5 @@ def _from(backend: Any, name: str, known: dict[str, Any]) -> tuple[str | None, l
     return password(backend, name), person.told
 
 
+_descriptor.keep()  # the rest of what serves a passphrase is loaded by the one process that asks
 SESSION = Session()

@@ -102,10 +102,8 @@ class Header:
         return _canonical({**self.kdf, "salt": _coded(self.salt)}).decode()
 
     def below_default(self) -> bool:
-        """Whether guessing at this file is cheaper than at one that is made today."""
-        today = default_kdf()
-        if self.kdf["name"] != today["name"]:
-            return bool(today["name"] == "argon2id")
+        """Whether guessing at this file is cheaper than at one that is made today with the same KDF."""
+        today = ARGON2ID if self.kdf["name"] == "argon2id" else SCRYPT
         return any(self.kdf[name] < least for name, least in today.items() if name in ("m", "t", "n"))
 
 
@@ -218,7 +216,7 @@ def _header(line: bytes) -> Header:
         raise StoreDamaged("its head cannot be read") from None
     if not same or len(header.salt) != 16 or len(header.fsalt) != 32:
         raise StoreDamaged("its head is not as it was written")
-    if type(header.seq) is not int or not 0 < header.seq < 2**53 or not _bounded(header.kdf):
+    if not _whole(header.seq, 1, 2**53) or not _bounded(header.kdf):
         raise StoreDamaged("the numbers in its head are out of bounds")
     return header
 
@@ -229,9 +227,13 @@ def _bounded(kdf: Any) -> bool:
     bounds = BOUNDS[kdf["name"]]
     if kdf.keys() != {"name", *bounds}:
         return False
-    if not all(type(kdf[name]) is int and least <= kdf[name] <= most for name, (least, most) in bounds.items()):
+    if not all(_whole(kdf[name], least, most) for name, (least, most) in bounds.items()):
         return False
     return bool(kdf["m"] >= 8 * kdf["p"] if "m" in kdf else kdf["n"] & (kdf["n"] - 1) == 0)
+
+
+def _whole(value: Any, least: int, most: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
 
 
 def _checked(text: bytes) -> Entries:
