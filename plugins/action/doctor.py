@@ -22,7 +22,7 @@ from ansible import constants
 from ansible.plugins.action import ActionBase
 from ansible.plugins.loader import connection_loader
 from ansible.release import __version__
-from ansible_collections.hpc.onboard.plugins.plugin_utils import _doctor
+from ansible_collections.hpc.onboard.plugins.plugin_utils import _descriptor, _doctor
 from ansible_collections.hpc.onboard.plugins.plugin_utils._doctor import Check
 from ansible_collections.hpc.onboard.plugins.plugin_utils._hosts import Host
 from ansible_collections.hpc.onboard.plugins.plugin_utils._missing_key import MissingKey
@@ -31,6 +31,8 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._schema import is_temp
 OURS = re.compile(r"^plugin:\s*[\"']?hpc\.onboard\.accounts", re.MULTILINE)
 RESOLVE = "import socket, sys; socket.getaddrinfo(sys.argv[1], None)"
 SECONDS = 8
+
+_descriptor.keep()
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]
@@ -122,10 +124,14 @@ def routes(hosts: Sequence[Host]) -> Iterator[Check]:
     """How each account is reached, as ssh itself says, and the certificates used on the way."""
     known: dict[str, bool] = {}
     for host in hosts:
-        arguments = ssh_arguments(host)
-        code, out, error = told(["ssh", "-G", *arguments])
+        try:
+            arguments = ssh_arguments(host)
+        except ValueError as error:
+            yield _doctor.no_route(host.name, f"{error} in ansible_ssh_common_args or ansible_ssh_extra_args")
+            continue
+        code, out, said = told(["ssh", "-G", *arguments])
         if code != 0:
-            yield _doctor.no_route(host.name, error)
+            yield _doctor.no_route(host.name, said)
             continue
         found = _doctor.settings(out)
         near = nearest(found, arguments)

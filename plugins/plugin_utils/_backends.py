@@ -12,6 +12,7 @@ from typing import Any
 
 from ._filekeyring import Keyring
 from ._missing_key import SERVICE, MissingKey
+from ._passphrase import WAYS
 from ._store import shown
 from ._vault import StoreError, StoreMissing
 
@@ -32,16 +33,16 @@ WORDS = {
 }
 MACOS = "keyring.backends.macOS."
 WAYS_OUT = (
-    "start your desktop's keyring (GNOME Keyring, KWallet, macOS Keychain), name a backend in PYTHON_KEYRING_BACKEND,"
+    "Start your desktop's keyring (GNOME Keyring, KWallet, macOS Keychain), name a backend in PYTHON_KEYRING_BACKEND,"
     f" or  pip install hpc-onboard  and use its encrypted file:  keyring set {SERVICE} ngc"
 )
 UNLOCK = (
-    "unlock it on the desktop. Without a desktop, begin a session with  dbus-run-session -- bash  and there, before"
+    "Unlock it on the desktop. Without a desktop, begin a session with  dbus-run-session -- bash  and there, before"
     " anything else,  gnome-keyring-daemon --unlock --components=secrets  with its password on standard input"
 )
 LOCKED = {
-    "KeyringLocked": f"is locked: {UNLOCK}",
-    "InitError": f"could not be opened; its daemon may have been started before it was unlocked: {UNLOCK}",
+    "KeyringLocked": "is locked",
+    "InitError": "could not be opened; its daemon may have been started before it was unlocked",
 }
 # What asks the Keychain in a program of its own: macOS ends a forked process that calls it.
 ASKER = """
@@ -76,8 +77,9 @@ def password(backend: Any, name: str) -> str | None:
         return backend.get_password(SERVICE, name)  # type: ignore[no-any-return]
     except StoreError as error:  # its words are our own
         alone = isinstance(error, StoreMissing) and "PYTHON_KEYRING_BACKEND" not in os.environ
-        text = f"no keyring service answers here, but {error}" if alone else str(error)
-        raise MissingKey(text, all_keys=True) from None
+        said = f"no keyring service answers here, but {error}" if alone else str(error)
+        text = said.removesuffix(f". {WAYS}")
+        raise MissingKey(text, WAYS if text != said else "", all_keys=True) from None
     except MissingKey:
         raise
     except Exception as error:  # a backend raises what it likes, and its words may hold anything
@@ -86,7 +88,7 @@ def password(backend: Any, name: str) -> str | None:
 
 def _failed(backend: Any, name: str, kind: str) -> MissingKey:
     if kind in LOCKED:
-        return MissingKey(f"the keyring {words(backend)} {LOCKED[kind]}", all_keys=True)
+        return MissingKey(f"the keyring {words(backend)} {LOCKED[kind]}", UNLOCK, all_keys=True)
     return MissingKey(
         f"the keyring {words(backend)} did not give the key '{name}' ({kind}): unlock it, then run again;"
         f" 'keyring get {SERVICE} {name}' shows whether it answers"
@@ -123,7 +125,7 @@ def chosen_backend() -> tuple[Any, list[str]]:
             return backend, [f"the keyring {named} is used because PYTHON_KEYRING_BACKEND names it: {why}"]
         reasons.append(f"{described(backend)} ({why})")
     found = ", ".join(reasons) or "none"
-    raise MissingKey(f"no keyring that can be trusted with a key, only {found}: {WAYS_OUT}", all_keys=True)
+    raise MissingKey(f"no keyring that can be trusted with a key, only {found}", WAYS_OUT, all_keys=True)
 
 
 def _links(named: str | None) -> list[Any]:
@@ -139,5 +141,5 @@ def _links(named: str | None) -> list[Any]:
             raise MissingKey(text, all_keys=True) from None
         raise MissingKey("the Python package 'keyring' is missing: pip install keyring", all_keys=True) from None
     except Exception as error:
-        raise MissingKey(f"keyring cannot start ({type(error).__name__}): {WAYS_OUT}", all_keys=True) from None
+        raise MissingKey(f"keyring cannot start ({type(error).__name__})", WAYS_OUT, all_keys=True) from None
     return list(current.backends) if isinstance(current, chainer.ChainerBackend) else [current]

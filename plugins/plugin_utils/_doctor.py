@@ -112,7 +112,9 @@ def no_file(words: str, key: str) -> Check:
 def unseen_keyring(words: str) -> Check:
     """The keyring wants a passphrase, and there is nobody to ask for it."""
     text = f"{words} is there; what it holds can only be seen with its passphrase."
-    return Check("keyring", WARNING, text, "run this at a terminal, or name a file with it, as docs/secrets.md says")
+    return Check(
+        "keyring", WARNING, text, "run this at a terminal, or name a file with it in KEYRING_PROPERTY_PASSPHRASE_FILE"
+    )
 
 
 def ssh(version: str | None, needed: bool) -> Check:
@@ -215,7 +217,12 @@ def route(name: str, found: Mapping[str, list[str]], near: str, resolved: bool |
 
 def no_route(name: str, error: str) -> Check:
     """ssh refused its settings."""
-    return Check(name, FAILED, f"ssh does not take its settings: {error.strip()}", "mend ~/.ssh/config")
+    return Check(
+        name,
+        FAILED,
+        f"ssh does not take its settings: {error.strip()}",
+        "mend ~/.ssh/config, or the account's own in the accounts file",
+    )
 
 
 def certificate(name: str, path: Path, listing: str | None, now: datetime) -> Check:

@@ -49,14 +49,25 @@ def _asked(name: str, known: dict[str, Any]) -> tuple[dict[str, str], list[str]]
         backend, warnings = chosen_backend()
         value, told = _from(backend, name, known)
     except MissingKey as error:
-        if error.all_keys:
-            known["refusal"] = str(error)
-        return {"error": str(error)}, []
+        return {"error": _refused(error, known)}, []
     warnings += told
     if not value:
         text = f"no key '{name}' in {words(backend)}: store it with  keyring set {SERVICE} {name}"
         return {"error": text}, warnings
     return {"value": value, "source": words(backend)}, warnings
+
+
+def _refused(error: MissingKey, known: dict[str, Any]) -> str:
+    """What each resource says that lacks the key. Where no key can be had, the way out is shown once for all."""
+    if not error.all_keys:
+        return str(error)
+    known["refusal"] = str(error)
+    if error.todo:
+        from ansible.utils.display import Display
+
+        Display().error(f"{error}.", wrap_text=False)
+        known["refusal"] = f"{error.text}; what to do is said above"
+    return str(known["refusal"])
 
 
 def _from(backend: Any, name: str, known: dict[str, Any]) -> tuple[str | None, list[str]]:

@@ -8,8 +8,11 @@ SERVICE = "hpc.onboard"
 
 
 class MissingKey(Exception):
-    """No value for the key, with what to do about it. all_keys: no other key can be had from there either."""
+    """No value for the key: why, and what to do about it.
 
-    def __init__(self, text: str, all_keys: bool = False) -> None:
-        super().__init__(text)
-        self.all_keys = all_keys
+    all_keys: no other key can be had from there either. Then todo, where it takes a paragraph, is said once in a run.
+    """
+
+    def __init__(self, text: str, todo: str = "", all_keys: bool = False) -> None:
+        super().__init__(f"{text}. {todo}" if todo else text)
+        self.text, self.todo, self.all_keys = text, todo, all_keys

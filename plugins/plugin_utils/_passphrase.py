@@ -17,11 +17,11 @@ from ._vault import StoreLocked
 VALUE = "HPC_ONBOARD_PASSPHRASE"
 ALLOWED = "HPC_ONBOARD_PASSPHRASE_FROM_ENVIRONMENT"
 CREDENTIAL = "hpc.onboard"
-NOBODY = (
-    "it is locked, and there is no terminal to ask for its passphrase. Name a file with the passphrase, mode 600, in"
-    f" KEYRING_PROPERTY_PASSPHRASE_FILE, or an open file descriptor in {FD}, or give the systemd credential"
-    f" {CREDENTIAL}; or run this at a terminal"
+WAYS = (
+    "Name a file with the passphrase, mode 600, in KEYRING_PROPERTY_PASSPHRASE_FILE, or an open file descriptor in"
+    f" {FD}, or give the systemd credential {CREDENTIAL}; or run this at a terminal"
 )
+NOBODY = f"it is locked, and there is no terminal to ask for its passphrase. {WAYS}"
 
 
 class Given(NamedTuple):

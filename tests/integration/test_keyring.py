@@ -66,7 +66,8 @@ def test_the_key_comes_from_a_keyring_service_for_all_accounts(bed: Any, tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("script", "said"), [(LOCKED, "is locked: unlock it"), (EARLY, "may have been started before it was unlocked")]
+    ("script", "said"),
+    [(LOCKED, "is locked; what to do is said above"), (EARLY, "may have been started before it was unlocked")],
 )
 def test_a_service_that_is_not_unlocked_says_how(bed: Any, tmp_path: Path, script: str, said: str) -> None:
     accounts = [bed.new_account("lrz"), bed.new_account("dfki")]
@@ -75,7 +76,7 @@ def test_a_service_that_is_not_unlocked_says_how(bed: Any, tmp_path: Path, scrip
     assert ran.code == 2
     shown = " ".join(ran.text.split())
     assert said in shown
-    assert "gnome-keyring-daemon --unlock" in shown
+    assert shown.count("gnome-keyring-daemon --unlock") == 1
     assert not accounts[0].exists("enroot/.credentials")
 
 

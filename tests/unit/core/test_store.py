@@ -262,6 +262,46 @@ def test_a_writer_killed_at_any_moment_loses_nothing_that_it_had_kept(path: Path
     assert sorted(one.name for one in path.parent.iterdir()) == [".keyring.lock", "keyring"]
 
 
+REKEYER = """
+import sys
+from pathlib import Path
+from ansible_collections.hpc.onboard.plugins.plugin_utils import _vault
+from ansible_collections.hpc.onboard.plugins.plugin_utils._store import Store
+_vault.ARGON2ID = {"name": "argon2id", "m": 64, "t": 1, "p": 1}
+class Typist:
+    def ask(self, question):
+        return answers.pop(0)
+    def tell(self, text): pass
+path, now, then = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
+print("begun", flush=True)
+while True:
+    answers = [now, then, then]
+    Store(path, "", Typist()).rekey()
+    now, then = then, now
+"""
+
+
+def test_a_rekey_killed_at_any_moment_leaves_a_file_that_one_passphrase_opens(path: Path) -> None:
+    keep(path)
+    chance, now, then = random.Random(2), PASSPHRASE, "another one"
+    for _turn in range(10):
+        order = [sys.executable, "-c", REKEYER, str(path), now, then]
+        env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+        running = subprocess.Popen(order, env=env, stdout=subprocess.PIPE)
+        assert running.stdout is not None
+        running.stdout.readline()
+        time.sleep(chance.uniform(0, 0.05))
+        running.kill()
+        running.wait()
+        running.stdout.close()
+        typist = Typist(now, then)
+        assert Store(path, "", typist).entries() == {"hpc.onboard": {"ngc": "nvapi-1"}}
+        if len(typist.asked) == 2:
+            now, then = then, now
+    store(path, now).change(putting("last", "one"))
+    assert sorted(one.name for one in path.parent.iterdir()) == [".keyring.lock", "keyring"]
+
+
 @pytest.mark.parametrize("limit", [0, 1, 4000, 5695, 6000])
 def test_a_full_disk_leaves_the_old_content(path: Path, limit: int) -> None:
     keep(path)
