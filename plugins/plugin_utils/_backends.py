@@ -135,8 +135,8 @@ def _links(named: str | None) -> list[Any]:
         from keyring.backends import chainer
 
         current = keyring.get_keyring()
-    except ImportError as error:
-        if named and (error.name or "") != "keyring":
+    except (ImportError, AttributeError) as error:
+        if named and getattr(error, "name", "") != "keyring":
             text = f"PYTHON_KEYRING_BACKEND names {named}, which cannot be loaded: install it, or unset the variable"
             raise MissingKey(text, all_keys=True) from None
         raise MissingKey("the Python package 'keyring' is missing: pip install keyring", all_keys=True) from None
