@@ -135,11 +135,16 @@ def _links(named: str | None) -> list[Any]:
         from keyring.backends import chainer
 
         current = keyring.get_keyring()
-    except (ImportError, AttributeError) as error:
-        if named and getattr(error, "name", "") != "keyring":
-            text = f"PYTHON_KEYRING_BACKEND names {named}, which cannot be loaded: install it, or unset the variable"
-            raise MissingKey(text, all_keys=True) from None
-        raise MissingKey("the Python package 'keyring' is missing: pip install keyring", all_keys=True) from None
     except Exception as error:
-        raise MissingKey(f"keyring cannot start ({type(error).__name__})", WAYS_OUT, all_keys=True) from None
+        raise _cannot_start(error, named) from None
     return list(current.backends) if isinstance(current, chainer.ChainerBackend) else [current]
+
+
+def _cannot_start(error: Exception, named: str | None) -> MissingKey:
+    absent = isinstance(error, ImportError) and (error.name or "") == "keyring"
+    if named and not absent and isinstance(error, ImportError | AttributeError):
+        text = f"PYTHON_KEYRING_BACKEND names {named}, which cannot be loaded: install it, or unset the variable"
+        return MissingKey(text, all_keys=True)
+    if isinstance(error, ImportError):
+        return MissingKey("the Python package 'keyring' is missing: pip install keyring", all_keys=True)
+    return MissingKey(f"keyring cannot start ({type(error).__name__})", WAYS_OUT, all_keys=True)
