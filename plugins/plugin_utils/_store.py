@@ -92,6 +92,8 @@ class Store:
         try:
             opened = self._open()
             passphrase = self._new_passphrase("New passphrase") if ask_new else opened.passphrase
+            if not passphrase:
+                raise StoreLocked("its passphrase is needed, and only its key is known here")
             self._rekey(opened, passphrase, kdf)
         except (StoreError, Meanwhile) as error:
             text = str(error) or "its passphrase was changed by another process just now"

@@ -451,6 +451,16 @@ def test_what_is_unlocked_once_serves_all_who_share_it(path: Path) -> None:
     assert PASSPHRASE not in json.dumps(unlocked)
 
 
+def test_a_rekey_that_keeps_the_passphrase_needs_the_passphrase(path: Path) -> None:
+    keep(path)
+    shared = Store(path, "", Typist(PASSPHRASE), unlocked := {})
+    assert shared.entries()
+    before = path.read_bytes()
+    with pytest.raises(StoreLocked, match="only its key is known"):
+        Store(path, "", Typist(), unlocked).rekey(ask_new=False)
+    assert path.read_bytes() == before
+
+
 def test_sources_go_before_persons_in_their_order(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     keep(path)
     file = tmp_path / "passphrase"
