@@ -66,12 +66,12 @@ class KeyFile:
             self._put(folder, OLD.format(self._name), content, lambda back: None)
 
     def forget_old(self) -> None:
-        """Take away the old content: its passphrase must open nothing any more."""
+        """Take away the old content, half of it too: its passphrase must open nothing any more."""
+        old = OLD.format(self._name)
         with self._folder() as folder:
-            try:
-                os.unlink(OLD.format(self._name), dir_fd=folder)
-            except FileNotFoundError:
-                return
+            for name in (DRAFT.format(old), old):
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(name, dir_fd=folder)
             _flush(folder)
 
     @contextmanager
