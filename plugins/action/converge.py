@@ -61,6 +61,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]
         except (AccountError, _answer.NoAnswer) as error:
             return {"failed": True, "msg": str(error)}
         outcome = result(outcomes, declared.notes, self._task.check_mode)
+        if SESSION.source:
+            outcome["keyring"] = SESSION.source
         sandbox = self._sandbox(variables)
         if sandbox:
             outcome["sandbox"] = sandbox["root"]
