@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -256,3 +258,17 @@ def test_a_launcher_takes_nothing_that_a_shell_would_run(where: str, bad: str) -
 def test_variables_of_ones_own_are_texts() -> None:
     declaration = capabilities.shell_environment({"variables": {"A": 1}, "path": [], "state": "present"})
     assert declaration["resources"][0]["options"]["variables"] == {"A": "1"}
+
+
+def test_a_controller_with_macos_can_load_all_that_it_needs() -> None:
+    """Its Python lacks what Linux alone has; the engine runs on the account, but its kinds are checked here."""
+    code = (
+        "import os, sys; sys.path[:0] = sys.argv[1:]\n"
+        "for name in ('O_PATH', 'setxattr', 'getxattr', 'listxattr', 'removexattr', 'sched_getaffinity'):\n"
+        "    delattr(os, name)\n"
+        "import mmap; delattr(mmap, 'MADV_DONTDUMP')\n"
+        "from ansible_collections.hpc.onboard.plugins.action import converge, doctor\n"
+        "from ansible_collections.hpc.onboard.plugins.inventory import accounts\n"
+        "from ansible_collections.hpc.onboard.plugins.callback import console\n"
+    )
+    subprocess.run([sys.executable, "-c", code, *sys.path], check=True)
