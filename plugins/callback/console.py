@@ -227,7 +227,7 @@ class CallbackModule(Default):  # type: ignore[misc]
         self._accounts[name] = _recap.worst(self._accounts.get(name), end)
         self._handle_warnings(result.result)
         if shown.get("sandbox"):
-            self._sandboxes[_near(shown["sandbox"])] = None
+            self._sandboxes[_recap.near(shown["sandbox"])] = None
         if shown.get("keyring"):
             self._keyrings[shown["keyring"]] = None
         view = self._view(bool(result.task.check_mode))
@@ -235,13 +235,13 @@ class CallbackModule(Default):  # type: ignore[misc]
             return
         if seconds is not None:
             shown["seconds"] = seconds
-        like = self._told.setdefault(end.reason, name) if end.reason else name
+        like = self._told.setdefault(_recap.cause(name, end.reason), name) if end.reason else name
         self._say(_console.account(name, shown, view, like if like != name else None))
 
     def _run(self) -> _recap.Run:
         playbooks = [os.path.relpath(name) if os.sep in name else name for name in context.CLIARGS.get("args") or ()]
+        command = _recap.again(context.CLIARGS, sys.argv[1:], playbooks)
         seconds = time.monotonic() - self._begun
-        command = " ".join(["ansible-playbook", *playbooks])
         return _recap.Run(command, seconds, tuple(self._sandboxes), tuple(self._keyrings), self._doctor)
 
 
@@ -258,8 +258,3 @@ def _hosts(play: Any) -> int:
         return len(play.get_variable_manager()._inventory.get_hosts(play.hosts))
     except AttributeError:
         return 0
-
-
-def _near(path: str) -> str:
-    """The path from here, when it lies below here."""
-    return os.path.relpath(path) if path.startswith(os.getcwd() + os.sep) else path

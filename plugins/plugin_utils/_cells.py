@@ -84,16 +84,16 @@ def _paragraph(text: str, first: int, indent: int, width: int, outdent: int) -> 
         yield start, line
         start, line, fresh = indent, word, False
         if cells(word) > width - indent:
-            *alone, (start, line) = _alone(word, outdent, width)
+            *alone, (start, line) = _alone(word, outdent, indent if indent <= 8 else outdent, width)
             yield from alone
     yield start, line
 
 
-def _alone(word: str, outdent: int, width: int) -> Iterator[tuple[int, str]]:
+def _alone(word: str, outdent: int, broken_at: int, width: int) -> Iterator[tuple[int, str]]:
     """A word that is too wide for the column: as far to the right as it fits, or in pieces."""
     spare = width - cells(word)
     if spare >= 0:
         yield min(outdent, spare), word
     else:
-        for piece in pieces(word, width - outdent):
-            yield outdent, piece
+        for piece in pieces(word, width - broken_at):
+            yield broken_at, piece

@@ -154,13 +154,13 @@ def difference(before: Mapping[str, str], after: Mapping[str, str], look: Look) 
         yield from item(mark, text, indent, look, style)
 
 
-def steps(heading: str, left: list[dict[str, str]], look: Look) -> list[Line]:
+def steps(heading: str, left: list[dict[str, str]], look: Look, indent: int = 4) -> list[Line]:
     """What only a person can do, each with its link on a line of its own, to be opened or copied."""
-    lines = indented(heading, 4, look, "note") if left else []
+    lines = indented(heading, indent, look, "note") if left else []
     for step in left:
-        lines += item("-", step["text"], 4, look)
+        lines += item("-", step["text"], indent, look)
         if step.get("url"):
-            lines += indented(step["url"], 6, look, "faint")
+            lines += indented(step["url"], indent + 2, look, "faint")
     return lines
 
 

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -95,6 +96,10 @@ def broken(line: Line, look: Look) -> list[Line]:
     now: list[Span] = []
     used = 0
     for span in line:
+        if not span.text.strip():
+            now.append(span)
+            used += len(span.text)
+            continue
         for start, words in laid(span.text, used, 4, look.width, 4):
             if now and start != used:
                 lines.append(_trimmed(tuple(now)))
@@ -122,16 +127,10 @@ def command(text: str, indent: int, look: Look) -> list[Line]:
 
 
 def _shell_words(text: str) -> Iterator[str]:
-    """The words of a command as they stand there; blanks in quotes are part of a word."""
-    word, quote = "", ""
-    for character in text:
-        if character == " " and not quote:
-            if word:
-                yield word
-            word = ""
-            continue
-        if character in "'\"":
-            quote = "" if quote == character else quote or character
-        word += character
-    if word:
+    """The words of a command as they stand there, an option with its value; blanks in quotes are part of a word."""
+    words = re.findall(r"(?:'[^']*'|\"[^\"]*\"|[^ ])+", text)
+    while words:
+        word = words.pop(0)
+        if re.fullmatch(r"--?[a-z][\w-]*", word) and words and not words[0].startswith("-"):
+            word += f" {words.pop(0)}"
         yield word

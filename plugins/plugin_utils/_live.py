@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._cells import cells, clean, shortened
-from ansible_collections.hpc.onboard.plugins.plugin_utils._lines import Line, Look, Span, plain
+from ansible_collections.hpc.onboard.plugins.plugin_utils._lines import Line, Look, Span
 
 FRAMES = ("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", "|/-\\")
 BAR = (("━", "─"), ("#", "-"))
-BAR_WIDTH = 18
+BAR_LEAST, BAR_WIDEST = 10, 20
 SECONDS_EACH = 3  # with several long steps, each is shown for so long
 UNITS = (("GB", 10**9), ("MB", 10**6), ("kB", 10**3))
 
@@ -46,16 +46,16 @@ def live(moment: Moment, progress: Mapping[str, Mapping[str, Any]], look: Look) 
 
 def _step(name: str, progress: Mapping[str, Any], room: int, look: Look) -> Line:
     """A long step: its account, what it is, a bar and the amounts, as far as there is room for them."""
+    text = clean(f"{name}  {progress['step']}").replace("\n", " ")
     said = amount(progress)
-    tail: Line = (Span("  "), Span(said)) if said else ()
-    if said and progress.get("total") and room >= 40:
-        wide = min(BAR_WIDTH, room // 4)
-        tail = (Span("  "), *bar(progress["done"], progress["total"], wide, look), *tail)
-    left = room - cells(plain(tail))
-    if left < 8:
-        tail, left = (), room
-    text = shortened(clean(f"{name}  {progress['step']}").replace("\n", " "), left, look.mark("more"))
-    return (Span(text), *tail)
+    if not said or room - cells(said) < 12:
+        return (Span(shortened(text, room, look.mark("more"))),)
+    left = room - cells(said) - 2
+    wide = min(BAR_WIDEST, max(BAR_LEAST, left - cells(text) - 2))
+    if not progress.get("total") or left - wide < 2 * BAR_LEAST:
+        return (Span(shortened(text, left, look.mark("more"))), Span("  "), Span(said))
+    text = shortened(text, left - wide - 2, look.mark("more"))
+    return (Span(text), Span("  "), *bar(progress["done"], progress["total"], wide, look), Span("  "), Span(said))
 
 
 def bar(done: float, total: float, width: int, look: Look) -> Line:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -42,7 +43,10 @@ class Ended(NamedTuple):
 
 
 class Run(NamedTuple):
-    """What a run was. command: as typed, without -l; keyrings: where keys came from; doctor: nothing was to change."""
+    """What a run was.
+
+    command: how to run it again, without -l; keyrings: where keys came from; doctor: nothing was to be changed.
+    """
 
     command: str
     seconds: float | None = None
@@ -114,9 +118,13 @@ def groups(accounts: Mapping[str, Ended]) -> list[Group]:
     for name, end in accounts.items():
         if end.state in BAD:
             reason = short(end.reason)
-            key = (end.state, reason.replace(name, "").replace(name.partition("@")[0], ""))
-            found.setdefault(key, Group(end.state, reason, [])).names.append(name)
+            found.setdefault((end.state, cause(name, reason)), Group(end.state, reason, [])).names.append(name)
     return sorted(found.values(), key=lambda group: BAD.index(group.state))
+
+
+def cause(name: str, reason: str) -> str:
+    """A reason without the account's own name, so that those of several accounts can be compared."""
+    return reason.replace(name, "").replace(f"{name.partition('@')[0]}@", "")
 
 
 def short(reason: str) -> str:
@@ -160,7 +168,7 @@ def _steps_of_many(accounts: Mapping[str, Ended], look: Look) -> list[Line]:
         {"text": text if number == 1 else f"{text} ({number} accounts)", "url": url}
         for (text, url), number in counts.items()
     ]
-    return [(), *steps("Left for a person:", told, look)] if told else []
+    return [(), *steps("Left for a person:", told, look, 0)] if told else []
 
 
 def totals(accounts: Mapping[str, Ended], check: bool, doctor: bool = False) -> str:
@@ -175,6 +183,27 @@ def totals(accounts: Mapping[str, Ended], check: bool, doctor: bool = False) -> 
     parts += [(number, f"{'not ready' if doctor else 'not as wanted'} ({', '.join(bad)})")]
     total = f"{len(accounts)} account{'s' if len(accounts) != 1 else ''}"
     return f"{total}: {', '.join(f'{count} {word}' for count, word in parts if count) or 'nothing to do'}"
+
+
+def again(typed: Mapping[str, Any], given: Sequence[str], playbooks: Sequence[str]) -> str:
+    """The command that runs the same again, from Ansible's options and the words that were typed.
+
+    Only options that choose what is done: the others may hold what must not be shown.
+    """
+    words = ["ansible-playbook"]
+    if any(word.startswith(("-i", "--inventory")) for word in given):
+        words += [f"-i {shlex.quote(near(source))}" for source in typed.get("inventory") or ()]
+    words += playbooks
+    words += ["--check"] if typed.get("check") else []
+    for option, unset in (("tags", ["all"]), ("skip_tags", [])):
+        chosen = list(typed.get(option) or unset)
+        words += [f"--{option.replace('_', '-')} {shlex.quote(','.join(chosen))}"] if chosen != unset else []
+    return " ".join(words)
+
+
+def near(path: str) -> str:
+    """The path from here, when it lies below here."""
+    return os.path.relpath(path) if path.startswith(os.getcwd() + os.sep) else path
 
 
 def _style(accounts: Mapping[str, Ended]) -> str:
