@@ -71,6 +71,7 @@ class CallbackModule(Default):  # type: ignore[misc]
         self._told: dict[str, str] = {}  # what went wrong -> the account where it was told
         self._sandboxes: dict[str, None] = {}
         self._keyrings: dict[str, None] = {}
+        self._said = 0  # lines of the account before
         self._doctor = False
         self._begun = time.monotonic()
         self._started: dict[str, float] = {}
@@ -205,6 +206,7 @@ class CallbackModule(Default):  # type: ignore[misc]
         self._watch.stop()
         if self._others or self._display.verbosity >= 2:
             super().v2_playbook_on_stats(stats)
+            self._say(_recap.keys(tuple(self._keyrings), self._view(False).look))
         elif self._accounts:
             view = self._view(bool(context.CLIARGS.get("check", False)))
             self._say(_recap.recap(self._accounts, view, self._run()))
@@ -236,7 +238,10 @@ class CallbackModule(Default):  # type: ignore[misc]
         if seconds is not None:
             shown["seconds"] = seconds
         like = self._told.setdefault(_recap.cause(name, end.reason), name) if end.reason else name
-        self._say(_console.account(name, shown, view, like if like != name else None))
+        lines = _console.account(name, shown, view, like if like != name else None)
+        apart = bool(self._said) and max(len(lines), self._said) > 1  # more is said than a line
+        self._said = len(lines)
+        self._say([(), *lines] if apart else lines)
 
     def _run(self) -> _recap.Run:
         playbooks = [os.path.relpath(name) if os.sep in name else name for name in context.CLIARGS.get("args") or ()]

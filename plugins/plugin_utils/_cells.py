@@ -31,6 +31,11 @@ def clean(text: object) -> str:
     return "".join(c if c.isprintable() or c == "\n" else " " if c.isspace() else "?" for c in out)
 
 
+def flat(text: object) -> str:
+    """Clean text in one line."""
+    return clean(text).replace("\n", " ")
+
+
 def shortened(text: str, room: int, ellipsis: str) -> str:
     """The beginning of a text that is wider than its room. For what is seen for a moment, never for results."""
     if cells(text) <= room:

@@ -111,7 +111,13 @@ def _heading(name: str, result: Mapping[str, Any], text: str, view: View) -> lis
     mark = "~" if style == "changed" and view.check else view.look.mark("bad" if bad else "good")
     right = ["sandbox"] if result.get("sandbox") else []
     right += [f"{result['seconds']:.1f} s".rjust(6)] if "seconds" in result else []
-    line = (Span(mark, style), Span(" "), Span(name, "bold"), Span("  "), Span(text, style))
+    line = (
+        Span(mark, "ok" if mark == view.look.mark("good") else style),
+        Span(" "),
+        Span(name, "bold"),
+        Span("  "),
+        Span(text, style),
+    )
     return ended(line, "  ".join(right), view.look)
 
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._cells import cells, clean, laid
+from ansible_collections.hpc.onboard.plugins.plugin_utils._cells import cells, clean, flat, laid
 
 WORD = 13
 NARROW = 60
@@ -83,6 +83,7 @@ def _trimmed(line: Line) -> Line:
 
 def ended(left: Line, right: str, look: Look) -> list[Line]:
     """A line with something faint at its right end, which is left out where there is no room for both."""
+    left = tuple(Span(flat(span.text), span.style) for span in left)
     used = sum(cells(span.text) for span in left)
     gap = look.width - used - cells(right)
     if right and gap >= 2:
@@ -100,7 +101,7 @@ def broken(line: Line, look: Look) -> list[Line]:
             now.append(span)
             used += len(span.text)
             continue
-        for start, words in laid(span.text, used, 4, look.width, 4):
+        for start, words in laid(flat(span.text), used, 4, look.width):
             if now and start != used:
                 lines.append(_trimmed(tuple(now)))
                 now = [Span(" " * start)]
@@ -112,13 +113,13 @@ def broken(line: Line, look: Look) -> list[Line]:
 def command(text: str, indent: int, look: Look) -> list[Line]:
     """A command to copy: where it must be broken, a backslash joins its lines."""
     rows: list[str] = []
-    for word in _shell_words(clean(text).replace("\n", " ")):
+    for word in _shell_words(flat(text)):
         joined = f"{rows[-1]} {word}" if rows else word
         if rows and cells(joined) > look.width - indent - 4:
             rows.append("  " + word)
         else:
             rows[-1:] = [joined]
-    ends = [" \\"] * (len(rows) - 1) + [""]
+    ends = [*[" \\"] * (len(rows) - 1), ""][: len(rows)]
     return [
         line
         for row, end in zip(rows, ends, strict=True)

@@ -7,12 +7,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._cells import cells, clean, shortened
+from ansible_collections.hpc.onboard.plugins.plugin_utils._cells import cells, flat, shortened
 from ansible_collections.hpc.onboard.plugins.plugin_utils._lines import Line, Look, Span
 
 FRAMES = ("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", "|/-\\")
 BAR = (("━", "─"), ("#", "-"))
-BAR_LEAST, BAR_WIDEST = 10, 20
+BAR_LEAST, BAR_WIDEST = 8, 20
 SECONDS_EACH = 3  # with several long steps, each is shown for so long
 UNITS = (("GB", 10**9), ("MB", 10**6), ("kB", 10**3))
 
@@ -32,7 +32,7 @@ def live(moment: Moment, progress: Mapping[str, Mapping[str, Any]], look: Look) 
     frames = FRAMES[look.ascii]
     head = [Span(frames[moment.frame % len(frames)], "note"), Span(" ")]
     if moment.total > 1:
-        head += [Span(f"{moment.done} of {moment.total}", "bold"), Span("  ")]
+        head += [Span(f"{moment.done}/{moment.total}", "bold"), Span("  ")]
     head += [Span(duration(moment.seconds), "faint"), Span("  ")]
     room = look.width - 1 - sum(cells(span.text) for span in head)
     long_ones = [name for name in moment.under_way if name in progress]
@@ -46,7 +46,7 @@ def live(moment: Moment, progress: Mapping[str, Mapping[str, Any]], look: Look) 
 
 def _step(name: str, progress: Mapping[str, Any], room: int, look: Look) -> Line:
     """A long step: its account, what it is, a bar and the amounts, as far as there is room for them."""
-    text = clean(f"{name}  {progress['step']}").replace("\n", " ")
+    text = flat(f"{name}  {progress['step']}")
     said = amount(progress)
     if not said or room - cells(said) < 12:
         return (Span(shortened(text, room, look.mark("more"))),)
@@ -66,18 +66,19 @@ def bar(done: float, total: float, width: int, look: Look) -> Line:
 
 
 def amount(progress: Mapping[str, Any]) -> str:
-    """'12 of 98 MB', '3 of 5', '12 MB', or nothing where nothing is known."""
+    """'12/98 MB', '3/5', '12 MB', or nothing where nothing is known."""
     done, total = progress.get("done"), progress.get("total")
     if done is None:
         return ""
     if progress.get("unit") != "bytes":
-        return f"{done:g} of {total:g}" if total else f"{done:g}"
+        return f"{done:g}/{total:g}" if total else f"{done:g}"
     unit, factor = next(((unit, size) for unit, size in UNITS if (total or done) >= size), ("bytes", 1))
-    return f"{done / factor:.0f} of {total / factor:.0f} {unit}" if total else f"{done / factor:.0f} {unit}"
+    return f"{done / factor:.0f}/{total / factor:.0f} {unit}" if total else f"{done / factor:.0f} {unit}"
 
 
 def names(under_way: Sequence[str], room: int, look: Look) -> str:
     """As many names as there is room for, and how many more there are."""
+    under_way = [flat(name) for name in under_way]
     for shown in range(len(under_way), 0, -1):
         hidden = len(under_way) - shown
         text = ", ".join(under_way[:shown]) + (f" and {hidden} more" if hidden else "")
@@ -97,5 +98,5 @@ def duration(seconds: float) -> str:
 
 def new_steps(before: Mapping[str, str], progress: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
     """Account -> step, of those whose step is another one than before; said where no line can be live."""
-    steps = {name: clean(entry["step"]).replace("\n", " ") for name, entry in progress.items()}
+    steps = {name: flat(entry["step"]) for name, entry in progress.items()}
     return {name: step for name, step in steps.items() if before.get(name) != step}

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import FAILURES
-from ansible_collections.hpc.onboard.plugins.plugin_utils._cells import cells, shortened
+from ansible_collections.hpc.onboard.plugins.plugin_utils._cells import cells, flat, shortened
 from ansible_collections.hpc.onboard.plugins.plugin_utils._console import Detail, View, steps
 from ansible_collections.hpc.onboard.plugins.plugin_utils._lines import (
     Line,
@@ -27,7 +27,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._lines import (
 from ansible_collections.hpc.onboard.plugins.plugin_utils._live import duration
 
 BAD = ("unreachable", "failed")
-LONGEST_LIMIT = 46
+LONGEST_LIMIT = 66
 
 
 class Ended(NamedTuple):
@@ -94,14 +94,17 @@ def recap(accounts: Mapping[str, Ended], view: View, run: Run) -> list[Line]:
         for group in bad:
             lines += _group(group, run.command if len(bad) > 1 else "", look)
     if view.detail is Detail.EXCEPTIONS:
-        lines += _collected(accounts, look)
+        lines += [(), *_collected(accounts, look)] if bad else _collected(accounts, look)
         lines += _steps_of_many(accounts, look)
     if len(lines) > 1:
         lines.append(())
     lines += ended((Span(totals(accounts, view.check, run.doctor), _style(accounts)),), _took(run), look)
-    if run.keyrings:
-        lines += indented(f"Keys came from {' and '.join(run.keyrings)}.", 0, look, "faint")
-    return lines + _advice(accounts, view, run)
+    return lines + keys(run.keyrings, look) + _advice(accounts, view, run)
+
+
+def keys(keyrings: Sequence[str], look: Look) -> list[Line]:
+    """Where keys came from, said once a run."""
+    return indented(f"Keys came from {' and '.join(keyrings)}.", 0, look, "faint") if keyrings else []
 
 
 class Group(NamedTuple):
@@ -129,7 +132,7 @@ def cause(name: str, reason: str) -> str:
 
 def short(reason: str) -> str:
     """The first sentence of a reason; the whole stands where the account was shown."""
-    return re.split(r"(?<=\w{2})\. |; |\n|(?<=\w)\? ", reason.strip(), maxsplit=1)[0].rstrip(".")
+    return re.split(r"(?<=\w{2})\. |\n|(?<=\w)\? ", reason.strip(), maxsplit=1)[0].rstrip(".")
 
 
 def _group(group: Group, typed: str, look: Look) -> list[Line]:
@@ -158,7 +161,7 @@ def _collected(accounts: Mapping[str, Ended], look: Look) -> list[Line]:
         return []
     head = (Span(look.mark("good"), "ok"), Span(f" {len(kept)} as wanted  "))
     room = look.width - cells(plain(head))
-    return [(*head, Span(shortened(", ".join(kept), room, look.mark("more")), "faint"))]
+    return [(*head, Span(shortened(flat(", ".join(kept)), room, look.mark("more")), "faint"))]
 
 
 def _steps_of_many(accounts: Mapping[str, Ended], look: Look) -> list[Line]:

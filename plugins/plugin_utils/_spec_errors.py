@@ -41,7 +41,7 @@ ELEMENTS = re.compile(
     re.DOTALL,
 )
 UNKNOWN = re.compile(
-    r"(?:Unsupported parameters.*?: )?(?P<path>[\w.]+)\.? Supported parameters include: (?P<known>.*)\."
+    r"(?:Unsupported parameters.*?: )?(?P<path>\w+(?:\.\w+)*)\.? Supported parameters include: (?P<known>.*)\."
 )
 QUOTED = re.compile(r"""^"?'(?P<one>[^'"]*)'"? cannot be|^The value '(?P<other>[^']*)' is""")
 
