@@ -112,26 +112,32 @@ def broken(line: Line, look: Look) -> list[Line]:
 
 def command(text: str, indent: int, look: Look) -> list[Line]:
     """A command to copy: where it must be broken, a backslash joins its lines."""
+    room = look.width - indent - 4
     rows: list[str] = []
-    for word in _shell_words(flat(text)):
+    for word in _shell_words(flat(text), room):
         joined = f"{rows[-1]} {word}" if rows else word
-        if rows and cells(joined) > look.width - indent - 4:
-            rows.append("  " + word)
+        if rows and cells(joined) > room:
+            rows.append(word)
         else:
             rows[-1:] = [joined]
-    ends = [*[" \\"] * (len(rows) - 1), ""][: len(rows)]
-    return [
-        line
-        for row, end in zip(rows, ends, strict=True)
-        for line in indented(row.lstrip() + end, indent + len(row) - len(row.lstrip()), look, "bold")
-    ]
+    lines: list[Line] = []
+    for number, row in enumerate(rows):
+        *above, last = indented(row, indent + 2 * (number > 0), look._replace(width=look.width - 2), "bold")
+        lines += [*above, (*last, Span(" \\", "bold")) if number < len(rows) - 1 else last]
+    return lines
 
 
-def _shell_words(text: str) -> Iterator[str]:
-    """The words of a command as they stand there, an option with its value; blanks in quotes are part of a word."""
+def _shell_words(text: str, room: int) -> Iterator[str]:
+    """The words of a command as they stand there, an option with its value where there is room for both.
+
+    Blanks in quotes are part of a word.
+    """
     words = re.findall(r"(?:'[^']*'|\"[^\"]*\"|[^ ])+", text)
     while words:
         word = words.pop(0)
         if re.fullmatch(r"--?[a-z][\w-]*", word) and words and not words[0].startswith("-"):
-            word += f" {words.pop(0)}"
+            pair = f"{word} {words[0]}"
+            if cells(pair) <= room:
+                word = pair
+                words.pop(0)
         yield word

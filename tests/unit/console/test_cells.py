@@ -85,6 +85,20 @@ def test_a_command_that_is_broken_can_still_be_copied() -> None:
     assert text(command(typed, 2, Look(120))) == f"  {typed}"
 
 
+@given(words, looks)
+def test_any_command_fits(said: str, look: Look) -> None:
+    assert all(measured(line) <= look.width for line in command(said, 4, look))
+
+
+def test_an_argument_wider_than_the_terminal_stands_alone() -> None:
+    typed = f"ansible-playbook -i /{'long/' * 12}accounts.yml onboard.yml -l 'a@b'"
+    assert text(command(typed, 2, Look(80))).split("\n") == [
+        "  ansible-playbook -i \\",
+        f"    /{'long/' * 12}accounts.yml \\",
+        "    onboard.yml -l 'a@b'",
+    ]
+
+
 def test_a_command_is_not_broken_between_an_option_and_its_value() -> None:
     lines = text(command("ansible-playbook onboard.yml -l 'simone@wilson'", 2, Look(40))).splitlines()
     assert lines == ["  ansible-playbook onboard.yml \\", "    -l 'simone@wilson'"]
