@@ -24,7 +24,9 @@ from typing import NamedTuple
 import pexpect
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "collections")]
+
+from ansible_collections.hpc.onboard.plugins.plugin_utils._live import FRAMES  # noqa: E402
 
 from tests.testbed.screen import Cell, Screen  # noqa: E402
 
@@ -47,7 +49,7 @@ MINIFORGE = {"step": "downloading Miniforge3 26.1.1-3", "done": 62_000_000, "tot
 
 
 class Scene(NamedTuple):
-    """A screenshot: the command, what is prepared, and the text on which the picture is taken (else at the end)."""
+    """A screenshot: the command, what is prepared, and the last line at which the picture is taken (else the end)."""
 
     command: str
     accounts: str = ""
@@ -110,7 +112,7 @@ BUSY = {
 }
 SCENES = {
     "onboard": Scene("ansible-playbook onboard.yml -l 'wilson,lrz'"),
-    "live": Scene("ansible-playbook onboard.yml -l 'dfki,lrz,wilson'", "", slow, "62/98 MB", BUSY),
+    "live": Scene("ansible-playbook onboard.yml -l 'dfki,lrz,wilson'", "", slow, "2/3 .* 62/98 MB", BUSY),
     "trouble": Scene("ansible-playbook onboard.yml -l 'wilson,lrz,daint'", "", trouble),
     "diff": Scene("ansible-playbook onboard.yml -l dfki_pegasus --tags container_caches --check --diff"),
     "many": Scene("ansible-playbook onboard.yml", accounts(60), done_before),
@@ -144,8 +146,8 @@ def seen(scene: Scene) -> Screen:
 
 
 def watch(child: pexpect.spawn[str], screen: Screen, until: str) -> None:
-    """Feed the screen until the program ends, or the last line has that text."""
-    while not (until and until in screen.line(-1)):
+    """Feed the screen until the program ends, or the last line is like that."""
+    while not (until and re.search(until, screen.line(-1))):
         try:
             screen.feed(child.read_nonblocking(1 if until else 4096, timeout=120))
         except pexpect.EOF:
@@ -163,7 +165,9 @@ def copy(checkout: Path) -> None:
 
 
 def steady(row: list[Cell]) -> list[Cell]:
-    """A row with the seconds that every run has."""
+    """A row at the moment that every run has."""
+    if row and row[0].text in FRAMES[0]:
+        row[0] = Cell(FRAMES[0][2], row[0].style)
     text = "".join(cell.text or " " for cell in row)
     for found in re.finditer(r"(?<= )\d+(\.\d)? s(?=\s*$)|(?<=^[^ ] )\d+ s|(?<=/\d  )\d+ s", text):
         new = "0.3 s" if "." in found.group() else "2 s"

@@ -43,7 +43,7 @@ WIDEST = 100
 PIPED = 80
 FIRST_DRAWN = 0.3  # seconds; a shorter run needs no live line
 REDRAWN = 0.12
-LONGEST_QUESTION = 300  # seconds that lines wait for a person who is asked something
+PATIENCE = 300.0  # seconds in a run that lines wait for a person who is asked something
 
 STYLES = {
     "ok": C.COLOR_OK,
@@ -73,6 +73,7 @@ class CallbackModule(Default):  # type: ignore[misc]
         self._keyrings: dict[str, None] = {}
         self._said = 0  # lines of the account before
         self._doctor = False
+        self._patience = PATIENCE
         self._begun = time.monotonic()
         self._started: dict[str, float] = {}
         self._under_way: dict[str, None] = {}
@@ -99,7 +100,9 @@ class CallbackModule(Default):  # type: ignore[misc]
     def _view(self, check: bool) -> _console.View:
         width = min(WIDEST, self._columns()) if sys.stdout.isatty() else PIPED
         letters = (sys.stdout.encoding or "ascii").lower().replace("-", "")
-        detail = _console.detail_of(self._total, self._display.verbosity, bool(context.CLIARGS.get("diff")))
+        detail = _console.detail_of(
+            max(self._total, len(self._accounts)), self._display.verbosity, bool(context.CLIARGS.get("diff"))
+        )
         return _console.View(Look(width, letters != "utf8"), check, detail)
 
     def _say(self, lines: list[Line]) -> None:
@@ -110,8 +113,8 @@ class CallbackModule(Default):  # type: ignore[misc]
 
     def _wait_for_answers(self) -> None:
         """Say nothing into a question that somebody is being asked."""
-        end = time.monotonic() + LONGEST_QUESTION
-        while BOARD.is_hushed() and time.monotonic() < end:
+        while self._patience > 0 and BOARD.is_hushed():
+            self._patience -= _terminal.TICK
             time.sleep(_terminal.TICK)
 
     # The live line, drawn by a thread

@@ -62,8 +62,11 @@ def detail_of(accounts: int, verbosity: int, diff: bool) -> Detail:
 
 def is_quiet(result: Mapping[str, Any], view: View) -> bool:
     """Whether there is nothing to say of this account by itself: among many, one that is as wanted."""
-    kept = all(outcome["status"] == "in_place" for outcome in result.get("outcomes", []))
-    return view.detail is Detail.EXCEPTIONS and "outcomes" in result and kept and not result.get("failed")
+    if view.detail is not Detail.EXCEPTIONS or result.get("failed") or result.get("unreachable"):
+        return False
+    if "checks" in result:
+        return all(check["status"] == "ok" for check in result["checks"])
+    return all(outcome["status"] == "in_place" for outcome in result.get("outcomes", [{"status": ""}]))
 
 
 def account(name: str, result: Mapping[str, Any], view: View, like: str | None = None) -> list[Line]:
@@ -176,6 +179,8 @@ def checks(name: str, result: Mapping[str, Any], view: View) -> list[Line]:
     failed = any(check["status"] == "failed" for check in found)
     lines = _heading(name, {**result, "failed": failed}, verdict(found), view)
     for check in found:
+        if check["status"] == "ok" and view.detail is Detail.EXCEPTIONS:
+            continue
         mark, style = CHECKS[check["status"]]
         mark = mark if mark == "!" else look.mark(mark)
         lines += told(mark, check["status"], style, f"{check['name']}: {check['text']}", look)

@@ -62,7 +62,7 @@ def ended_as(result: Mapping[str, Any], unreachable: bool = False) -> Ended:
         return Ended("unreachable", str(result.get("msg", "")), steps_left)
     checks = result.get("checks", [])
     warned = any(check["status"] == "warning" for check in checks)
-    if result.get("failed"):
+    if result.get("failed") or any(check["status"] == "failed" for check in checks):
         return Ended("failed", _reason(result), steps_left)
     return Ended("changed" if result.get("changed") else "ok", "", steps_left, warned)
 
@@ -94,7 +94,9 @@ def recap(accounts: Mapping[str, Ended], view: View, run: Run) -> list[Line]:
         for group in bad:
             lines += _group(group, run.command if len(bad) > 1 else "", look)
     if view.detail is Detail.EXCEPTIONS:
-        lines += [(), *_collected(accounts, look)] if bad else _collected(accounts, look)
+        word = "ready" if run.doctor else "as wanted"
+        collected = _collected(accounts, word, look)
+        lines += [(), *collected] if bad and collected else collected
         lines += _steps_of_many(accounts, look)
     if len(lines) > 1:
         lines.append(())
@@ -154,12 +156,12 @@ def limit(names: Sequence[str]) -> str:
     return f" -l {clusters.pop()}" if len(clusters) == 1 and all("@" in name for name in names) else ""
 
 
-def _collected(accounts: Mapping[str, Ended], look: Look) -> list[Line]:
+def _collected(accounts: Mapping[str, Ended], word: str, look: Look) -> list[Line]:
     """One line for all accounts that are as wanted."""
-    kept = [name for name, end in accounts.items() if end.state == "ok"]
+    kept = [name for name, end in accounts.items() if end.state == "ok" and not end.warned]
     if not kept:
         return []
-    head = (Span(look.mark("good"), "ok"), Span(f" {len(kept)} as wanted  "))
+    head = (Span(look.mark("good"), "ok"), Span(f" {len(kept)} {word}  "))
     room = look.width - cells(plain(head))
     return [(*head, Span(shortened(flat(", ".join(kept)), room, look.mark("more")), "faint"))]
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import signal
 import sys
 import threading
 from collections.abc import Callable, Mapping
@@ -94,6 +95,22 @@ class Watch:
             self._thread = threading.Thread(target=self._run, name="console", daemon=True)
             self._thread.start()
             atexit.register(self.stop)
+            self.stop_when_terminated()
+
+    def stop_when_terminated(self) -> None:
+        """Have this ended before the program is (kill). Ansible's own handler does the rest."""
+        known = signal.getsignal(signal.SIGTERM)
+
+        def terminated(number: int, frame: Any) -> None:
+            self.stop()
+            signal.signal(number, known)
+            if callable(known):
+                known(number, frame)
+            else:
+                os.kill(os.getpid(), number)
+
+        if threading.current_thread() is threading.main_thread() and known is not signal.SIG_IGN:
+            signal.signal(signal.SIGTERM, terminated)
 
     def stop(self) -> None:
         """End, and do what is to be done last. A forked process has no such thread."""

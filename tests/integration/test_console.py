@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -180,6 +181,14 @@ def test_an_interrupt_leaves_a_clean_line(accounts: Accounts) -> None:
     assert seat.is_clean(), seat.text
     assert "interrupted" in seat.text
     assert "^C" not in seat.text
+
+
+def test_a_run_that_is_terminated_leaves_a_clean_line(accounts: Accounts) -> None:
+    seat = Seat(accounts("ada@wilson", slow=("ada@wilson",))).until("ada@wilson")
+    seat.child.kill(signal.SIGTERM)
+    seat.end()
+    assert seat.child.signalstatus == signal.SIGTERM
+    assert seat.is_clean(), seat.text
 
 
 def test_a_run_that_breaks_off_leaves_a_clean_line(accounts: Accounts) -> None:

@@ -145,6 +145,13 @@ def test_a_doctors_checks_are_told_one_by_one_with_the_next_command() -> None:
     ]
 
 
+def test_among_many_accounts_a_doctor_tells_what_is_not_well() -> None:
+    many = View(detail=Detail.EXCEPTIONS)
+    assert is_quiet({"checks": CHECKS[:1]}, many)
+    assert not is_quiet({"checks": CHECKS}, many)
+    assert "ssh" not in text(account("a@b", {"checks": CHECKS}, many))
+
+
 @given(words, words, words, looks)
 def test_a_doctors_lines_fit(name: str, said: str, then: str, look: Look) -> None:
     checks = [{"name": name, "status": status, "text": said, "next": then} for status in ("ok", "warning", "failed")]
