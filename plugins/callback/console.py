@@ -22,7 +22,6 @@ requirements:
 """
 
 import os
-import shutil
 import sys
 import threading
 import time
@@ -39,7 +38,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._progress import BOARD
 from ansible_collections.hpc.onboard.plugins.plugin_utils._spec_errors import of_role
 
 OURS = {"hpc.onboard.converge", "hpc.onboard.doctor"}
-WIDEST = 100
+NARROWEST, WIDEST = 20, 100
 PIPED = 80
 FIRST_DRAWN = 0.3  # seconds; a shorter run needs no live line
 REDRAWN = 0.12
@@ -95,10 +94,13 @@ class CallbackModule(Default):  # type: ignore[misc]
         return bool(task.action in OURS and self._display.verbosity < 2)
 
     def _columns(self) -> int:
-        return max(20, shutil.get_terminal_size((PIPED, 24)).columns)
+        try:
+            return os.get_terminal_size(sys.stdout.fileno()).columns or PIPED
+        except (OSError, ValueError):
+            return PIPED
 
     def _view(self, check: bool) -> _console.View:
-        width = min(WIDEST, self._columns()) if sys.stdout.isatty() else PIPED
+        width = max(NARROWEST, min(WIDEST, self._columns()))
         letters = (sys.stdout.encoding or "ascii").lower().replace("-", "")
         detail = _console.detail_of(
             max(self._total, len(self._accounts)), self._display.verbosity, bool(context.CLIARGS.get("diff"))
@@ -205,6 +207,10 @@ class CallbackModule(Default):  # type: ignore[misc]
         if not self._is_ours(result):
             super().v2_on_file_diff(result)
 
+    def v2_playbook_on_no_hosts_remaining(self) -> None:
+        if self._others or self._display.verbosity >= 2:
+            super().v2_playbook_on_no_hosts_remaining()
+
     def v2_playbook_on_stats(self, stats: Any) -> None:
         self._watch.stop()
         if self._others or self._display.verbosity >= 2:
@@ -247,8 +253,7 @@ class CallbackModule(Default):  # type: ignore[misc]
         self._say([(), *lines] if apart else lines)
 
     def _run(self) -> _recap.Run:
-        playbooks = [os.path.relpath(name) if os.sep in name else name for name in context.CLIARGS.get("args") or ()]
-        command = _recap.again(context.CLIARGS, sys.argv[1:], playbooks)
+        command = _recap.again(context.CLIARGS, sys.argv[1:], context.CLIARGS.get("args") or ())
         seconds = time.monotonic() - self._begun
         return _recap.Run(command, seconds, tuple(self._sandboxes), tuple(self._keyrings), self._doctor)
 

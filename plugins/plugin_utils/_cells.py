@@ -11,6 +11,9 @@ from collections.abc import Iterator
 BREAKS = "/,:=@+&?"
 """Behind these a path or a list may be broken when it is wider than the terminal."""
 
+TOGETHER = re.compile(r"( *)('[^' ]+(?: +[^' ]+)+'[^ ]*|\([^() ]+(?: +[^() ]+)+\)[^ ]*|[^ ]+)")
+LONGEST_TOGETHER = 44
+
 
 def cells(text: str) -> int:
     """How many cells the text takes: two for wide characters, none for those that combine."""
@@ -81,7 +84,7 @@ def laid(text: str, first: int, indent: int, width: int, outdent: int = 4) -> li
 
 def _paragraph(text: str, first: int, indent: int, width: int, outdent: int) -> Iterator[tuple[int, str]]:
     start, line, fresh = first, "", True
-    for gap, word in re.findall(r"([ ]*)([^ ]+)", text):
+    for gap, word in _words(text):
         token = gap + word if line or fresh else word
         if cells(line + token) <= width - start:
             line, fresh = line + token, False
@@ -92,6 +95,15 @@ def _paragraph(text: str, first: int, indent: int, width: int, outdent: int) -> 
             *alone, (start, line) = _alone(word, outdent, indent if indent <= 8 else outdent, width)
             yield from alone
     yield start, line
+
+
+def _words(text: str) -> Iterator[tuple[str, str]]:
+    """Each word with the blanks before it; a short text in quotes or brackets, a command say, is one word."""
+    for gap, word in TOGETHER.findall(text):
+        if cells(word) <= LONGEST_TOGETHER:
+            yield gap, word
+        else:
+            yield from re.findall(r"( *)([^ ]+)", gap + word)
 
 
 def _alone(word: str, outdent: int, broken_at: int, width: int) -> Iterator[tuple[int, str]]:

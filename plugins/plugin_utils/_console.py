@@ -101,7 +101,9 @@ def _without_outcomes(name: str, result: Mapping[str, Any], view: View, like: st
     if like:
         return _heading(name, {**result, "failed": True}, f"{state}, as {like}", view)
     lines = _heading(name, {**result, "failed": True}, state, view)
-    lines += indented(str(result.get("msg", "")), 4, view.look)
+    lines += indented(str(result.get("msg") or result.get("censored") or "no reason was given"), 4, view.look)
+    if result.get("exception"):
+        lines += indented("-vvv shows where this comes from.", 4, view.look, "faint")
     if view.detail is not Detail.EXCEPTIONS:
         lines += steps("Before it can be reached:", result.get("human_steps", []), view.look)
     return lines

@@ -198,7 +198,7 @@ def again(typed: Mapping[str, Any], given: Sequence[str], playbooks: Sequence[st
     words = ["ansible-playbook"]
     if any(word.startswith(("-i", "--inventory")) for word in given):
         words += [f"-i {shlex.quote(near(source))}" for source in typed.get("inventory") or ()]
-    words += playbooks
+    words += [shlex.quote(near(name)) for name in playbooks]
     words += ["--check"] if typed.get("check") else []
     for option, unset in (("tags", ["all"]), ("skip_tags", [])):
         chosen = list(typed.get(option) or unset)

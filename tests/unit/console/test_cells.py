@@ -66,6 +66,15 @@ def test_a_long_path_has_a_line_of_its_own_and_can_be_copied() -> None:
     assert [plain(line).strip() for line in lines] == ["+ made         link ~/dss ->", path]
 
 
+def test_a_short_command_in_a_sentence_is_not_torn() -> None:
+    lines = [
+        plain(line) for line in indented("refused. Does 'ssh go42tum@lrz' get there (as you)? Then on", 4, Look(40))
+    ]
+    assert lines == ["    refused. Does 'ssh go42tum@lrz' get", "    there (as you)? Then on"]
+    lines = [plain(line) for line in indented("It is yours: move it away (mv ~/a ~/a.mine), then", 0, Look(40))]
+    assert lines == ["It is yours: move it away", "(mv ~/a ~/a.mine), then"]
+
+
 def test_only_a_path_wider_than_the_terminal_is_broken_and_that_behind_a_slash() -> None:
     path = "/dss/dssfs04/lwp-dss-0002/pr12ab/pr12ab-dss-0000/go42tum/a_long_name_too"
     lines = [plain(line) for line in indented(path, 4, Look(40))]
