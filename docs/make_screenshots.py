@@ -114,7 +114,7 @@ SCENES = {
     "onboard": Scene("ansible-playbook onboard.yml -l 'wilson,lrz'"),
     "live": Scene("ansible-playbook onboard.yml -l 'dfki,lrz,wilson'", "", slow, "2/3 .* 62/98 MB", BUSY),
     "trouble": Scene("ansible-playbook onboard.yml -l 'wilson,lrz,daint'", "", trouble),
-    "diff": Scene("ansible-playbook onboard.yml -l dfki_pegasus --tags container_caches --check --diff"),
+    "diff": Scene("ansible-playbook onboard.yml -l ada@dfki --tags container_caches --check --diff"),
     "many": Scene("ansible-playbook onboard.yml", accounts(60), done_before),
 }
 
