@@ -147,9 +147,9 @@ def test_without_settings_the_defaults_of_the_role_hold() -> None:
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
-        ("storage_links_by", "me", "value of storage_links_by must be one of: us, site, got: me"),
-        ("storage_links_areas", [{"path": "/a"}], "missing required arguments: name found in storage_links_areas"),
-        ("storage_links_areas", "x", "storage_links_areas"),
+        ("storage_links_by", "me", "role storage_links: setting storage_links_by must be one of us, site; got me"),
+        ("storage_links_areas", [{"path": "/a"}], "setting storage_links_areas must have name; got an entry without"),
+        ("storage_links_areas", "x", "setting storage_links_areas must be a list of mappings; got text in it"),
     ],
 )
 def test_settings_of_a_wrong_shape_are_refused_before_anything_is_sent(name: str, value: Any, said: str) -> None:
