@@ -85,6 +85,8 @@ def account(name: str, result: Mapping[str, Any], view: View, like: str | None =
     if view.detail is not Detail.EXCEPTIONS:
         for note in result.get("notes", []):
             lines += _note(note, view.look)
+        for remark in result.get("remarks", []):
+            lines += told("", "mind", "note", f"{remark['capability']}: {remark['text']}", view.look)
         lines += steps("Left for you:", result.get("human_steps", []), view.look)
     return lines
 
