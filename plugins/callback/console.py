@@ -38,7 +38,8 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._progress import BOARD
 from ansible_collections.hpc.onboard.plugins.plugin_utils._spec_errors import of_role
 
 OURS = {"hpc.onboard.converge", "hpc.onboard.doctor"}
-NARROWEST, WIDEST = 20, 100
+NARROWEST = 20
+WIDEST = 100
 PIPED = 80
 FIRST_DRAWN = 0.3  # seconds; a shorter run needs no live line
 REDRAWN = 0.12

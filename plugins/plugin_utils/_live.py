@@ -55,10 +55,10 @@ def _step(name: str, progress: Mapping[str, Any], room: int, look: Look) -> Line
     if not progress.get("total") or left - wide < 2 * BAR_LEAST:
         return (Span(shortened(text, left, look.mark("more"))), Span("  "), Span(said))
     text = shortened(text, left - wide - 2, look.mark("more"))
-    return (Span(text), Span("  "), *bar(progress["done"], progress["total"], wide, look), Span("  "), Span(said))
+    return (Span(text), Span("  "), *progress_bar(progress["done"], progress["total"], wide, look), Span("  "), Span(said))
 
 
-def bar(done: float, total: float, width: int, look: Look) -> Line:
+def progress_bar(done: float, total: float, width: int, look: Look) -> Line:
     """How much of the whole is done; full and empty cells differ in shape, not by colour alone."""
     full, empty = BAR[look.ascii]
     filled = int(width * min(1.0, max(0.0, done / total)))
