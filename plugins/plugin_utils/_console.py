@@ -14,7 +14,6 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._lines import (
     Line,
     Look,
     Span,
-    command,
     ended,
     indented,
     item,
@@ -189,7 +188,7 @@ def checks(name: str, result: Mapping[str, Any], view: View) -> list[Line]:
         mark = mark if mark == "!" else look.mark(mark)
         lines += told(mark, check["status"], style, f"{check['name']}: {check['text']}", look)
         if check["status"] != "ok" and check.get("next"):
-            lines += command(check["next"], 6 if look.width < 60 else 17, look)
+            lines += indented(check["next"], 6 if look.width < 60 else 17, look, "bold")
     return lines
 
 
