@@ -55,7 +55,13 @@ def _step(name: str, progress: Mapping[str, Any], room: int, look: Look) -> Line
     if not progress.get("total") or left - wide < 2 * BAR_LEAST:
         return (Span(shortened(text, left, look.mark("more"))), Span("  "), Span(said))
     text = shortened(text, left - wide - 2, look.mark("more"))
-    return (Span(text), Span("  "), *progress_bar(progress["done"], progress["total"], wide, look), Span("  "), Span(said))
+    return (
+        Span(text),
+        Span("  "),
+        *progress_bar(progress["done"], progress["total"], wide, look),
+        Span("  "),
+        Span(said),
+    )
 
 
 def progress_bar(done: float, total: float, width: int, look: Look) -> Line:
