@@ -15,7 +15,7 @@ from typing import Any
 from ansible.errors import AnsibleConnectionFailure
 from ansible.plugins.action import ActionBase
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils import _answer, _payload
+from ansible_collections.hpc.onboard.plugins.plugin_utils import _answer, _human_steps, _payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._declared import Declared, collect, prepare_settings, selected
 from ansible_collections.hpc.onboard.plugins.plugin_utils._fetched import fetched
 from ansible_collections.hpc.onboard.plugins.plugin_utils._fingerprints import local_key
@@ -57,10 +57,14 @@ class ActionModule(ActionBase):  # type: ignore[misc]
             outcomes = plan.merged(account.outcomes(arguments["wait"]))
         except AnsibleConnectionFailure as error:
             name = variables.get("inventory_hostname", "it")
-            return {"unreachable": True, "msg": _answer.not_reached(str(error), name)}
+            missed = {"unreachable": True, "msg": _answer.not_reached(str(error), name)}
+            return {**missed, **_human_steps.of_account(variables, missed)}
         except (AccountError, _answer.NoAnswer) as error:
             return {"failed": True, "msg": str(error)}
         outcome = result(outcomes, declared.notes, self._task.check_mode)
+        if SESSION.source:
+            outcome["keyring"] = SESSION.source
+        outcome.update(_human_steps.of_account(variables, outcome))
         sandbox = self._sandbox(variables)
         if sandbox:
             outcome["sandbox"] = sandbox["root"]

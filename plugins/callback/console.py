@@ -22,16 +22,38 @@ requirements:
 """
 
 import os
-import shutil
 import sys
+import threading
 import time
 from typing import Any
 
+from ansible import constants as C
 from ansible import context
 from ansible.plugins.callback.default import CallbackModule as Default
-from ansible_collections.hpc.onboard.plugins.plugin_utils import _console
+from ansible.utils import color
+from ansible_collections.hpc.onboard.plugins.plugin_utils import _console, _live, _recap, _terminal
+from ansible_collections.hpc.onboard.plugins.plugin_utils._cells import cells
+from ansible_collections.hpc.onboard.plugins.plugin_utils._lines import Line, Look, Span, indented, plain
+from ansible_collections.hpc.onboard.plugins.plugin_utils._progress import BOARD
+from ansible_collections.hpc.onboard.plugins.plugin_utils._spec_errors import of_role
 
-OURS = "hpc.onboard.converge"
+OURS = {"hpc.onboard.converge", "hpc.onboard.doctor"}
+NARROWEST = 20
+WIDEST = 100
+PIPED = 80
+FIRST_DRAWN = 0.3  # seconds; a shorter run needs no live line
+REDRAWN = 0.12
+PATIENCE = 300.0  # seconds in a run that lines wait for a person who is asked something
+
+STYLES = {
+    "ok": C.COLOR_OK,
+    "changed": C.COLOR_CHANGED,
+    "error": C.COLOR_ERROR,
+    "note": C.COLOR_SKIP,
+    "added": C.COLOR_DIFF_ADD,
+    "removed": C.COLOR_DIFF_REMOVE,
+}
+WEIGHTS = {"bold": "1", "faint": "2"}
 
 
 class CallbackModule(Default):  # type: ignore[misc]
@@ -43,29 +65,101 @@ class CallbackModule(Default):  # type: ignore[misc]
 
     def __init__(self) -> None:
         super().__init__()
-        self._unsaid: Any = None
+        self._unsaid: Any = None  # a play whose banner is said as soon as a task of others needs it
         self._others = False
-        self._states: dict[str, str] = {}
+        self._accounts: dict[str, _recap.Ended] = {}
+        self._told: dict[str, str] = {}  # what went wrong -> the account where it was told
+        self._sandboxes: dict[str, None] = {}
+        self._keyrings: dict[str, None] = {}
+        self._said = 0  # lines of the account before
+        self._doctor = False
+        self._patience = PATIENCE
+        self._begun = time.monotonic()
         self._started: dict[str, float] = {}
-        self._sandbox = False
+        self._under_way: dict[str, None] = {}
+        self._done = 0
+        self._total = 0
+        self._steps: dict[str, str] = {}
+        self._drawn_at = 0.0
+        self._frame = 0
+        self._lock: Any = getattr(self._display, "_lock", None) or threading.RLock()
+        self._line = _terminal.LiveLine(self._columns, bool(color.ANSIBLE_COLOR))
+        self._is_live = _terminal.is_live(os.environ, sys.stdout.isatty(), self._display.verbosity)
+        self._watch = _terminal.Watch(self._live if self._is_live else self._say_steps, self._clear)
+        _terminal.guard(self._display, self._lock, self._line.clear)
+
+    # What is shown, and how
 
     def _speaks(self, task: Any) -> bool:
         """Whether this task is ours to show; when much is asked for, the default shows more."""
-        return bool(task.action == OURS and self._display.verbosity < 2)
+        return bool(task.action in OURS and self._display.verbosity < 2)
 
-    def _say(self, lines: list[_console.Line]) -> None:
+    def _columns(self) -> int:
+        try:
+            return os.get_terminal_size(sys.stdout.fileno()).columns or PIPED
+        except (OSError, ValueError):
+            return PIPED
+
+    def _view(self, check: bool) -> _console.View:
+        width = max(NARROWEST, min(WIDEST, self._columns()))
+        letters = (sys.stdout.encoding or "ascii").lower().replace("-", "")
+        detail = _console.detail_of(
+            max(self._total, len(self._accounts)), self._display.verbosity, bool(context.CLIARGS.get("diff"))
+        )
+        return _console.View(Look(width, letters != "utf8"), check, detail)
+
+    def _say(self, lines: list[Line]) -> None:
+        self._wait_for_answers()
         for line in lines:
-            self._display.display(line.text, color=line.colour)
+            self._display.display("".join(map(_painted, line)), screen_only=True)
+            self._display.display(plain(line), log_only=True)
 
-    @property
-    def _width(self) -> int:
-        return min(100, shutil.get_terminal_size((80, 24)).columns) if sys.stdout.isatty() else 80
+    def _wait_for_answers(self) -> None:
+        """Say nothing into a question that somebody is being asked."""
+        while self._patience > 0 and BOARD.is_hushed():
+            self._patience -= _terminal.TICK
+            time.sleep(_terminal.TICK)
+
+    # The live line, drawn by a thread
+
+    def _live(self) -> None:
+        now = time.monotonic()
+        with self._lock:
+            if BOARD.is_hushed() or not self._under_way or now - self._begun < FIRST_DRAWN:
+                self._line.clear()
+            elif now - self._drawn_at >= REDRAWN:
+                self._drawn_at, self._frame = now, self._frame + 1
+                moment = _live.Moment(list(self._under_way), self._done, self._total, now - self._begun, self._frame)
+                look = self._view(False).look
+                line = _live.live(moment, BOARD.entries(), look._replace(width=look.width - _terminal.ECHO))
+                self._line.draw("".join(map(_painted, line)), cells(plain(line)))
+
+    def _say_steps(self) -> None:
+        if BOARD.is_hushed():
+            return
+        entries = BOARD.entries()
+        for name, step in _live.new_steps(self._steps, entries).items():
+            self._steps[name] = step
+            for line in indented(f"{name}  {step}", 0, self._view(False).look):
+                self._display.display(plain(line))
+
+    def _clear(self) -> None:
+        with self._lock:
+            self._line.clear()
+
+    # What Ansible tells
 
     def v2_playbook_on_play_start(self, play: Any) -> None:
         self._unsaid = play
+        self._total = _hosts(play)
 
     def v2_playbook_on_task_start(self, task: Any, is_conditional: bool) -> None:
-        if not self._speaks(task):
+        ours = self._speaks(task)
+        self._under_way, self._done = {}, 0
+        if ours:
+            self._doctor = self._doctor or task.action == "hpc.onboard.doctor"
+            self._watch.start()
+        if not ours or self._others:
             if self._unsaid is not None:
                 super().v2_playbook_on_play_start(self._unsaid)
                 self._unsaid = None
@@ -74,56 +168,107 @@ class CallbackModule(Default):  # type: ignore[misc]
 
     def v2_runner_on_start(self, host: Any, task: Any) -> None:
         self._started[host.get_name()] = time.monotonic()
-        if not self._speaks(task):
+        if self._speaks(task):
+            self._under_way[host.get_name()] = None
+        else:
             super().v2_runner_on_start(host, task)
 
     def v2_runner_on_ok(self, result: Any) -> None:
-        self._show(result, "changed" if result.result.get("changed") else "ok", super().v2_runner_on_ok)
+        if self._is_ours(result):
+            self._show(result, _recap.ended_as(result.result))
+        else:
+            super().v2_runner_on_ok(result)
 
     def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:
-        self._show(
-            result, "failed", lambda shown: super(CallbackModule, self).v2_runner_on_failed(shown, ignore_errors)
-        )
+        sentences = of_role(result.result) if self._display.verbosity < 2 else []
+        if not self._is_ours(result) and not sentences:
+            super().v2_runner_on_failed(result, ignore_errors)
+            return
+        if sentences:
+            result.result["msg"] = "\n".join(sentences)
+        end = _recap.ended_as({**result.result, "failed": True})
+        self._show(result, _recap.Ended("ok") if ignore_errors else end)
+        if ignore_errors:
+            self._say([(Span("...ignoring", "note"),)])
 
     def v2_runner_on_unreachable(self, result: Any) -> None:
-        self._states[result.host.get_name()] = "unreachable"
-        if not self._speaks(result.task):
+        if self._is_ours(result):
+            self._show(result, _recap.ended_as(result.result, unreachable=True))
+        else:
             super().v2_runner_on_unreachable(result)
-            return
-        self._say(_console.account(result.host.get_name(), result.result, False, False, self._width))
 
-    def _show(self, result: Any, state: str, otherwise: Any) -> None:
-        name = result.host.get_name()
-        self._states[name] = state if self._states.get(name) != "failed" else "failed"
-        if not self._speaks(result.task):
-            otherwise(result)
-            return
-        self._sandbox = self._sandbox or "sandbox" in result.result
-        shown = {
-            **result.result,
-            "sandbox": _near(result.result.get("sandbox")),
-            "seconds": time.monotonic() - self._started.get(name, time.monotonic()),
-        }
-        every = self._display.verbosity > 0
-        self._say(_console.account(name, shown, bool(result.task.check_mode), every, self._width))
+    def v2_runner_on_skipped(self, result: Any) -> None:
+        if self._is_ours(result):
+            self._over(result.host.get_name())
+            self._say([(Span(f"- {result.host.get_name()}  skipped", "note"),)])
+        else:
+            super().v2_runner_on_skipped(result)
+
+    def v2_on_file_diff(self, result: Any) -> None:
+        if not self._is_ours(result):
+            super().v2_on_file_diff(result)
+
+    def v2_playbook_on_no_hosts_remaining(self) -> None:
+        if self._others or self._display.verbosity >= 2:
+            super().v2_playbook_on_no_hosts_remaining()
 
     def v2_playbook_on_stats(self, stats: Any) -> None:
+        self._watch.stop()
         if self._others or self._display.verbosity >= 2:
             super().v2_playbook_on_stats(stats)
+            self._say(_recap.keys(tuple(self._keyrings), self._view(False).look))
+        elif self._accounts:
+            view = self._view(bool(context.CLIARGS.get("check", False)))
+            self._say(_recap.recap(self._accounts, view, self._run()))
+
+    # Between the two
+
+    def _is_ours(self, result: Any) -> bool:
+        """Whether a result is shown as ours; of a loop, Ansible has shown the items already."""
+        return self._speaks(result.task) and "results" not in result.result
+
+    def _over(self, name: str) -> float | None:
+        """Note that an account's task is over, and say how long it took."""
+        self._done += self._under_way.pop(name, 0) is None
+        begun = self._started.get(name)
+        return None if begun is None else time.monotonic() - begun
+
+    def _show(self, result: Any, end: _recap.Ended) -> None:
+        name, shown = result.host.get_name(), dict(result.result)
+        seconds = self._over(name)
+        self._accounts[name] = _recap.worst(self._accounts.get(name), end)
+        self._handle_warnings(result.result)
+        if shown.get("sandbox"):
+            self._sandboxes[_recap.near(shown["sandbox"])] = None
+        if shown.get("keyring"):
+            self._keyrings[shown["keyring"]] = None
+        view = self._view(bool(result.task.check_mode))
+        if _console.is_quiet(shown, view):
             return
-        if self._states:
-            playbooks = " ".join(os.path.relpath(name) if os.sep in name else name for name in _playbooks())
-            command = f"ansible-playbook {playbooks}"
-            self._display.display("")
-            self._say(_console.recap(self._states, context.CLIARGS.get("check", False), self._sandbox, command))
+        if seconds is not None:
+            shown["seconds"] = seconds
+        like = self._told.setdefault(_recap.cause(name, end.reason), name) if end.reason else name
+        lines = _console.account(name, shown, view, like if like != name else None)
+        apart = bool(self._said) and max(len(lines), self._said) > 1  # more is said than a line
+        self._said = len(lines)
+        self._say([(), *lines] if apart else lines)
+
+    def _run(self) -> _recap.Run:
+        command = _recap.again(context.CLIARGS, sys.argv[1:], context.CLIARGS.get("args") or ())
+        seconds = time.monotonic() - self._begun
+        return _recap.Run(command, seconds, tuple(self._sandboxes), tuple(self._keyrings), self._doctor)
 
 
-def _playbooks() -> tuple[str, ...]:
-    names: tuple[str, ...] = context.CLIARGS.get("args") or ()
-    return names
+def _painted(span: Span) -> str:
+    """The text of a span with its colour, a setting of Ansible's, when there are colours."""
+    if span.style in WEIGHTS:
+        return f"\033[{WEIGHTS[span.style]}m{span.text}\033[0m" if color.ANSIBLE_COLOR else span.text
+    return str(color.stringc(span.text, STYLES[span.style])) if span.style else span.text
 
 
-def _near(path: str | None) -> str | None:
-    """The path from here, when it lies below here."""
-    inside = path and path.startswith(os.getcwd() + os.sep)
-    return os.path.relpath(path) if path and inside else path
+def _hosts(play: Any) -> int:
+    """How many accounts the play is for; 0 when Ansible does not tell."""
+    try:
+        return len(play.get_variable_manager()._inventory.get_hosts(play.hosts))
+    except AttributeError:
+        return 0

@@ -56,6 +56,7 @@ attributes:
 requirements:
   - python >= 3.6 on the account
   - keyring on the controller, where a secret is named
+  - cryptography >= 44 on the controller, where keys lie in the encrypted file
 """
 
 EXAMPLES = r"""

@@ -117,7 +117,7 @@ def _instead(stdout: str, stderr: str, code: int, name: str) -> str:
 
 def not_reached(words: str, name: str) -> str:
     """What ssh's failure means, from Ansible's words for it, and the next step."""
-    reason = harmless(words, 2000).rpartition("over ssh:")[2].strip().replace("\n", " | ")
+    reason = harmless(words.replace("\r", ""), 2000).rpartition("over ssh:")[2].strip().replace("\n", " | ")
     if not reason:
         return "the line dropped. What was done is not known; run again: it reads back and decides"
     return f"{reason}. Does 'ssh {name}' with your own settings get there? Then run again"

@@ -1,97 +1,199 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The lines that a person reads: pure functions from a result of converge to text of a given width."""
+"""What came of one account, in lines for a person: pure functions from a result to text of a given width."""
 
 from __future__ import annotations
 
-import textwrap
+import difflib
 from collections.abc import Iterator, Mapping
+from enum import Enum
 from typing import Any, NamedTuple
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import CHANGES, FAILURES
-from ansible_collections.hpc.onboard.plugins.plugin_utils._result import FORESEEN, WORDS, counted
+from ansible_collections.hpc.onboard.plugins.plugin_utils._lines import (
+    Line,
+    Look,
+    Span,
+    ended,
+    indented,
+    item,
+    told,
+)
+from ansible_collections.hpc.onboard.plugins.plugin_utils._live import amount
+from ansible_collections.hpc.onboard.plugins.plugin_utils._result import FORESEEN, WORDS, counted, state_lines
 
-WORD_WIDTH = 12
-COLOURS = {
-    "in_place": "green",
-    "missing": "yellow",
-    "different": "yellow",
-    "unwanted": "yellow",
-    "blocked": "red",
-    "failed": "red",
-    "not_measured": "red",
+STYLES = {
+    "in_place": ("=", "ok"),
+    "missing": ("+", "changed"),
+    "different": ("~", "changed"),
+    "unwanted": ("-", "changed"),
+    "blocked": ("!", "error"),
+    "failed": ("!", "error"),
+    "not_measured": ("?", "error"),
 }
+CHECKS = {"ok": ("good", "ok"), "warning": ("!", "changed"), "failed": ("bad", "error")}
+MANY = 10
+"""With more accounts than this, a person wants the exceptions."""
 
 
-class Line(NamedTuple):
-    """A line and its colour, a name of Ansible's."""
+class Detail(Enum):
+    """How much is said of an account."""
 
-    text: str
-    colour: str | None = None
+    EXCEPTIONS = 1
+    CHANGES = 2
+    EVERYTHING = 3
 
 
-def account(name: str, result: Mapping[str, Any], check: bool, every: bool, width: int) -> list[Line]:
-    """What came of one account: a heading, then what changed or failed, and why something was left out.
+class View(NamedTuple):
+    """How results are shown."""
 
-    every: also what was in place.
+    look: Look = Look()
+    check: bool = False
+    detail: Detail = Detail.CHANGES
+
+
+def detail_of(accounts: int, verbosity: int, diff: bool) -> Detail:
+    """How much to say: all of it when asked for, and with many accounts what went wrong."""
+    if verbosity > 0:
+        return Detail.EVERYTHING
+    return Detail.EXCEPTIONS if accounts > MANY and not diff else Detail.CHANGES
+
+
+def is_quiet(result: Mapping[str, Any], view: View) -> bool:
+    """Whether there is nothing to say of this account by itself: among many, one that is as wanted."""
+    if view.detail is not Detail.EXCEPTIONS or result.get("failed") or result.get("unreachable"):
+        return False
+    if "checks" in result:
+        return all(check["status"] == "ok" for check in result["checks"])
+    return all(outcome["status"] == "in_place" for outcome in result.get("outcomes", [{"status": ""}]))
+
+
+def account(name: str, result: Mapping[str, Any], view: View, like: str | None = None) -> list[Line]:
+    """What came of one account: a heading, then what changed or failed and why, notes, and what a person must do.
+
+    like: an account that failed for the same reason, which need not be told again.
     """
+    if "checks" in result:
+        return checks(name, result, view)
     if "outcomes" not in result:
-        word = "unreachable" if result.get("unreachable") else "failed"
-        return [Line(f"{name}  {word}", "red"), *_told(word, str(result.get("msg", "")), "red", width)]
-    lines = [_heading(name, result, check, width)]
-    where = result.get("sandbox")
-    if where:
-        lines += _told("sandbox", f"nothing left this machine; all of it lies in {where}", "cyan", width)
+        return _without_outcomes(name, result, view, like)
+    lines = _heading(name, result, counted(result["outcomes"], view.check) or "nothing to do", view)
     for outcome in result["outcomes"]:
-        if every or outcome["status"] != "in_place":
-            lines += _outcome(outcome, check, width)
-    for note in result.get("notes", []):
-        lines += _told("left out", f"{note['capability']}: {note['text']}", "cyan", width)
+        if _shown(outcome, view.detail):
+            lines += _outcome(outcome, view, "diff" in result)
+    if view.detail is not Detail.EXCEPTIONS:
+        for note in result.get("notes", []):
+            lines += _note(note, view.look)
+        for remark in result.get("remarks", []):
+            lines += told("", "mind", "note", f"{remark['capability']}: {remark['text']}", view.look)
+        lines += steps("Left for you:", result.get("human_steps", []), view.look)
     return lines
 
 
-def _heading(name: str, result: Mapping[str, Any], check: bool, width: int) -> Line:
-    outcomes = result.get("outcomes", [])
-    statuses = {outcome["status"] for outcome in outcomes}
-    colour = "red" if statuses & set(FAILURES) else "yellow" if statuses & set(CHANGES) else "green"
-    seconds = f"{result.get('seconds', 0.0):.1f} s"
-    text = f"{name}  {counted(outcomes, check) or 'nothing to do'}"
-    return Line(f"{text}{seconds.rjust(max(2 + len(seconds), width - len(text)))}", colour)
+def _shown(outcome: Mapping[str, Any], detail: Detail) -> bool:
+    if outcome["status"] in FAILURES or detail is Detail.EVERYTHING:
+        return True
+    return outcome["status"] in CHANGES and detail is Detail.CHANGES
 
 
-def _outcome(outcome: Mapping[str, Any], check: bool, width: int) -> Iterator[Line]:
+def _without_outcomes(name: str, result: Mapping[str, Any], view: View, like: str | None) -> list[Line]:
+    """An account that could not be reached, or whose settings are wrong."""
+    state = "unreachable" if result.get("unreachable") else "failed"
+    if like:
+        return _heading(name, {**result, "failed": True}, f"{state}, as {like}", view)
+    lines = _heading(name, {**result, "failed": True}, state, view)
+    lines += indented(str(result.get("msg") or result.get("censored") or "no reason was given"), 4, view.look)
+    if result.get("exception"):
+        lines += indented("-vvv shows where this comes from.", 4, view.look, "faint")
+    if view.detail is not Detail.EXCEPTIONS:
+        lines += steps("Before it can be reached:", result.get("human_steps", []), view.look)
+    return lines
+
+
+def _heading(name: str, result: Mapping[str, Any], text: str, view: View) -> list[Line]:
+    statuses = {outcome["status"] for outcome in result.get("outcomes", [])}
+    bad = result.get("failed") or statuses & set(FAILURES)
+    style = "error" if bad else "changed" if statuses & set(CHANGES) else "ok"
+    mark = "~" if style == "changed" and view.check else view.look.mark("bad" if bad else "good")
+    right = ["sandbox"] if result.get("sandbox") else []
+    right += [f"{result['seconds']:.1f} s".rjust(6)] if "seconds" in result else []
+    line = (
+        Span(mark, "ok" if mark == view.look.mark("good") else style),
+        Span(" "),
+        Span(name, "bold"),
+        Span("  "),
+        Span(text, style),
+    )
+    return ended(line, "  ".join(right), view.look)
+
+
+def _note(note: Mapping[str, str], look: Look) -> list[Line]:
+    """Why something was left out; the words need not be said twice."""
+    return told("", "left out", "note", f"{note['capability']}: {note['text'].removeprefix('left out: ')}", look)
+
+
+def _outcome(outcome: Mapping[str, Any], view: View, with_diff: bool) -> Iterator[Line]:
     status = outcome["status"]
-    word = FORESEEN.get(status, WORDS[status]) if check else WORDS[status]
+    word = FORESEEN.get(status, WORDS[status]) if view.check else WORDS[status]
+    mark, style = STYLES[status]
     text = outcome["identity"]
     if outcome["after"].get("target"):
         text += f" -> {outcome['after']['target']}"
-    yield from _told(word, text, COLOURS[status], width)
+    yield from told(mark, word, style, text, view.look)
     if outcome["reason"]:
-        yield from _told("", outcome["reason"], COLOURS[status], width)
+        yield from told("", "", "", outcome["reason"], view.look)
+    progress = outcome.get("progress")
+    if progress:
+        yield from told("", "", "note", f"under way: {progress['step']}{_so_far(progress)}", view.look)
+    if with_diff and status in CHANGES:
+        yield from difference(outcome["before"], outcome["after"], view.look)
 
 
-def _told(word: str, text: str, colour: str, width: int) -> list[Line]:
-    """A word and a text that keeps to its column."""
-    indent = " " * (WORD_WIDTH + 3)
-    wrapped = textwrap.wrap(text, max(20, width - len(indent)), break_long_words=False, break_on_hyphens=False)
-    first = f"  {word.ljust(WORD_WIDTH)} {wrapped[0] if wrapped else ''}"
-    return [Line(line, colour) for line in [first, *(indent + more for more in wrapped[1:])]]
+def _so_far(progress: Mapping[str, Any]) -> str:
+    said = amount(progress)
+    return f", {said}" if said else ""
 
 
-def recap(states: Mapping[str, str], check: bool, sandbox: bool, command: str) -> list[Line]:
-    """The last lines. states: account -> ok, changed, failed or unreachable; command: what was run."""
-    bad = [name for name, state in states.items() if state in ("failed", "unreachable")]
-    changed = sum(state == "changed" for state in states.values())
-    done = "would change" if check else "changed"
-    parts = [f"{changed} {done}", f"{len(states) - changed - len(bad)} as wanted", f"{len(bad)} not as wanted"]
-    total = f"{len(states)} account{'s' if len(states) != 1 else ''}"
-    text = f"{total}: {', '.join(part for part in parts if not part.startswith('0 ')) or 'nothing to do'}"
-    lines = [Line(text, "red" if bad else "yellow" if changed else "green")]
-    if bad:
-        names = ",".join(bad)
-        lines.append(Line(f"Mend what is said above, then: {command} -l '{names}'", "red"))
-    elif sandbox:
-        lines.append(Line("These are sandboxes. Put your own accounts into the accounts file, without 'sandbox'."))
-    elif changed and not check:
-        lines.append(Line("Log in anew, and it is all there.", "green"))
+def difference(before: Mapping[str, str], after: Mapping[str, str], look: Look) -> Iterator[Line]:
+    """What changes of a state, line by line; what stays is shown only near it."""
+    old, new = state_lines(before), state_lines(after)
+    indent = 6 if look.width < 60 else 17
+    for line in list(difflib.unified_diff(old, new, n=2, lineterm=""))[2:]:
+        mark, text = line[:1], line[1:]
+        if mark == "@":
+            continue
+        style = {"+": "added", "-": "removed"}.get(mark, "faint")
+        yield from item(mark, text, indent, look, style)
+
+
+def steps(heading: str, left: list[dict[str, str]], look: Look, indent: int = 4) -> list[Line]:
+    """What only a person can do, each with its link on a line of its own, to be opened or copied."""
+    lines = indented(heading, indent, look, "note") if left else []
+    for step in left:
+        lines += item("-", step["text"], indent, look)
+        if step.get("url"):
+            lines += indented(step["url"], indent + 2, look, "faint")
     return lines
+
+
+def checks(name: str, result: Mapping[str, Any], view: View) -> list[Line]:
+    """What a doctor found: one line for each check, and the next command where something is to be done."""
+    found, look = result["checks"], view.look
+    failed = any(check["status"] == "failed" for check in found)
+    lines = _heading(name, {**result, "failed": failed}, verdict(found), view)
+    for check in found:
+        if check["status"] == "ok" and view.detail is Detail.EXCEPTIONS:
+            continue
+        mark, style = CHECKS[check["status"]]
+        mark = mark if mark == "!" else look.mark(mark)
+        lines += told(mark, check["status"], style, f"{check['name']}: {check['text']}", look)
+        if check["status"] != "ok" and check.get("next"):
+            lines += indented(check["next"], 6 if look.width < 60 else 17, look, "bold")
+    return lines
+
+
+def verdict(found: list[dict[str, Any]]) -> str:
+    """How many checks failed, warn and are fine, in words."""
+    counts = {status: sum(check["status"] == status for check in found) for status in ("failed", "warning", "ok")}
+    words = {"failed": "failed", "warning": "warning" if counts["warning"] == 1 else "warnings", "ok": "ok"}
+    return ", ".join(f"{number} {words[status]}" for status, number in counts.items() if number) or "nothing to check"

@@ -79,6 +79,13 @@ def cross_checks(profile: Profile, lines: Lines) -> Iterator[Mistake]:
         text = area_advice(area, areas[:index])
         if text:
             yield lines.mistake(("storage", index, "name"), f'area "{area["name"]}" {text}')
+    for index, step in enumerate(profile.get("human_steps", [])):
+        area = step.get("area")
+        if (step.get("done") == "link") != (area is not None):
+            yield lines.mistake(("human_steps", index), '"done: link" and "area" go together: the storage area it is.')
+        elif area is not None and area not in areas:
+            text = f'unknown storage area "{area}"; {nearest(area, areas)}'
+            yield lines.mistake(("human_steps", index, "area"), text)
     for part in ("caches", "conda"):
         area = profile.get(part, {}).get("area", areas[0])
         if area not in areas:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 from ansible_collections.hpc.onboard.plugins.plugin_utils._shared import Shared
 
 HUSH = ""  # no account has this name
+SETTLED = 0.15  # seconds after which whoever draws has seen that it must not
 
 
 class Board:
@@ -35,6 +37,7 @@ class Board:
     def hushed(self) -> Iterator[None]:
         """While a person is asked something: nobody may draw on the terminal."""
         self._hush(1)
+        time.sleep(SETTLED)
         try:
             yield
         finally:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import CHANGES, FAILURES
@@ -53,19 +54,20 @@ def diffs(outcomes: list[dict[str, Any]]) -> list[dict[str, str]]:
         {
             "before_header": outcome["identity"],
             "after_header": outcome["identity"],
-            "before": _lines(outcome["before"]),
-            "after": _lines(outcome["after"]),
+            "before": "".join(f"{line}\n" for line in state_lines(outcome["before"])),
+            "after": "".join(f"{line}\n" for line in state_lines(outcome["after"])),
         }
         for outcome in outcomes
         if outcome["status"] in CHANGES
     ]
 
 
-def _lines(state: dict[str, str]) -> str:
+def state_lines(state: Mapping[str, str]) -> list[str]:
+    """A state as lines: 'field: value', and a value of several lines below its field."""
     lines = []
     for key, value in state.items():
         if "\n" in value:
             lines += [f"{key}:", *(f"  {line}" for line in value.splitlines())]
         else:
             lines.append(f"{key}: {value}")
-    return "".join(f"{line}\n" for line in lines)
+    return lines

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 import uuid
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,6 +13,8 @@ from typing import Any, NamedTuple
 REPOSITORY = Path(__file__).parent.parent.parent
 CALLBACKS = Path(__file__).parent / "callback"
 KEY = "nvapi-" + "k" * 64
+PASSPHRASE = "correct horse battery"
+BACKEND = "ansible_collections.hpc.onboard.plugins.plugin_utils._filekeyring.Keyring"
 
 
 def seen_from(account: Any) -> str:
@@ -48,8 +51,6 @@ def keyring_environment(folder: Path, key: str = KEY) -> dict[str, str]:
     store = folder / "keyring.cfg"
     environment = {"PYTHON_KEYRING_BACKEND": backend, "KEYRING_PROPERTY_FILE_PATH": str(store)}
     if not store.exists():
-        import sys
-
         subprocess.run(
             [sys.executable, "-m", "keyring", "set", "hpc.onboard", "ngc"],
             input=key,
@@ -58,6 +59,27 @@ def keyring_environment(folder: Path, key: str = KEY) -> dict[str, str]:
             env={**environment, "HOME": str(folder), "PATH": "/usr/bin:/bin"},
         )
     return environment
+
+
+class FileRing:
+    """An encrypted file with the key ngc, and how a run is told of it."""
+
+    def __init__(self, folder: Path, key: str = KEY) -> None:
+        self.folder = folder
+        self.file = folder / "ring" / "keyring"
+        self.passphrase_file = folder / "passphrase"
+        self.passphrase_file.touch(mode=0o600)
+        self.passphrase_file.write_text(f"{PASSPHRASE}\n")
+        self.env = {"PYTHON_KEYRING_BACKEND": BACKEND, "KEYRING_PROPERTY_FILE": str(self.file)}
+        done = self.keyring("set", "hpc.onboard", "ngc", value=key)
+        assert done.returncode == 0, done.stderr
+
+    def keyring(self, *order: str, value: str | None = None) -> subprocess.CompletedProcess[str]:
+        """The keyring command, with the passphrase from its file."""
+        own = {"KEYRING_PROPERTY_PASSPHRASE_FILE": str(self.passphrase_file), "PATH": "/usr/bin:/bin"}
+        env = {**self.env, **own, "HOME": str(self.folder)}
+        program = [sys.executable, "-m", "keyring", *order]
+        return subprocess.run(program, input=value, env=env, text=True, capture_output=True, check=False)
 
 
 def play(

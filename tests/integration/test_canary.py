@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from .runs import REPOSITORY, keyring_environment, onboard
+from .runs import PASSPHRASE, REPOSITORY, FileRing, keyring_environment, onboard
 
 pytestmark = pytest.mark.testbed
 
@@ -95,7 +95,7 @@ def test_every_form_of_a_planted_leak_is_found() -> None:
         assert leaks(base64.b64encode(b"x" * shift + b"$oauthtoken:" + CANARY.encode() + b"tail"))
 
 
-@pytest.mark.parametrize("trouble", ["none", "folder of others", "full home"])
+@pytest.mark.parametrize("trouble", ["none", "folder of others", "full home", "encrypted file"])
 def test_the_key_is_only_where_it_belongs(bed: Any, tmp_path: Path, trouble: str) -> None:
     started = time.time()
     account = bed.new_account("lrz")
@@ -105,18 +105,21 @@ def test_the_key_is_only_where_it_belongs(bed: Any, tmp_path: Path, trouble: str
         account.small_home()
         account.fill_home()
     # No shared connection: strace would wait for the one that ssh keeps open.
-    environment = {**keyring_environment(tmp_path, CANARY), "ANSIBLE_SSH_ARGS": "-o ControlMaster=no"}
+    environment = {**_keyring(tmp_path, trouble), "ANSIBLE_SSH_ARGS": "-o ControlMaster=no"}
     programs = tmp_path / "programs-of-the-server"
     own = tmp_path / "programs-of-the-controller"
     with all_programs_recorded(server_of(account), programs):
         traced = _traced_ansible(tmp_path, own)
         ran = onboard(bed, account, more=("-vvvv", "--diff"), environment=environment, programs=traced)
-    assert (ran.code == 0) == (trouble == "none"), ran.text[-2000:]
+    assert (ran.code == 0) == (trouble in ("none", "encrypted file")), ran.text[-2000:]
     assert leaks(ran.text.encode()) == []
     assert programs.read_bytes().count(b"execve(") > 3
     assert own.read_bytes().count(b"execve(") > 3
     assert leaks(programs.read_bytes()) == []
     assert leaks(own.read_bytes()) == []
+    assert not [
+        one for one in (programs.read_bytes(), own.read_bytes(), ran.text.encode()) if PASSPHRASE.encode() in one
+    ]
     allowed = {str(tmp_path / "keyring.cfg"), str(account.path("enroot/.credentials"))}
     roots = [Path(bed.folder), tmp_path, account.path(account.home), account.path("/tmp"), account.path("/var/log")]
     roots += [
@@ -129,8 +132,20 @@ def test_the_key_is_only_where_it_belongs(bed: Any, tmp_path: Path, trouble: str
     found = {path for root in roots if root.exists() for path, _seen in files_with_leaks(root, started - 1)}
     found = {path for path in found if not path.endswith("/enroot/.credentials")}
     assert found - allowed == set()
-    if trouble == "none":
+    if ran.code == 0:
         assert CANARY.encode() in account.read("enroot/.credentials")
+
+
+def _keyring(folder: Path, trouble: str) -> dict[str, str]:
+    """A keyring with the canary. The encrypted file shows neither names nor values, in no coding."""
+    if trouble != "encrypted file":
+        return keyring_environment(folder, CANARY)
+    ring = FileRing(folder, CANARY)
+    content = ring.file.read_bytes()
+    for line in (content, *map(base64.b64decode, content.splitlines()[2:])):
+        assert leaks(line) == []
+        assert not [name for name in (b"hpc.onboard", b'"ngc"') if name in line]
+    return {**ring.env, "KEYRING_PROPERTY_PASSPHRASE_FILE": str(ring.passphrase_file)}
 
 
 def _traced_ansible(folder: Path, record: Path) -> Path:

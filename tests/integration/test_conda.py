@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pexpect
 import pytest
 
 from tests.testbed.installer import JOURNAL, installer
@@ -190,11 +191,16 @@ def _jobs(account: Any, folder: str) -> list[int]:
     return found
 
 
+def _command(bed: Any, account: Any, server: Web) -> tuple[list[str], dict[str, str]]:
+    """The command of a run, and its environment."""
+    file = bed.accounts_file([account], settings=settings(account, server))
+    environment = {**bed.client.environment(), **keyring_environment(Path(bed.folder))}
+    return ["ansible-playbook", "onboard.yml", "-i", str(file), *ONLY], environment
+
+
 def _begun(bed: Any, account: Any, server: Web) -> subprocess.Popen[str]:
     """A run in the background."""
-    file = bed.accounts_file([account], settings=settings(account, server))
-    program = ["ansible-playbook", "onboard.yml", "-i", str(file), *ONLY]
-    environment = {**bed.client.environment(), **keyring_environment(Path(bed.folder))}
+    program, environment = _command(bed, account, server)
     return subprocess.Popen(
         program, cwd=REPOSITORY, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     )
@@ -207,6 +213,29 @@ def test_two_runs_at_once_start_it_once_and_both_see_the_end(bed: Any) -> None:
         said = [run.communicate(timeout=90)[0] for run in runs]
         assert [run.returncode for run in runs] == [0, 0], said
         assert [line.split()[0] for line in journal(account)] == ["begin", "end"]
+    assert_whole(account)
+
+
+def test_on_a_terminal_it_is_seen_in_bytes_and_then_in_steps(bed: Any) -> None:
+    account = bed.new_account("dfki")
+    with Web(installer(FILES, pause=0.6, ballast=4_000_000), seconds=8) as server:
+        program, environment = _command(bed, account, server)
+        environment.update(TERM="xterm-256color", LC_ALL="C.UTF-8")
+        run = pexpect.spawn(
+            program[0],
+            program[1:],
+            env=environment,
+            cwd=str(REPOSITORY),
+            dimensions=(24, 80),
+            timeout=60,
+            encoding="utf-8",
+        )
+        run.expect("downloading Miniconda 26.1.1-3")
+        run.expect("━+.*[1-3]/4 MB")
+        run.expect("installing Miniconda 26.1.1-3.*1/3")
+        run.expect(pexpect.EOF)
+        run.close()
+    assert run.exitstatus == 0
     assert_whole(account)
 
 

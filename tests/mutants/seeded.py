@@ -52,7 +52,7 @@ BUGS = (
         "test_a_key_is_never_put_behind_a_link",
         [
             (HOST, "found = os.lstat(self.real(path))", "found = os.stat(self.real(path))"),
-            (FILES, "os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW |", "os.O_PATH | os.O_DIRECTORY |"),
+            (FILES, "PASS = PATH | os.O_DIRECTORY | os.O_NOFOLLOW |", "PASS = PATH | os.O_DIRECTORY |"),
         ],
     ),
     Bug(

@@ -49,6 +49,7 @@ def test_the_promise_is_not_empty(tree: Path) -> None:
         "plugins/modules/converge.py",
         "plugins/module_utils/_core/engine.py",
         "playbooks/onboard.yml",
+        "playbooks/doctor.yml",
         "meta/runtime.yml",
     } <= promised(tree)
 
@@ -60,6 +61,15 @@ def test_the_wheel_holds_the_collection(tree: Path, wheel: Path) -> None:
 def test_the_wheel_holds_nothing_beside_the_collection(wheel: Path) -> None:
     outside = {name.split("/")[0] for name in zipfile.ZipFile(wheel).namelist() if not name.startswith(PREFIX)}
     assert all(name.endswith(".dist-info") for name in outside), outside
+
+
+def test_the_wheel_announces_its_backend_and_its_command(wheel: Path) -> None:
+    archive = zipfile.ZipFile(wheel)
+    (name,) = [name for name in archive.namelist() if name.endswith(".dist-info/entry_points.txt")]
+    plugins = "ansible_collections.hpc.onboard.plugins.plugin_utils"
+    text = archive.read(name).decode()
+    assert f"[keyring.backends]\nhpc-onboard = {plugins}._filekeyring\n" in text
+    assert f"[console_scripts]\nhpc-onboard-rekey = {plugins}._rekey:main\n" in text
 
 
 def test_the_tarball_holds_the_collection(tree: Path, tarball: Path) -> None:

@@ -45,6 +45,43 @@ def test_the_console_of_the_collection_can_be_chosen(installed: Environment) -> 
     assert "PLAY RECAP" not in said
 
 
+def test_the_doctor_comes_along(installed: Environment) -> None:
+    said = installed.run("ansible-playbook", "hpc.onboard.doctor", "-i", "accounts.yml", "-v")
+    assert "1 sandbox." in said.stdout, said.stdout
+
+
+def test_the_encrypted_file_is_there_for_the_keyring_command(from_wheel: Environment) -> None:
+    passphrase = from_wheel.path / "passphrase"
+    passphrase.touch(mode=0o600)
+    passphrase.write_text("correct horse battery")
+    own = {
+        "KEYRING_PROPERTY_PASSPHRASE_FILE": str(passphrase),
+        "DBUS_SESSION_BUS_ADDRESS": "unix:path=/nowhere",
+        "XDG_RUNTIME_DIR": "/nowhere",
+    }
+    assert "_filekeyring.Keyring (priority: 0.9)" in from_wheel.must("keyring", "--list-backends", **own)
+    keep = "import keyring; keyring.set_password('hpc.onboard', 'ngc', 'nvapi-1')"
+    from_wheel.must("python", "-c", keep, **own)
+    assert from_wheel.must("keyring", "get", "hpc.onboard", "ngc", **own) == "nvapi-1\n"
+    assert "has a new salt" in from_wheel.must("hpc-onboard-rekey", "--keep-passphrase", **own)
+    assert from_wheel.must("keyring", "get", "hpc.onboard", "ngc", **own) == "nvapi-1\n"
+
+
+def test_the_tarballs_backend_can_be_named(from_tarball: Environment) -> None:
+    from_tarball.pip("cryptography")
+    collections = from_tarball.path / "home" / ".ansible" / "collections"
+    plugins = "ansible_collections.hpc.onboard.plugins.plugin_utils"
+    own = {
+        "PYTHONPATH": str(collections),
+        "HPC_ONBOARD_PASSPHRASE": "x",
+        "HPC_ONBOARD_PASSPHRASE_FROM_ENVIRONMENT": "yes",
+    }
+    own["PYTHON_KEYRING_BACKEND"] = f"{plugins}._filekeyring.Keyring"
+    from_tarball.must("python", "-c", "import keyring; keyring.set_password('hpc.onboard', 'ngc', 'nvapi-1')", **own)
+    assert from_tarball.must("keyring", "get", "hpc.onboard", "ngc", **own) == "nvapi-1\n"
+    assert "has a new salt" in from_tarball.must("python", "-m", f"{plugins}._rekey", "--keep-passphrase", **own)
+
+
 def test_a_misspelt_cluster_is_one_error(installed: Environment) -> None:
     wrong = installed.folder / "wrong.yml"
     wrong.write_text((installed.folder / "accounts.yml").read_text().replace("wilson", "wilsom"))

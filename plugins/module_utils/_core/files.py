@@ -14,7 +14,8 @@ from .errors import errno_name
 
 LARGEST = 4 * 1024 * 1024
 DRAFT = ".%s.hpc.onboard-draft"
-PASS = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+PATH = getattr(os, "O_PATH", os.O_RDONLY)  # a controller with macOS loads this without running it
+PASS = PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 ACL = "system.posix_acl_access"
 KEPT = ("user.", "system.")  # attributes that are the user's; others are the file system's own
 

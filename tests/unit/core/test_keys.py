@@ -16,6 +16,8 @@ pytest.importorskip("keyring")
 
 BACKENDS = """
 import os
+import sys
+from keyring.errors import InitError, KeyringLocked
 from keyring.backend import KeyringBackend
 from keyring.backends.chainer import ChainerBackend
 from keyring.backends.null import Keyring as Null
@@ -33,6 +35,26 @@ class Angry(Counting):
     def get_password(self, service, username):
         raise RuntimeError("the canary is locked")
 
+class Stuck(Counting):
+    def get_password(self, service, username):
+        super().get_password(service, username)
+        raise KeyringLocked("the canary")
+
+class Early(Counting):
+    def get_password(self, service, username):
+        super().get_password(service, username)
+        raise InitError("the canary")
+
+class Keychain(Counting):
+    def get_password(self, service, username):
+        with open(os.environ["LOOKUPS"], "a") as stream:
+            stream.write(f"{os.getpid()} {sys.orig_argv[-2:]}\\n")
+        if username == "locked":
+            raise KeyringLocked("the canary")
+        if username == "crash":
+            os.abort()
+        return {"ngc": "nvapi-canary"}.get(username)
+
 class Unable(Counting):
     def __init__(self):
         raise RuntimeError("canary")
@@ -46,6 +68,10 @@ class Refusing(ChainerBackend):
 ASK = """
 import json, os, sys
 from ansible_collections.hpc.onboard.plugins.plugin_utils._keys import SESSION, MissingKey
+if os.environ.get("STAND_IN"):
+    from ansible_collections.hpc.onboard.plugins.plugin_utils import _backends
+    _backends.MACOS = "test_backends.Keychain"
+    sys.platform = "darwin"
 def ask(name):
     try:
         value, warnings = SESSION.value(name)
@@ -71,6 +97,7 @@ class Ring:
     """A run with a keyring of the test's, in a process of its own."""
 
     def __init__(self, folder: Path) -> None:
+        self.shown = ""
         self.lookups = folder / "lookups"
         self.lookups.touch()
         (folder / "test_backends.py").write_text(BACKENDS)
@@ -81,8 +108,9 @@ class Ring:
         """What every process is told, name by name."""
         env = {**self.env, "PYTHON_KEYRING_BACKEND": backend} if backend else self.env
         command = [sys.executable, "-c", ASK, str(processes), *names]
-        said = subprocess.run(command, env=env, capture_output=True, check=True, text=True).stdout
-        return json.loads(said)  # type: ignore[no-any-return]
+        run = subprocess.run(command, env=env, capture_output=True, check=True, text=True)
+        self.shown = run.stderr
+        return json.loads(run.stdout)  # type: ignore[no-any-return]
 
 
 @pytest.fixture
@@ -162,6 +190,133 @@ def test_a_plaintext_backend_is_used_with_a_warning_when_it_is_named_and_refused
     (folder / "keyringrc.cfg").write_text(f"[backend]\ndefault-keyring={PLAINTEXT}\n")
     error = str(ring.ask(None, "ngc")[0]["error"])
     assert f"{PLAINTEXT} (it keeps keys unencrypted in a file)" in error
+
+
+@pytest.mark.parametrize(
+    ("backend", "words"),
+    [("Stuck", "is locked; what to do is said above"), ("Early", "started before it was unlocked")],
+)
+def test_a_locked_keyring_is_asked_once_for_all_keys_and_says_how_to_unlock_it(
+    backend: str, words: str, ring: Ring
+) -> None:
+    said = ring.ask(f"test_backends.{backend}", "ngc", "wandb", processes=3)
+    assert len({str(one) for one in said}) == 1
+    assert words in str(said[0]["error"])
+    assert ring.shown.count("gnome-keyring-daemon --unlock") == 1
+    assert "canary" not in str(said[0]["error"]) + ring.shown
+    assert ring.lookups.read_text() == "hpc.onboard ngc\n"
+
+
+def test_on_macos_the_keychain_is_asked_by_a_fresh_program(ring: Ring) -> None:
+    ring.env["STAND_IN"] = "yes"
+    said = ring.ask("test_backends.Keychain", "ngc", processes=4)
+    assert said == [{"value": "nvapi-canary", "warnings": []}] * 4
+    (line,) = ring.lookups.read_text().splitlines()
+    assert line.endswith("['hpc.onboard', 'ngc']"), "it was asked in a worker"
+
+
+def test_what_the_fresh_program_cannot_get_is_said(ring: Ring) -> None:
+    ring.env["STAND_IN"] = "yes"
+    missing, crashed, locked = ring.ask("test_backends.Keychain", "wandb", "crash", "locked")
+    assert "no key 'wandb' in test_backends.Keychain" in str(missing["error"])
+    assert "its program ended with -6" in str(crashed["error"])
+    assert "is locked" in str(locked["error"])
+    assert "canary" not in str([missing, crashed, locked])
+
+
+OURS = "ansible_collections.hpc.onboard.plugins.plugin_utils._filekeyring.Keyring"
+
+
+@pytest.fixture
+def headless(ring: Ring) -> Ring:
+    """A machine without a keyring service, and with a passphrase file."""
+    pytest.importorskip("cryptography")
+    file = Path(ring.env["HOME"]) / "passphrase"
+    file.touch(mode=0o600)
+    file.write_text("correct horse battery")
+    ring.env["KEYRING_PROPERTY_PASSPHRASE_FILE"] = str(file)
+    ring.env["XDG_RUNTIME_DIR"] = "/nowhere"
+    return ring
+
+
+def keyring(ring: Ring, *order: str, value: str = "") -> subprocess.CompletedProcess[str]:
+    """The keyring command."""
+    program = [sys.executable, "-m", "keyring", *order]
+    return subprocess.run(program, env=ring.env, input=value, capture_output=True, text=True, check=False)
+
+
+def test_without_a_service_the_keyring_command_makes_and_uses_the_encrypted_file(headless: Ring) -> None:
+    assert keyring(headless, "set", "hpc.onboard", "ngc", value="nvapi-1").returncode == 0
+    assert keyring(headless, "get", "hpc.onboard", "ngc").stdout == "nvapi-1\n"
+    assert headless.ask(None, "ngc")[0]["value"] == "nvapi-1"
+    missing = keyring(headless, "get", "hpc.onboard", "wandb")
+    assert (missing.returncode, missing.stdout, missing.stderr) == (1, "", "")
+    assert keyring(headless, "del", "hpc.onboard", "ngc").returncode == 0
+    assert keyring(headless, "get", "hpc.onboard", "ngc").returncode == 1
+    assert "has no key 'ngc'" in keyring(headless, "del", "hpc.onboard", "ngc").stderr
+
+
+def test_the_encrypted_file_is_unlocked_once_for_all_keys_and_processes(headless: Ring) -> None:
+    for name in ("ngc", "wandb"):
+        keyring(headless, "set", "hpc.onboard", name, value=f"value of {name}")
+    reader, writer = os.pipe()
+    os.write(writer, b"correct horse battery")
+    os.close(writer)
+    del headless.env["KEYRING_PROPERTY_PASSPHRASE_FILE"]
+    headless.env["HPC_ONBOARD_PASSPHRASE_FD"] = str(reader)
+    command = [sys.executable, "-c", ASK, "3", "ngc", "wandb", "ngc"]
+    said = json.loads(
+        subprocess.run(command, env=headless.env, capture_output=True, check=True, pass_fds=[reader]).stdout
+    )
+    assert [one.get("value") for one in said] == ["value of ngc"] * 3 + ["value of wandb"] * 3 + ["value of ngc"] * 3
+
+
+def test_the_encrypted_file_is_no_place_for_other_programs(headless: Ring) -> None:
+    assert keyring(headless, "get", "pypi", "simone").stdout == ""
+    del headless.env["KEYRING_PROPERTY_PASSPHRASE_FILE"]
+    assert keyring(headless, "--keyring-backend", OURS, "get", "pypi", "simone").returncode == 1
+    refused = keyring(headless, "--keyring-backend", OURS, "set", "pypi", "simone", value="x")
+    assert "keeps keys of hpc.onboard only" in refused.stderr
+
+
+PRIORITY = """
+import keyring
+from keyring.backend import KeyringBackend
+from keyring.backends.chainer import ChainerBackend
+class Desktop(KeyringBackend):
+    priority = 5
+    def get_password(self, service, username): return None
+    def set_password(self, service, username, password): pass
+names = [type(one).__module__ for one in ChainerBackend.backends]
+print(type(keyring.get_keyring()).__name__, *(name.rpartition(".")[2] for name in names))
+"""
+
+
+def test_a_desktops_keyring_goes_first_and_alone_until_there_is_a_file(headless: Ring) -> None:
+    def chosen() -> list[str]:
+        program = [sys.executable, "-c", PRIORITY]
+        return subprocess.run(program, env=headless.env, capture_output=True, check=True, text=True).stdout.split()
+
+    assert chosen()[1] == "__main__"
+    assert "_filekeyring" not in chosen()
+    keyring(headless, "set", "hpc.onboard", "ngc", value="nvapi-1")
+    assert chosen()[:3] == ["ChainerBackend", "__main__", "_filekeyring"]
+
+
+BARE = """
+import importlib, pkgutil, sys
+sys.modules.update({"keyring": None, "cryptography": None})
+import ansible_collections.hpc.onboard.plugins as plugins
+for folder in ("plugin_utils", "action"):
+    for found in pkgutil.iter_modules([f"{list(plugins.__path__)[0]}/{folder}"]):
+        importlib.import_module(f"{plugins.__name__}.{folder}.{found.name}")
+        print(found.name)
+"""
+
+
+def test_all_can_be_imported_without_what_is_not_ansibles(ring: Ring) -> None:
+    said = subprocess.run([sys.executable, "-c", BARE], env=ring.env, capture_output=True, check=True, text=True).stdout
+    assert {"_vault", "_filekeyring", "_backends", "_rekey", "converge", "doctor"} <= set(said.split())
 
 
 def test_without_the_library_the_error_says_what_to_install(tmp_path: Path) -> None:

@@ -106,6 +106,9 @@ def changed(tmp_path: Path, name: str, old: str, new: str) -> Path:
         ("bytes: 5000000000", "bytes: 5 GB", ['"bytes" must be a whole number, not text']),
         ("  host: wc.fnal.gov\n", "  host: wc.fnal.gov\n  host: b.c\n", ['"host" stands here again']),
         ("login:\n", "login: [\n", ["this is not YAML"]),
+        ("done: reached", "done: reachd", ['"done" cannot be "reachd"', 'did you mean "reached"?']),
+        ("done: reached", "done: link", ['"done: link" and "area" go together']),
+        ("done: reached", "done: link\n    area: wrok1", ['unknown storage area "wrok1"', '"work1"']),
     ],
 )
 def test_a_bad_profile_is_told_with_its_line(tmp_path, old, new, words):

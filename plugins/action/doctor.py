@@ -1,0 +1,185 @@
+# Copyright: hpc.onboard authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Looks at this machine for doctor; what it makes of it is in plugin_utils/_doctor.py.
+
+The documentation is in plugins/modules/doctor.py.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from ansible import constants
+from ansible.plugins.action import ActionBase
+from ansible.plugins.loader import connection_loader
+from ansible.release import __version__
+from ansible_collections.hpc.onboard.plugins.plugin_utils import _descriptor, _doctor
+from ansible_collections.hpc.onboard.plugins.plugin_utils._doctor import Check
+from ansible_collections.hpc.onboard.plugins.plugin_utils._hosts import Host
+from ansible_collections.hpc.onboard.plugins.plugin_utils._missing_key import MissingKey
+from ansible_collections.hpc.onboard.plugins.plugin_utils._schema import is_template
+
+OURS = re.compile(r"^plugin:\s*[\"']?hpc\.onboard\.accounts", re.MULTILINE)
+RESOLVE = "import socket, sys; socket.getaddrinfo(sys.argv[1], None)"
+SECONDS = 8
+
+_descriptor.keep()
+
+
+class ActionModule(ActionBase):  # type: ignore[misc]
+    """hpc.onboard.doctor"""
+
+    TRANSFERS_FILES = False
+    _requires_connection = False
+    _supports_check_mode = True
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Look at everything, and say what was found."""
+        super().run(tmp, task_vars)
+        _validation, arguments = self.validate_argument_spec({"key": {"type": "str", "default": "ngc"}})
+        checks, hosts = accounts(list((task_vars or {}).get("ansible_inventory_sources") or []))
+        real = [host for host in hosts if not _doctor.is_sandbox(host)]
+        return _doctor.result(
+            [*machine(), keyring(arguments["key"], bool(real)), *ssh(bool(real)), *checks, *routes(real)]
+        )
+
+
+def machine() -> Iterator[Check]:
+    """Python, Ansible, and the folder it was started in."""
+    now = datetime.now()
+    yield _doctor.python(sys.version_info[:3], (now.year, now.month))
+    yield _doctor.ansible_core(__version__, (now.year, now.month))
+    here = Path.cwd()
+    yield _doctor.folder(here, here.stat().st_mode, (here / "ansible.cfg").exists())
+
+
+def ssh(needed: bool) -> Iterator[Check]:
+    """The ssh client, its agent, and the place for its sockets."""
+    code, _out, error = told(["ssh", "-V"])
+    yield _doctor.ssh(None if code is None else error, needed)
+    code, out, _error = told(["ssh-add", "-l"])
+    yield _doctor.agent(code, out, needed)
+    connection_loader.get("ssh", class_only=True)
+    name = constants.config.get_config_value("control_path_dir", plugin_type="connection", plugin_name="ssh")
+    yield _doctor.control_path(os.path.expanduser(os.path.expandvars(str(name))))
+
+
+def keyring(key: str, needed: bool) -> Check:
+    """Which keyring is used, and whether the key is there. Somebody is asked only at a terminal."""
+    from ansible_collections.hpc.onboard.plugins.plugin_utils import _backends
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._filekeyring import Keyring
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._vault import StoreLocked, StoreMissing
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._worker_prompt import ThroughAnsible
+
+    person = ThroughAnsible()
+    try:
+        backend, warnings = _backends.chosen_backend()
+    except MissingKey as error:
+        return _doctor.no_keyring(str(error), needed)
+    if isinstance(backend, Keyring):
+        backend.within(person, {})
+    words = _backends.words(backend)
+    try:
+        there = bool(_backends.password(backend, key))
+    except MissingKey as error:
+        cause = error.__context__
+        if isinstance(cause, StoreMissing):
+            return _doctor.no_file(words, key)
+        unseen = isinstance(cause, StoreLocked)
+        return _doctor.unseen_keyring(words) if unseen else _doctor.closed_keyring(str(error), needed)
+    return _doctor.keyring(words, key, there, warnings + person.told)
+
+
+def accounts(sources: Sequence[str]) -> tuple[list[Check], list[Host]]:
+    """The accounts files among the sources of the inventory, read without Ansible."""
+    checks: list[Check] = []
+    found: list[Host] = []
+    for path in files(sources):
+        text = path.read_text(encoding="utf-8", errors="replace")
+        if OURS.search(text) or path.stem == "accounts":
+            more, hosts = _doctor.accounts(path, text)
+            checks += more
+            found += hosts
+    return checks or [_doctor.no_accounts(", ".join(sources))], found
+
+
+def files(sources: Sequence[str]) -> Iterator[Path]:
+    """The YAML files among these sources and in the folders among them."""
+    for source in map(Path, sources):
+        for path in sorted(source.iterdir()) if source.is_dir() else [source]:
+            if path.is_file() and path.suffix in (".yml", ".yaml"):
+                yield path
+
+
+def routes(hosts: Sequence[Host]) -> Iterator[Check]:
+    """How each account is reached, as ssh itself says, and the certificates used on the way."""
+    known: dict[str, bool] = {}
+    for host in hosts:
+        try:
+            arguments = ssh_arguments(host)
+        except ValueError as error:
+            yield _doctor.no_route(host.name, f"{error} in ansible_ssh_common_args or ansible_ssh_extra_args")
+            continue
+        code, out, said = told(["ssh", "-G", *arguments])
+        if code != 0:
+            yield _doctor.no_route(host.name, said)
+            continue
+        found = _doctor.settings(out)
+        near = nearest(found, arguments)
+        if near and near not in known:
+            known[near] = told([sys.executable, "-I", "-c", RESOLVE, near])[0] == 0
+        yield _doctor.route(host.name, found, near or found["hostname"][0], known.get(near) if near else None)
+        yield from certificates(host.name, found)
+
+
+def nearest(found: dict[str, list[str]], arguments: list[str]) -> str:
+    """The host that this machine itself connects to; empty where a program of the user's connects."""
+    hop = _doctor.first_hop(found)
+    if hop:
+        file = arguments[arguments.index("-F") :][:2] if "-F" in arguments else []
+        code, out, _error = told(["ssh", "-G", *file, hop])
+        return _doctor.settings(out).get("hostname", [hop])[0] if code == 0 else hop
+    if found.get("proxycommand", ["none"])[0] != "none":
+        return ""
+    return found["hostname"][0]
+
+
+def ssh_arguments(host: Host) -> list[str]:
+    """What Ansible would call ssh with, as far as it says where to connect."""
+    values = {key: str(value) for key, value in host.variables.items() if value is not None and not is_template(value)}
+    words = shlex.split(values.get("ansible_ssh_common_args", "")) + shlex.split(
+        values.get("ansible_ssh_extra_args", "")
+    )
+    for option, name in (("-p", "ansible_port"), ("-l", "ansible_user"), ("-i", "ansible_ssh_private_key_file")):
+        words += [option, values[name]] if values.get(name) else []
+    return [*words, values.get("ansible_host", host.name)]
+
+
+def certificates(name: str, found: dict[str, list[str]]) -> Iterator[Check]:
+    """The certificates that ssh would offer."""
+    named = [Path(path).expanduser() for path in found.get("certificatefile", []) if path != "none"]
+    beside = [Path(f"{path}-cert.pub").expanduser() for path in found.get("identityfile", [])]
+    for path in dict.fromkeys([*named, *(one for one in beside if one.is_file())]):
+        code, out, _error = told(["ssh-keygen", "-L", "-f", str(path)])
+        listing = None if not path.is_file() else out if code == 0 else ""
+        yield _doctor.certificate(name, path, listing, datetime.now())
+
+
+def told(command: list[str]) -> tuple[int | None, str, str]:
+    """Code, output and errors of a program that asks nobody anything; no code where it does not run or end."""
+    try:
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS, check=False, errors="replace"
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None, "", ""
+    return done.returncode, done.stdout, done.stderr

@@ -1,0 +1,39 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The person at the terminal of a run, asked from a worker: Ansible hands the question to the main process."""
+
+from __future__ import annotations
+
+import time
+
+from ansible.errors import AnsibleError, AnsiblePromptNoninteractive
+from ansible.utils.display import Display
+
+from ._passphrase import NOBODY
+from ._progress import BOARD
+from ._vault import StoreLocked
+
+SETTLED = 0.3  # seconds until a status line that was being drawn is gone
+
+
+class ThroughAnsible:
+    """Somebody at the terminal of ansible-playbook. told: what they should know, for the caller to show."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+
+    def ask(self, question: str) -> str:
+        """What they type, unseen."""
+        try:
+            with BOARD.hushed():
+                time.sleep(SETTLED)
+                typed = Display().prompt_until(f"{question}: ", private=True)
+        except AnsiblePromptNoninteractive:
+            raise StoreLocked(NOBODY) from None
+        except AnsibleError as error:
+            raise StoreLocked(f"it is locked, and its passphrase was not given ({type(error).__name__})") from None
+        return bytes(typed).decode(errors="replace")
+
+    def tell(self, text: str) -> None:
+        """Keep it until the answer is shown."""
+        self.told.append(text)
