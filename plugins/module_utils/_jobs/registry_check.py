@@ -1,0 +1,110 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whether a registry takes a key, asked from the account: the token dance of a container tool, and nothing more.
+
+The key goes to hosts that the plan names and to no others; no redirect is followed. Source of the dance:
+https://distribution.github.io/distribution/spec/auth/token/
+"""
+
+import base64
+import json
+import re
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple
+
+SECONDS = 10
+LARGEST = 1024 * 1024
+WORD = re.compile(r'(\w+)="([^"]*)"')
+
+TAKEN, REFUSED, NOT_ENTITLED, NOT_MEASURED = "valid", "invalid", "not_entitled", "not_measured"
+
+
+class Verdict(NamedTuple):
+    """valid, invalid, not_entitled or not_measured, and why, in words that hold nothing of the answer."""
+
+    word: str
+    why: str
+
+
+class Answer(NamedTuple):
+    """What a server said."""
+
+    status: int
+    challenge: str
+    body: bytes
+
+
+def verdict(registry: Mapping[str, Any], login: str, password: str) -> Verdict:
+    """What the registry says of the key. registry: address, repository, realms (hosts that may see it), ca (PEM)."""
+    try:
+        where = _realm(registry)
+        known = _status(where, registry, login, password)
+        stranger = _status(where, registry, login, "nvapi-" + "0" * 64)
+    except _Unclear as error:
+        return Verdict(NOT_MEASURED, str(error))
+    if known == 200 and stranger == 200:
+        return Verdict(NOT_MEASURED, "the registry gives a token for a wrong key, too")
+    words = {200: TAKEN, 401: REFUSED, 403: NOT_ENTITLED}
+    return Verdict(words[known], "the registry answers %d to the key as it stands in the file" % known)
+
+
+class _Unclear(Exception):
+    """It could not be found out."""
+
+
+def _realm(registry: Mapping[str, Any]) -> str:
+    """Where tokens are given, which the registry says to one who shows no key."""
+    answer = _asked("%s/v2/%s/manifests/latest" % (registry["address"], registry["repository"]), {}, registry)
+    said = dict(WORD.findall(answer.challenge))
+    realm: str = said.get("realm", "")
+    host = re.match(r"^https://([^/?#@\s]+)", realm)
+    if answer.status != 401 or not host or host.group(1) not in registry["realms"]:
+        raise _Unclear("the registry does not say where it gives tokens, or names a host that may not see a key")
+    asked = [(name, said[name]) for name in ("service", "scope") if name in said]
+    return realm + ("&" if "?" in realm else "?") + _query(asked)
+
+
+def _query(pairs: List[Tuple[str, str]]) -> str:
+    import urllib.parse  # here, because only a check needs it and starting Python is what a run waits for
+
+    return urllib.parse.urlencode(pairs)
+
+
+def _status(where: str, registry: Mapping[str, Any], login: str, password: str) -> int:
+    auth = base64.b64encode(("%s:%s" % (login, password)).encode("utf-8")).decode("ascii")
+    answer = _asked(where, {"Authorization": "Basic " + auth}, registry)
+    if answer.status == 200 and not _has_token(answer.body):
+        raise _Unclear("no token is in the answer: does a proxy or a login page answer in the registry's place?")
+    if answer.status not in (200, 401, 403):
+        raise _Unclear("the registry answers %d" % answer.status)
+    return answer.status
+
+
+def _has_token(body: bytes) -> bool:
+    try:
+        document = json.loads(body.decode("utf-8"))
+    except ValueError:
+        return False
+    return isinstance(document, dict) and bool(document.get("token") or document.get("access_token"))
+
+
+def _asked(address: str, headers: Dict[str, str], registry: Mapping[str, Any]) -> Answer:
+    import http.client
+    import ssl
+    import urllib.error
+    import urllib.request
+
+    class Stay(urllib.request.HTTPRedirectHandler):
+        """A redirect could lead a key elsewhere."""
+
+        def redirect_request(self, *_arguments: Any, **_more: Any) -> Optional[Any]:
+            return None
+
+    context = ssl.create_default_context(cadata=registry.get("ca") or None)
+    opener = urllib.request.build_opener(Stay, urllib.request.HTTPSHandler(context=context))
+    try:
+        with opener.open(urllib.request.Request(address, headers=headers), timeout=SECONDS) as answer:
+            return Answer(answer.status, "", answer.read(LARGEST))
+    except urllib.error.HTTPError as error:
+        return Answer(error.code, error.headers.get("WWW-Authenticate") or "", b"")
+    except (OSError, ValueError, http.client.HTTPException):
+        raise _Unclear("the registry cannot be reached from the account") from None
