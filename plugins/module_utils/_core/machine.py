@@ -44,7 +44,12 @@ def _said(line: List[str]) -> str:
 
     try:
         done = subprocess.run(
-            line, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=SECONDS
+            line,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            timeout=SECONDS,
+            check=False,
         )
     except (OSError, subprocess.SubprocessError):
         return ""

@@ -14,7 +14,7 @@ from typing import Any, Dict, List, Mapping, Optional
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.job import MARK, Failed, Job
-from .._text import condarc
+from .._text import condarc, stamp
 from .download import check_sum, fetch
 
 MADE = ".hpc.onboard"  # in a prefix or an environment that we have finished: what it is
@@ -61,7 +61,7 @@ class CondaJob(Job):
         self._settle()
         for number, environment in enumerate(self._wanted.environments):
             marker = os.path.join(prefix, "envs", environment["name"], MADE)
-            if written(marker) != condarc.digest(environment["content"]):
+            if written(marker) != stamp.digest(environment["content"]):
                 self.say("environment %s" % environment["name"], 3 + number, self._steps)
                 self._make(environment, marker)
 
@@ -69,7 +69,7 @@ class CondaJob(Job):
         prefix = self._wanted.prefix
         files = {MADE: self._wanted.made, condarc.PLACE: self._wanted.settings}
         for environment in self._wanted.environments:
-            files["envs/%s/%s" % (environment["name"], MADE)] = condarc.digest(environment["content"])
+            files["envs/%s/%s" % (environment["name"], MADE)] = stamp.digest(environment["content"])
         for name, content in files.items():
             path = os.path.join(prefix, name)
             host.make_folders(os.path.dirname(path), 0o755)
@@ -152,9 +152,9 @@ class CondaJob(Job):
         conda = os.path.join(self._wanted.prefix, "bin", "conda")
         self._run([conda, *line, "--file", file], "the environment %s" % name)
         if there:
-            write(marker, condarc.digest(environment["content"]))
+            write(marker, stamp.digest(environment["content"]))
         else:
-            self._finished(marker, condarc.digest(environment["content"]))
+            self._finished(marker, stamp.digest(environment["content"]))
 
     def _run(self, line: List[str], what: str, **more: str) -> None:
         """Run a program to its end. What it says goes into a file; its last words are told when it fails."""

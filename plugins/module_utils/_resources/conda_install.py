@@ -94,7 +94,7 @@ class CondaInstall(Resource):
         wanted = self._wanted
         state = {"conda": wanted.made, condarc.PLACE: wanted.settings}
         for environment in self.options["environments"]:
-            state["environment %s" % environment["name"]] = condarc.digest(environment["content"])
+            state["environment %s" % environment["name"]] = stamp.digest(environment["content"])
         return state
 
     def inspect(self, host: Host) -> State:

@@ -5,7 +5,6 @@
 import re
 from typing import List, Sequence
 
-from .stamp import digest as digest
 from .stamp import stamped
 
 PLACE = "condarc.d/hpc.onboard.yml"
