@@ -123,7 +123,8 @@ class Line:
             raise Unreached(f"no time was left to ask {where} (bound: {self._transport.total:g} s)")
         done: queue.SimpleQueue[Answer | Exception] = queue.SimpleQueue()
         handler = _Handler(self._context)
-        threading.Thread(target=self._work, args=(question, limit, handler, done), daemon=True).start()
+        work = (question, limit, handler, done)
+        threading.Thread(target=self._work, args=work, name=f"question to {where}", daemon=True).start()
         try:
             result = done.get(timeout=limit)
         except queue.Empty:

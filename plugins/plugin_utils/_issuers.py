@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 from ansible_collections.hpc.onboard.plugins.plugin_utils._answer import harmless
 from ansible_collections.hpc.onboard.plugins.plugin_utils._exchange import Answer, Line, Question, Unreached
 from ansible_collections.hpc.onboard.plugins.plugin_utils._judgement import ISSUER, Finding, Verdict
-from ansible_collections.hpc.onboard.plugins.plugin_utils._key_forms import HUGGING_FACE, NGC, WANDB, Key
+from ansible_collections.hpc.onboard.plugins.plugin_utils._key_forms import HUGGING_FACE, NGC, WANDB, Key, stranger
 
 NGC_ISSUER = "https://api.ngc.nvidia.com/v3/keys/get-caller-info"
 WANDB_ISSUER = "https://api.wandb.ai/graphql"
@@ -58,20 +58,30 @@ def issuer_level(key: Key, address: str, line: Line) -> Finding:
     if key.legacy:
         sentence = "the issuer's question is for personal and service keys; a legacy key is tried at the registry"
         return Finding(ISSUER, Verdict.NOT_MEASURED, sentence)
-    issuer = _ISSUERS[key.service]
+    issuer, host = _ISSUERS[key.service], urlsplit(address).netloc
     try:
-        return _read(key, issuer, line.ask(issuer.question(address, key), issuer.attempts), urlsplit(address).netloc)
+        answer = line.ask(issuer.question(address, key), issuer.attempts)
+        if answer.status == 403:
+            control = line.ask(issuer.question(address, stranger(key)), issuer.attempts)
+            return _forbidden(host, same=control.status == 403)
+        return _read(key, issuer, answer, host)
     except Unreached as error:
         return Finding(ISSUER, Verdict.UNREACHABLE, str(error), error.status)
+
+
+def _forbidden(host: str, same: bool) -> Finding:
+    """same: a wrong key is refused in the same way, so it is not this key that is refused."""
+    if same:
+        sentence = f"{host} refuses every key (HTTP 403): does a proxy or a policy of the site stand between?"
+        return Finding(ISSUER, Verdict.UNREACHABLE, sentence, 403)
+    sentence = f"{host} tells this key from a wrong one and refuses it (HTTP 403): does it have the rights it needs?"
+    return Finding(ISSUER, Verdict.NOT_ENTITLED, sentence, 403)
 
 
 def _read(key: Key, issuer: _Issuer, answer: Answer, host: str) -> Finding:
     status = answer.status
     if status == 401:
         return _invalid(key, host, status)
-    if status == 403:
-        sentence = f"{host} knows the key and refuses to speak of it: does it have the rights that you need?"
-        return Finding(ISSUER, Verdict.NOT_ENTITLED, sentence, status)
     try:
         details = issuer.details(_document(answer))
     except _Nobody:

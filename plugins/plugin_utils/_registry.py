@@ -19,7 +19,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._challenge import Refused, bearer, token_address
-from ansible_collections.hpc.onboard.plugins.plugin_utils._exchange import Line, Question, Unreached
+from ansible_collections.hpc.onboard.plugins.plugin_utils._exchange import Answer, Line, Question, Unreached
 from ansible_collections.hpc.onboard.plugins.plugin_utils._judgement import MANIFEST, TOKEN, Finding, Verdict
 from ansible_collections.hpc.onboard.plugins.plugin_utils._key_forms import Key, stranger
 
@@ -146,7 +146,7 @@ def _manifest_finding(key: Key, place: Place, line: Line) -> Finding:
 def _token_address(place: Place, line: Line) -> str:
     """Where the registry gives tokens for this image. Nothing secret is sent to learn it."""
     answer = line.ask(Question(place.manifest, "HEAD", {"Accept": MEDIA}))
-    if answer.status == 200:
+    if answer.status == 200 and _is_manifest(answer):
         raise _Open
     if answer.status != 401:
         raise Unreached(
@@ -189,9 +189,14 @@ def _pulled(address: str, place: Place, key: Key | None, line: Line) -> _Step:
     if status != 200:
         return _Step(status)
     answer = line.ask(Question(place.manifest, "HEAD", {"Accept": MEDIA, "Authorization": f"Bearer {token}"}))
-    if answer.status not in (200, 401, 403, 404):
+    if answer.status not in (200, 401, 403, 404) or (answer.status == 200 and not _is_manifest(answer)):
         raise Unreached(f"{place.registry} answers HTTP {answer.status} to a token that it gave", answer.status)
     return _Step(200, answer.status)
+
+
+def _is_manifest(answer: Answer) -> bool:
+    """Whether a 200 comes from a registry, and not from what stands between."""
+    return answer.headers.get_content_type() in MEDIA and bool(answer.headers.get("Docker-Content-Digest"))
 
 
 def _invalid(level: str, place: Place) -> Finding:

@@ -19,7 +19,7 @@ from tests.testbed.registry.keys import Doorkeeper, Said
 
 REGISTRY, TOKEN, ISSUER = "registry", "token", "issuer"
 PARTS = (REGISTRY, TOKEN, ISSUER)
-MODES = ("well", "slow", "drip", "broken", "busy", "garbage", "huge", "cut", "elsewhere")
+MODES = ("well", "slow", "drip", "broken", "busy", "garbage", "huge", "cut", "elsewhere", "forbidden")
 PASSED_ON = ("authorization", "accept", "user-agent")
 PASSED_BACK = ("www-authenticate", "content-type", "content-length", "docker-content-digest")
 
@@ -121,6 +121,7 @@ class Front:
             "broken": Said(500, f"broken by {key}".encode(), key, html),
             "busy": Said(429, b"later", key, (*html, ("Retry-After", "1"))),
             "garbage": Said(200, f"<html>Welcome to the hotel, {key}</html>".encode(), key, html),
+            "forbidden": Said(403, b"<html>The site's policy forbids this</html>", key, html),
             "huge": Said(200, b'{"token": "' + b"x" * 3_000_000 + b'"}', key),
             "elsewhere": Said(302, b"", key, (("Location", self.elsewhere),)),
         }.get(mode, said)

@@ -57,18 +57,26 @@ class Registry:
 
     `address` is host:port of the registry, its realm and its issuers; `ca_file` is who signed its certificate;
     `requests` is what was asked, with fingerprints in place of keys. `mode` is how all of it answers, `modes` how
-    each part does (registry, token, issuer): well, slow, drip, broken, busy, garbage, huge, cut, elsewhere.
+    each part does (registry, token, issuer): well, slow, drip, broken, busy, garbage, huge, cut, elsewhere, forbidden.
     `failures`: how many of the next requests find it busy. `doorkeeper`: `lenient`, `refuses`, `public`.
     """
 
     def __init__(
-        self, names: Sequence[str] = NAMES, listen: str = "127.0.0.1", port: int = 0, realm: str | None = None
+        self,
+        names: Sequence[str] = NAMES,
+        listen: str = "127.0.0.1",
+        port: int = 0,
+        realm: str | None = None,
+        authority: Authority | None = None,
     ) -> None:
         """names: hosts and addresses in the certificate, the first of which is used here.
 
         listen: "0.0.0.0" lets other network namespaces reach it. realm: where the registry sends for a token, an
         address or the name of a host of this server, in place of the first name.
+        authority: who signs its certificate, for servers that trust each other. To be entered in a thread that lives
+        as long as the registry is wanted: the kernel ends docker-registry with that thread.
         """
+        self._authority = authority or Authority("authority of a test")
         self._names, self._listen, self._port, self._realm = tuple(names), listen, port, realm
         self._process: subprocess.Popen[bytes] | None = None
         self.doorkeeper = Doorkeeper(_SERVICE, [PUBLIC])
@@ -77,9 +85,8 @@ class Registry:
         """Bring it up, with its images."""
         self.folder = Path(tempfile.mkdtemp(prefix="hob-registry-"))
         try:
-            authority = Authority("authority of a test")
-            self.ca_file = authority.write(self.folder / "ca.pem")
-            certificate = authority.write_server(self.folder / "server.pem", self._names)
+            self.ca_file = self._authority.write(self.folder / "ca.pem")
+            certificate = self._authority.write_server(self.folder / "server.pem", self._names)
             self._front = Front(self.doorkeeper, certificate, self._listen, self._port)
             self.port = self._front.port
             self._front.serve(self._start())
