@@ -242,6 +242,18 @@ TROUBLE = [
 ]
 
 
+SAID = {
+    "slow": "no whole answer within 1 s",
+    "drip": "no whole answer within 1 s",
+    "broken": "busy or broken (HTTP 500)",
+    "busy": "busy or broken (HTTP 429)",
+    "garbage": "HTTP 200",
+    "huge": "far more than it should",
+    "cut": "broke off",
+    "elsewhere": "does not follow",
+}
+
+
 @pytest.mark.parametrize(("part", "mode"), TROUBLE, ids=["-".join(row) for row in TROUBLE])
 def test_a_service_in_trouble_is_unreachable_and_soon(registry: Registry, part: str, mode: str) -> None:
     key = allowed_key(registry, PRIVATE)
@@ -253,6 +265,7 @@ def test_a_service_in_trouble_is_unreachable_and_soon(registry: Registry, part: 
     assert time.monotonic() - begun < 3.5
     assert found.verdict == "unreachable", found.sentence
     assert f":{registry.port}" in found.sentence
+    assert SAID["garbage" if (part, mode) == ("registry", "huge") else mode] in found.sentence
     assert not found.dead
 
 
@@ -392,6 +405,12 @@ def test_tokens_of_other_services_are_tried_at_their_issuer_alone(registry: Regi
     registry.revoke(text)
     assert verdict_of(text, settings(registry), service).dead
     assert len(registry.requests) == 2
+
+
+def test_a_viewer_who_is_nobody_makes_a_wandb_key_invalid(registry: Registry) -> None:
+    registry.doorkeeper.lenient = True
+    found = verdict_of(TOKENS[0][1], settings(registry), "wandb")
+    assert (by_level(found), level(found, "issuer").status) == ({"issuer": "invalid"}, 200)
 
 
 @pytest.mark.parametrize(("service", "text"), TOKENS, ids=["wandb of old", "wandb", "Hugging Face"])
