@@ -4,9 +4,9 @@
 
 Sources, none of them tried with a real key: NGC: POST v3/keys/get-caller-info with the form credentials=KEY, personal
 and service keys only; 200 with requestStatus, type, orgName, products; 401 for a wrong key (github.com/NVIDIA/
-infra-controller, trufflehog's detector nvapi, opendatahub-io/odh-dashboard). wandb: the GraphQL query for the viewer,
-who is null for nobody (github.com/wandb/wandb). Hugging Face: GET api/whoami-v2, which is heavily rate-limited
-(huggingface_hub/hf_api.py), so that it is asked once.
+infra-controller, public scanners for secrets, Red Hat's notes on NIM); the name of the expiry is that of the request
+which makes a key. wandb: the GraphQL query for the viewer, who is null for nobody (github.com/wandb/wandb). Hugging
+Face: GET api/whoami-v2, which is heavily rate-limited (huggingface_hub/hf_api.py), so that it is asked once.
 """
 
 from __future__ import annotations
@@ -158,13 +158,16 @@ def _ask_hugging_face(address: str, key: Key) -> Question:
 
 def _hugging_face_details(document: dict[str, Any]) -> dict[str, str]:
     """Its kind (user, org) and what it may do (read, write, fineGrained)."""
-    auth = document.get("auth")
-    token = auth.get("accessToken") if isinstance(auth, dict) else None
     if not isinstance(document.get("type"), str):
         raise _Unlike
-    if not isinstance(token, dict):
-        return _words({"type": document["type"]})
-    return _words({"type": document["type"], "role": token.get("role"), "expires": token.get("expiration")})
+    auth = _mapping(document.get("auth"))
+    token = _mapping(auth.get("accessToken"))
+    expiry = token.get("expiration") or auth.get("expiresAt")
+    return _words({"type": document["type"], "role": token.get("role"), "expires": expiry})
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 _ISSUERS = {

@@ -5,11 +5,11 @@
 A key of another service, half a key or a key with a line break must not leave this machine: a service may log
 what it refuses. So whoever sends a key wants a `Key`, and `recognised` alone makes one.
 
-Sources: nvapi- and 64 characters, and base64 of client:uuid for legacy keys: github.com/NVIDIA/nvcf issue 886 and
-github.com/NVIDIA/infra-controller (rest-api/auth), github.com/trufflesecurity/trufflehog (detector nvapi); personal
-keys live side by side and a new legacy key ends the old one: org.ngc.nvidia.com/setup/api-keys. wandb: 40 characters
-or more (wandb/sdk/lib/apikey.py), of old hexadecimal, now behind wandb_v1_. Hugging Face: hf_ and 34 letters and
-digits (docs.gitguardian.com, trufflehog); longer ones are let through.
+Sources: nvapi- and 64 characters, and base64 of client:uuid (84 characters) for legacy keys: github.com/NVIDIA/nvcf
+issue 886, github.com/NVIDIA/infra-controller (rest-api/auth) and public scanners for secrets; personal keys live side
+by side and a new legacy key ends the old one: org.ngc.nvidia.com/setup/api-keys. wandb: 40 characters or more
+(github.com/wandb/wandb), hexadecimal of old and now behind wandb_v1_. Hugging Face: hf_ and 34 letters and digits, as
+public scanners for secrets have it; longer ones are let through.
 """
 
 from __future__ import annotations
