@@ -11,7 +11,9 @@ LIST = Path(__file__).with_name("debian-packages.txt")
 
 COMMANDS = {
     "bindfs": "bindfs",
+    "curl": "curl",
     "dbus-run-session": "dbus",
+    "docker-registry": "docker-registry",
     "fish": "fish",
     "gnome-keyring-daemon": "gnome-keyring",
     "ip": "iproute2",
@@ -20,6 +22,7 @@ COMMANDS = {
     "mksh": "mksh",
     "nsenter": "util-linux",
     "setfacl": "acl",
+    "setpriv": "util-linux",
     "ssh": "openssh-client",
     "sshd": "openssh-server",
     "strace": "strace",

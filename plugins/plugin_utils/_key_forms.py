@@ -1,0 +1,179 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which keys have the form of a key of NGC, wandb or Hugging Face, so that nothing else is ever sent to a service.
+
+A key of another service, half a key or a key with a line break must not leave this machine: a service may log
+what it refuses. So whoever sends a key wants a `Key`, and `recognised` alone makes one.
+
+Sources: nvapi- and 64 characters, and base64 of client:uuid (84 characters) for legacy keys: github.com/NVIDIA/nvcf
+issue 886, github.com/NVIDIA/infra-controller (rest-api/auth) and public scanners for secrets; personal keys live side
+by side and a new legacy key ends the old one: org.ngc.nvidia.com/setup/api-keys. wandb: 40 characters or more
+(github.com/wandb/wandb), hexadecimal of old and now behind wandb_v1_. Hugging Face: hf_ and 34 letters and digits, as
+public scanners for secrets have it; longer ones are let through.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+import secrets
+import string
+import uuid
+from dataclasses import dataclass
+from typing import NoReturn
+
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.module_utils._core.values import check_secret
+
+NGC, WANDB, HUGGING_FACE = "ngc", "wandb", "huggingface"
+TITLES = {NGC: "NGC", WANDB: "wandb", HUGGING_FACE: "Hugging Face"}
+
+_CLIENT = re.compile(rb"[A-Za-z0-9]{26}:[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
+
+
+class Malformed(Exception):
+    """The text has not the form of a key of that service. The words are fixed and never hold the text."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """What the keys of one kind look like, and how they are replaced."""
+
+    name: str
+    service: str
+    beginning: str
+    pattern: re.Pattern[str]
+    rotates: bool
+    """Whether old and new can both be valid for a while; otherwise making the new key ends the old one at once."""
+
+
+NVAPI = Form("personal or service key", NGC, "nvapi-", re.compile(r"nvapi-[A-Za-z0-9_-]{64}"), True)
+LEGACY = Form("legacy key", NGC, "", re.compile(r"[A-Za-z0-9+/]{84}"), False)
+WANDB_NOW = Form("key", WANDB, "wandb_v1_", re.compile(r"wandb_v1_[A-Za-z0-9_]{40,120}"), True)
+WANDB_OLD = Form("key of the first form", WANDB, "", re.compile(r"(?:[a-z0-9]{1,20}-)?[0-9a-f]{40}"), True)
+HF = Form("token", HUGGING_FACE, "hf_", re.compile(r"hf_[A-Za-z0-9]{34,64}"), True)
+FORMS = (NVAPI, LEGACY, WANDB_NOW, WANDB_OLD, HF)
+
+_RECOGNISER = object()
+
+
+class Key:
+    """A key whose form was checked. It shows its kind and never itself, and cannot be pickled or copied."""
+
+    __slots__ = ("_form", "_value")
+
+    def __init__(self, value: str, form: Form, maker: object = None) -> None:
+        if maker is not _RECOGNISER:
+            raise TypeError("a Key is made by recognised() alone")
+        self._value = value
+        self._form = form
+
+    @property
+    def value(self) -> str:
+        """The key itself, for the one place that sends or writes it."""
+        return self._value
+
+    @property
+    def service(self) -> str:
+        """Whose key it is: ngc, wandb or huggingface."""
+        return self._form.service
+
+    @property
+    def legacy(self) -> bool:
+        """Whether it is an NGC key of the old kind, of which there is one per user."""
+        return self._form is LEGACY
+
+    @property
+    def rotates(self) -> bool:
+        """Whether the old and the new key can both be valid for a while."""
+        return self._form.rotates
+
+    @property
+    def replaces_at_once(self) -> bool:
+        """Whether making the new key ends the old one."""
+        return not self._form.rotates
+
+    @property
+    def kind(self) -> str:
+        """What it is, in words: 'NGC legacy key'."""
+        return f"{TITLES[self.service]} {self._form.name}"
+
+    def __repr__(self) -> str:
+        return f"<Key: {self.kind}>"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a Key is not written anywhere: pass its name")
+
+
+def recognised(value: object, service: str) -> Key:
+    """The key, if it has a form of that service's keys. Raises Malformed, with what to do about it."""
+    try:
+        check_secret(value)
+    except AccountError as error:
+        raise Malformed(str(error)) from None
+    text = str(value)
+    form = _form_of(text)
+    if form is None or form.service != service:
+        raise Malformed(_why(text, service, form))
+    return Key(text, form, _RECOGNISER)
+
+
+def stranger(key: Key) -> Key:
+    """A random key of the same form, which nobody was ever given: what a service says to it is the control."""
+    form = key._form
+    if form is LEGACY:
+        client = _random(26, string.ascii_lowercase + string.digits)
+        text = base64.b64encode(f"{client}:{uuid.uuid4()}".encode()).decode()
+    elif form is WANDB_OLD:
+        text = secrets.token_hex(20)
+    else:
+        text = form.beginning + _random(len(key.value) - len(form.beginning), string.ascii_letters + string.digits)
+    return Key(text, form, _RECOGNISER)
+
+
+def _random(length: int, alphabet: str) -> str:
+    return "".join(secrets.choice(alphabet) for _ in range(length))
+
+
+def _form_of(text: str) -> Form | None:
+    found = next((form for form in FORMS if form.pattern.fullmatch(text)), None)
+    return None if found is LEGACY and not _names_a_client(text) else found
+
+
+def _names_a_client(text: str) -> bool:
+    """Whether the text is base64 of client:uuid."""
+    try:
+        return _CLIENT.fullmatch(base64.b64decode(text, validate=True)) is not None
+    except binascii.Error:
+        return False
+
+
+def _why(text: str, service: str, form: Form | None) -> str:
+    """What is wrong with it, in fixed words."""
+    if form is not None:
+        return f"this is a key of {TITLES[form.service]}, not of {TITLES[service]}: store it under its own name"
+    if re.search(r"[\"'`]", text):
+        return "the key holds a quote: it was copied out of a script; store the plain key"
+    for known in FORMS:
+        if known.beginning and text.startswith(known.beginning):
+            return _damaged(text, known)
+    if service == NGC:
+        return (
+            "no NGC key looks like this: it begins with nvapi- and has 70 characters, or is a legacy key of 84;"
+            " copy it again from https://org.ngc.nvidia.com/setup/api-keys"
+        )
+    where = {
+        WANDB: "it has 40 characters or more; copy it again from https://wandb.ai/authorize",
+        HUGGING_FACE: "it begins with hf_; copy it again from https://huggingface.co/settings/tokens",
+    }
+    return f"no key of {TITLES[service]} looks like this: {where[service]}"
+
+
+def _damaged(text: str, form: Form) -> str:
+    shortest, longest = {NVAPI: (70, 70), WANDB_NOW: (49, 129), HF: (37, 67)}[form]
+    if len(text) < shortest:
+        return f"the key begins as a key of {TITLES[form.service]} and is too short: copy the whole of it again"
+    if len(text) > longest:
+        return f"the key begins as a key of {TITLES[form.service]} and is too long: was something pasted behind it?"
+    return f"the key holds a character that no key of {TITLES[form.service]} has: copy it again"
