@@ -32,6 +32,7 @@ NO_PYTHON = "hpc.onboard-no-python"
 CUT = 93  # exit code: the input did not arrive whole
 EATEN = 91  # exit code: a shell read the input
 
+PARTS = re.compile(r"^from \.(\w+) import", re.MULTILINE)  # a kind that is made of others
 LONG_WORK = (f"{PACKAGE}._core.job", f"{PACKAGE}._core.machine")  # of the engine, what only long work needs
 
 USUAL = (
@@ -130,11 +131,12 @@ def engine(kinds: tuple[tuple[str, str], ...]) -> bytes:
 
 @lru_cache
 def kind(name: str) -> list[bytes]:
-    """What a kind of resource needs beyond that, packed: itself, and the long work where it does some."""
-    sources = _sources("_resources")
+    """What a kind of resource needs beyond that, packed: itself, the kinds that it is made of, and long work."""
     module = f"{PACKAGE}._resources.{name}"
-    own = _packed({module: sources[module]})
-    return [_long_work(), own] if "from .._jobs" in str(sources[module]) else [own]
+    source = _sources("_resources")[module]
+    parts = [block for part in PARTS.findall(source) for block in kind(part)]
+    long_work = [_long_work()] if "from .._jobs" in source else []
+    return list(dict.fromkeys([*long_work, *parts, _packed({module: source})]))
 
 
 @lru_cache

@@ -16,6 +16,7 @@ from ansible_collections.hpc.onboard.plugins.module_utils._resources.netrc_entry
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.ngc_config import NgcConfig
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.path_script import PathScript
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.registry_auth import RegistryAuth
+from ansible_collections.hpc.onboard.plugins.module_utils._resources.rotated_key import RotatedKey
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.shell_environment import ShellEnvironment
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.storage_link import StorageLink
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.token_file import TokenFile
@@ -31,6 +32,7 @@ KINDS: dict[str, type[Resource]] = {
         NgcConfig,
         PathScript,
         RegistryAuth,
+        RotatedKey,
         ShellEnvironment,
         StorageLink,
         TokenFile,

@@ -161,7 +161,7 @@ def reconcile(resource: Resource, host: Host) -> Outcome:
     if outcome.fields and not outcome.reason and not under_way(outcome):
         resource.apply(host)
         after = examine(resource, host)
-        outcome.progress = after.progress
+        outcome.progress, outcome.remarks = after.progress, after.remarks
         if after.fields and not after.progress:
             raise AccountError("still not as wanted after the change: " + ", ".join(after.fields))
     outcome.seconds = time.time() - started
