@@ -147,6 +147,10 @@ class Conversation:
     def _show(self, progress: Mapping[str, Any] | None) -> None:
         BOARD.put(str(self._variables.get("inventory_hostname", "it")), progress)
 
+    def look(self) -> None:
+        """Foresee only, whatever the mode of the run."""
+        self._plan["check"] = True
+
     def _asked(self, positions: Iterable[int], follow: float = 0) -> list[dict[str, Any]]:
         document = {**self._plan, "resources": [self._entries[position] for position in positions], "follow": follow}
         answered: list[dict[str, Any]] = self._action.said(document, self._variables)["outcomes"]

@@ -37,7 +37,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._lines import Line, Lo
 from ansible_collections.hpc.onboard.plugins.plugin_utils._progress import BOARD
 from ansible_collections.hpc.onboard.plugins.plugin_utils._spec_errors import of_role
 
-OURS = {"hpc.onboard.converge", "hpc.onboard.doctor"}
+OURS = {"hpc.onboard.converge", "hpc.onboard.doctor", "hpc.onboard.rotate"}
 NARROWEST = 20
 WIDEST = 100
 PIPED = 80

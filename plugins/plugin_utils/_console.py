@@ -74,7 +74,7 @@ def account(name: str, result: Mapping[str, Any], view: View, like: str | None =
     like: an account that failed for the same reason, which need not be told again.
     """
     if "checks" in result:
-        return checks(name, result, view)
+        return checks(str(result.get("title", name)), result, view)
     if "outcomes" not in result:
         return _without_outcomes(name, result, view, like)
     lines = _heading(name, result, counted(result["outcomes"], view.check) or "nothing to do", view)

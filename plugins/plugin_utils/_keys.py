@@ -41,6 +41,43 @@ class Session:
         return answer["value"], warnings
 
 
+    def keep(self, name: str, value: str) -> None:
+        """Have a value at hand for this run alone; the keyring is not told."""
+        with self._shared.held() as known:
+            known.setdefault("answers", {})[name] = {"value": value, "source": "this run"}
+
+    def kept(self, name: str) -> str | None:
+        """A value that is at hand, without asking the keyring."""
+        with self._shared.held() as known:
+            return known.get("answers", {}).get(name, {}).get("value")  # type: ignore[no-any-return]
+
+    def stored(self, name: str) -> str | None:
+        """What the keyring itself has now. Raises MissingKey when it does not answer."""
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._backends import chosen_backend
+
+        with self._shared.held() as known:
+            return _from(chosen_backend()[0], name, known)[0]
+
+    def store(self, name: str, value: str | None) -> None:
+        """Put a value into the keyring, or take it out (None), and read back that it is so. Raises MissingKey."""
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._backends import chosen_backend, words
+
+        with self._shared.held() as known:
+            backend, _warnings = chosen_backend()
+            there = _from(backend, name, known)[0]
+            try:
+                if value is not None:
+                    backend.set_password(SERVICE, name, value)
+                elif there is not None:
+                    backend.delete_password(SERVICE, name)
+            except Exception as error:  # a backend raises what it likes, and its words may hold anything
+                kind = type(error).__name__
+                raise MissingKey(f"the keyring {words(backend)} did not keep '{name}' ({kind}): unlock it") from None
+            if _from(backend, name, known)[0] != value:
+                raise MissingKey(f"the keyring {words(backend)} does not give back what it was given for '{name}'")
+            known.get("answers", {}).pop(name, None)
+
+
 def _asked(name: str, known: dict[str, Any]) -> tuple[dict[str, str], list[str]]:
     """One look into the keyring: {value, source} or {error}, and warnings. What serves other keys goes into known."""
     from ansible_collections.hpc.onboard.plugins.plugin_utils._backends import chosen_backend, words
