@@ -47,6 +47,15 @@ def refused(error: OSError, path: str) -> StateError:
 
 
 @contextmanager
+def told(name: str) -> Iterator[None]:
+    """What the operating system says of a file here becomes a StateError."""
+    try:
+        yield
+    except OSError as error:
+        raise refused(error, _shown(name)) from None
+
+
+@contextmanager
 def folder(below: str = "", make: bool = True) -> Iterator[int]:
     """The open state folder, or one below it; -1 where it is not there and must not be made."""
     base = state_folder()
@@ -115,6 +124,10 @@ def _check_mine(found: os.stat_result, shown: str, mode: int) -> None:
         raise StateError(f"others may read or write {shown} (mode {found.st_mode & 0o7777:04o}): chmod {mode:o} it")
 
 
+def _shown(name: str) -> str:
+    return f"{name} below {state_folder()}"
+
+
 def open_file(at: int, name: str, flags: int) -> int:
     """An open file of the folder: plain, mine, one name, 0600. Raises StateError, or FileNotFoundError."""
     try:
@@ -122,12 +135,12 @@ def open_file(at: int, name: str, flags: int) -> int:
     except FileNotFoundError:
         raise
     except OSError as error:
-        raise refused(error, name) from None
+        raise refused(error, _shown(name)) from None
     try:
         found = os.fstat(handle)
         if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1:
-            raise StateError(f"{name} is no plain file with one name: look at it and move it away")
-        _check_mine(found, name, 0o600)
+            raise StateError(f"{_shown(name)} is no plain file with one name: look at it and move it away")
+        _check_mine(found, _shown(name), 0o600)
     except StateError:
         os.close(handle)
         raise
@@ -157,7 +170,7 @@ def replace(at: int, name: str, content: bytes) -> None:
         flush(at)
     except OSError as error:
         forget(at, draft)
-        raise refused(error, name) from None
+        raise refused(error, _shown(name)) from None
     if read(at, name) != content:
         raise StateError(f"{name} does not hold what was just written: is another program at work? run again")
 
@@ -185,7 +198,7 @@ def _taken(handle: int, name: str) -> bool:
     except OSError as error:
         if error.errno in (errno.EAGAIN, errno.EACCES):
             return False
-        raise refused(error, name) from None
+        raise refused(error, _shown(name)) from None
     return True
 
 

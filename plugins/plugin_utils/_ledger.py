@@ -64,20 +64,19 @@ class Ledger:
 
     def append(self, event: Event) -> Record:
         """Add a record; when this returns, it is on the disk. Raises LedgerError, StateError or RecordError."""
-        with _durable.folder() as at, self._locked(at):
+        with _durable.told(LEDGER), _durable.folder() as at, self._locked(at):
             new = not self._there(at)
             handle = _durable.open_file(at, LEDGER, os.O_RDWR | os.O_APPEND | os.O_CREAT)
             try:
                 last = self._repaired(at, handle)
                 record = _records.seal(event, self._by, last, now(), self._key)
-                _add(handle, _records.line(record))
+                line = _records.line(record)
+                _add(handle, line)
                 if new:
                     flush(at)
-            except OSError as error:
-                raise _durable.refused(error, LEDGER) from None
             finally:
                 os.close(handle)
-            self._write_head(at, Head(record.seq, record.hash))
+            self._write_head(at, Head(record.seq, record.hash, last.size + len(line)))
         return record
 
     def records(self) -> list[Record]:
@@ -100,7 +99,7 @@ class Ledger:
         return state_of(self.records(), secret, version)
 
     def _fitting(self) -> tuple[list[Record], Misfit | None]:
-        with _durable.folder(make=False) as at:
+        with _durable.told(LEDGER), _durable.folder(make=False) as at:
             if at < 0:
                 return [], None
             with self._locked(at):
@@ -128,26 +127,29 @@ class Ledger:
         size = os.fstat(handle).st_size
         tail = os.pread(handle, TAIL, max(0, size - TAIL))
         whole = _whole(tail)
-        last = self._last(whole, head)
-        if len(whole) < len(tail):
-            os.ftruncate(handle, size - len(tail) + len(whole))
+        end = size - len(tail) + len(whole)
+        last = self._last(whole, end, head)
+        if end < size:
+            os.ftruncate(handle, end)
             os.fsync(handle)
         if last.seq > head.seq:
             self._write_head(at, last)
         return last
 
-    def _last(self, whole: bytes, head: Head) -> Head:
-        """The last record of the ledger's end, which must fit the head."""
+    def _last(self, whole: bytes, end: int, head: Head) -> Head:
+        """The last record of the ledger's end, which must be the head's or the one after it."""
         last = Head()
         if whole:
+            line = whole[:-1].rpartition(b"\n")[2]
             try:
-                record = _records.parsed(whole[:-1].rpartition(b"\n")[2], self._key)
+                record = _records.parsed(line, self._key)
             except _records.RecordError as error:
                 raise LedgerError(f"the last line of {LEDGER} does not fit: {error}; {AWAY}") from None
-            last = Head(record.seq, record.hash)
-        known = head.seq == last.seq and head.hash == last.hash
-        if not known and not (last.seq == head.seq + 1 and record.prev == head.hash):
-            raise LedgerError(f"the end of {LEDGER} does not fit {HEAD}: lines or the head were removed; {AWAY}")
+            last = Head(record.seq, record.hash, end)
+            if head == Head(record.seq - 1, record.prev, end - len(line) - 1):
+                return last
+        if last != head:
+            raise LedgerError(f"the end of {LEDGER} does not fit {HEAD}: lines or the head were changed; {AWAY}")
         return last
 
     def _head(self, at: int) -> Head | None:
@@ -156,7 +158,7 @@ class Ledger:
             return None
         try:
             found = json.loads(content)
-            head = Head(int(found["seq"]), str(found["hash"]))
+            head = Head(int(found["seq"]), str(found["hash"]), int(found["size"]))
             if hmac.compare_digest(self._head_text(head), content):
                 return head
         except (ValueError, KeyError, TypeError):

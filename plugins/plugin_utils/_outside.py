@@ -75,7 +75,10 @@ class Outside(Protocol):
         """What the target can do with the version."""
 
     def put_back(self, target: str, version: str) -> None:
-        """The target holds again exactly what it held before this version."""
+        """The target holds again exactly what it held before this version, if this version is there.
+
+        In the process that installed it the old bytes are at hand; in a later one the current version is written.
+        """
 
     def deactivate(self, version: str) -> None:
         """The version is refused from now on, where it was made."""

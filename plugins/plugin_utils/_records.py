@@ -101,10 +101,11 @@ class Record(Event):
 
 
 class Head(NamedTuple):
-    """The last record that was known to be whole: its number and hash."""
+    """The last record that was known to be whole: its number and hash, and where it ends in the file."""
 
     seq: int = 0
     hash: str = ""
+    size: int = 0
 
 
 class Misfit(NamedTuple):
@@ -230,5 +231,5 @@ def _tail_misfit(last: Head, head: Head | None) -> Misfit | None:
     if last.seq < known:
         return Misfit(last.seq + 1, f"the lines from here to {known} were removed")
     if last.seq > known + 1:
-        return Misfit(known + 1, "the head does not know of it: the head was removed or an old one was put back")
+        return Misfit(known + 2, "the head does not know of it: the head was removed or an old one was put back")
     return None

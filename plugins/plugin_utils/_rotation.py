@@ -17,6 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._situation import COMPROMISED, SETTLED, Situation
+from ansible_collections.hpc.onboard.plugins.plugin_utils._versions import Version
 
 ENDED = ("retired", "dead", "purged")
 RESUME = "ansible-playbook rotate_resume.yml -e rotate_secret={name}"
@@ -67,7 +68,8 @@ def disagreement(situation: Situation) -> str:
 
 def may_begin(situation: Situation) -> str:
     """Why no rotation may be begun now, or nothing."""
-    if next_step(situation).name not in ("", "prove_dead", "purge"):
+    left = situation.secret.labelled("pending", "previous") if situation.secret else ()
+    if left or next_step(situation).name not in ("", "prove_dead", "purge"):
         return f"a rotation of '{situation.name}' is open: {command(situation)}"
     return ""
 
@@ -126,25 +128,32 @@ def _before_settle(now: Situation) -> Step:
         return Step("settle", version)
     if now.hasty or "verified" in states.values():
         return Step("spread", version, left)
-    return Step("canary", version, (now.canary if now.canary in left else left[0],))
+    there = [target for target in left if states[target] != "unreachable"] or left
+    return Step("canary", version, (now.canary if now.canary in left else there[0],))
 
 
 def _closing_step(now: Situation) -> Step | None:
-    """What follows for the versions that go: the oldest one first."""
-    for one in now.secret.versions if now.secret else ():
-        if one.label == "previous" and not _grace_over(now, one.id):
-            return Step("grace", one.id)
-        if one.label == "previous" or (one.label == "retired" and not now.gone(one.id)):
-            person = not (now.gone(one.id) or now.revoked(one.id))
-            return Step("retire", one.id, person=person, obstacle=why_not_retire(now, one.id))
-        if one.label == "retired":
-            left = unconfirmed(now, one.id)
-            lives = bool(now.last("prove_dead", one.id, "failed"))
-            return Step("retire", one.id, left) if left else Step("prove_dead", one.id, person=lives)
-        if one.label == "dead":
-            return Step("purge" if now.last("prove_dead", one.id, "ok") else "prove_dead", one.id)
-        if one.label == "purged" and not now.last("purge", one.id, "ok"):
-            return Step("purge", one.id)
+    """What follows for the versions that go: what is slow to die holds up nothing else."""
+    steps = [step for one in (now.secret.versions if now.secret else ()) if (step := _farewell(now, one))]
+    order = ("retire", "purge", "prove_dead", "grace")
+    return min(steps, key=lambda step: (bool(step.obstacle), order.index(step.name)), default=None)
+
+
+def _farewell(now: Situation, one: Version) -> Step | None:
+    """What follows for one version that goes."""
+    if one.label == "previous" and not _grace_over(now, one.id):
+        return Step("grace", one.id)
+    if one.label == "previous" or (one.label == "retired" and not now.gone(one.id)):
+        person = not (now.gone(one.id) or now.revoked(one.id))
+        return Step("retire", one.id, person=person, obstacle=why_not_retire(now, one.id))
+    if one.label == "retired":
+        lives = bool(now.last("prove_dead", one.id, "failed"))
+        left = unconfirmed(now, one.id)
+        return Step("retire", one.id, left) if left else Step("prove_dead", one.id, person=lives)
+    if one.label == "dead":
+        return Step("purge" if now.last("prove_dead", one.id, "ok") else "prove_dead", one.id)
+    if one.label == "purged" and not now.last("purge", one.id, "ok"):
+        return Step("purge", one.id)
     return None
 
 

@@ -45,7 +45,7 @@ class Sidecar:
 
     def secret(self) -> Secret | None:
         """What is known of the versions; None before the first rotation. Raises StateError, VersionError."""
-        with _durable.folder(BELOW, make=False) as at:
+        with _durable.told(self._file), _durable.folder(BELOW, make=False) as at:
             return self._read(at)[0] if at >= 0 else None
 
     def adopt(self, kind: str, fingerprint: str = "", targets: tuple[str, ...] = ()) -> Secret:
@@ -68,7 +68,11 @@ class Sidecar:
 
     def _change(self, change: Callable[[Secret | None], Secret]) -> Secret:
         what = f"another run changes the versions of '{self.name}' and does not end"
-        with _durable.folder(BELOW) as at, _durable.locked(at, f"{self.name}.write.lock", what, WAIT_SECONDS):
+        with (
+            _durable.told(self._file),
+            _durable.folder(BELOW) as at,
+            _durable.locked(at, f"{self.name}.write.lock", what, WAIT_SECONDS),
+        ):
             known, seq = self._read(at)
             wanted = _versions.checked(change(known))
             if wanted != known:
@@ -85,5 +89,8 @@ class Sidecar:
     def rotating(self) -> Iterator[None]:
         """One rotation of the secret at a time. The one at work is named; a dead one's lock is free."""
         what = f"another rotation of '{self.name}' is at work"
-        with _durable.folder(BELOW) as at, _durable.locked(at, f"{self.name}.rotation.lock", what, 0.0):
+        with (
+            _durable.folder(BELOW) as at,
+            _durable.locked(at, f"{self.name}.rotation.lock", what, 0.0),
+        ):
             yield

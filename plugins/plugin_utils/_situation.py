@@ -118,9 +118,10 @@ class Situation:
 
     def given_up(self, version: str) -> bool:
         """Whether the version was aborted before it was current."""
-        return not self.last("settle", version) and bool(self.last("abort", version))
+        return not self.last("settle", version, "ok") and bool(self.last("abort", version))
 
     def possible_holders(self, version: str) -> tuple[str, ...]:
         """The targets that may hold a version that was given up."""
-        known = state_of(self.mine, self.name, version)
-        return tuple(target for target, state in known.items() if state not in (*UNTOUCHED, "excused"))
+        tried = {one.target for one in self.mine if one.version == version and one.step in ("canary", "spread")}
+        known = state_of(self.mine, self.name, version).items()
+        return tuple(target for target, state in known if target in tried and state not in (*UNTOUCHED, "excused"))

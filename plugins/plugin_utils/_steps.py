@@ -12,16 +12,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils import _versions
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import WORKS, Delivery
 from ansible_collections.hpc.onboard.plugins.plugin_utils._outside import (
-    Book,
     Found,
-    Labels,
-    Outside,
     Refused,
     Unanswered,
     Unreachable,
 )
-from ansible_collections.hpc.onboard.plugins.plugin_utils._records import Event
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import (
     RotationError,
     Step,
@@ -30,28 +27,26 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import (
     why_not_retire,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._situation import COMPROMISED, SCHEDULED, Situation
-from ansible_collections.hpc.onboard.plugins.plugin_utils._versions import Version
 
-WORKS = ("valid", "not_entitled", "inconclusive", "not_measured")  # nothing speaks against the key on the target
+EXPECTED = {  # the labels that a version may have for a step, so that no step is ever taken on another one
+    "plan": ("",),
+    "take": ("", "pending"),
+    "prove": ("pending",),
+    "canary": ("pending",),
+    "spread": ("pending", "current"),
+    "settle": ("pending", "current"),
+    "retire": ("current", "previous", "retired"),
+    "prove_dead": ("retired", "dead"),
+    "purge": ("dead", "purged"),
+    "abort": ("", "pending", "retired"),
+}
 
 
 @dataclass(frozen=True)
-class Rotation:
+class Rotation(Delivery):
     """The rotation of one secret: what takes its steps."""
 
-    name: str
-    book: Book
-    labels: Labels
-    outside: Outside
-    wanted: tuple[str, ...] = ()
-    canary: str = ""
-    now: str = ""
     grace_until: str = ""
-
-    def situation(self) -> Situation:
-        """What is known now."""
-        labels = self.labels.secret()
-        return Situation(self.name, labels, self.book.records(), self.wanted, self.canary, self.now)
 
     def begin(self, kind: str, mode: str = SCHEDULED, first_kind: str = "", fingerprint: str = "") -> str:
         """Open a rotation: the version that is to be made, named before it is. Raises RotationError."""
@@ -78,23 +73,12 @@ class Rotation:
             "abort": self._abort,
         }
         if step.name in ways:
+            label = self._label(step.version)
+            if label not in EXPECTED[step.name]:
+                raise RotationError(
+                    f"{step.name} is not for a version that is {label or 'not made yet'}: resume instead"
+                )
             ways[step.name](step)
-
-    def deliver(self, target: str, step: Step) -> None:
-        """Bring the version to one target, and verify it there; any process may do this for any target."""
-        label = "spread" if step.name not in ("canary", "spread") else step.name
-        try:
-            self._note(label, "begun", step.version, target)
-            found = self.outside.install(target, step.version)
-            self._note(label, "installed", step.version, target, found)
-        except Unreachable:
-            self._note(label, "unreachable", step.version, target)
-        except Refused:
-            self._note(label, "failed", step.version, target)
-        except Unanswered:
-            self._note(label, "unknown", step.version, target)
-        else:
-            self._verify(target, label, step.version)
 
     def excuse(self, target: str, until: str = "") -> None:
         """Go on without this target, until a moment."""
@@ -118,27 +102,6 @@ class Rotation:
         if now.maybe_gone(now.secret.current.id):
             raise RotationError(f"the old key of '{self.name}' may be dead already: resume, the new one is needed")
         self._note("abort", "begun", now.version)
-
-    def _note(
-        self,
-        step: str,
-        result: str,
-        version: str,
-        target: str = "",
-        found: Found | None = None,
-        evidence: dict[str, str | int] | None = None,
-    ) -> None:
-        """Write down what is begun or came of it."""
-        found = found or Found("", evidence or {})
-        fingerprint = next((v.fingerprint for v in self._versions() if v.id == version), "")
-        self.book.append(Event(self.name, step, result, version, target, fingerprint, found.verdict, found.evidence))
-
-    def _versions(self) -> tuple[Version, ...]:
-        secret = self.labels.secret()
-        return secret.versions if secret else ()
-
-    def _label(self, version: str) -> str:
-        return next((one.label for one in self._versions() if one.id == version), "")
 
     def _plan(self, step: Step) -> None:
         for target in step.targets:
@@ -176,34 +139,9 @@ class Rotation:
         for target in step.targets:
             self.deliver(target, step)
 
-    def _verify(self, target: str, label: str, version: str) -> None:
-        try:
-            found = self.outside.verify(target, version)
-        except (Refused, Unanswered):
-            return
-        if found.verdict in WORKS:
-            self._note(label, "verified", version, target, found)
-        elif found.verdict == "invalid":
-            self._refused(target, label, version, found)
-
-    def _refused(self, target: str, label: str, version: str, found: Found) -> None:
-        """The key does not work there: what was there comes back, unless that is dead."""
-        secret = self.labels.secret()
-        if secret and self._label(version) == "pending" and not self.situation().maybe_gone(secret.current.id):
-            self._put_back(target, label, version, found)
-        else:
-            self._note(label, "failed", version, target, found)
-
-    def _put_back(self, target: str, label: str, version: str, found: Found | None = None) -> None:
-        self._note(label, "begun", version, target)
-        try:
-            self.outside.put_back(target, version)
-        except (Refused, Unanswered):
-            self._note(label, "unknown", version, target, found)
-        else:
-            self._note(label, "rolled_back", version, target, found)
-
     def _settle(self, step: Step) -> None:
+        if step.version != self.situation().version:
+            raise RotationError("another version than the rotation's cannot settle: resume instead")
         self._note("settle", "begun", step.version)
         if self._label(step.version) == "pending":
             now = self.situation()
