@@ -48,11 +48,13 @@ class World:
     targets: dict[str, str] = field(default_factory=dict)
     keyring: set[str] = field(default_factory=lambda: {NAME})
     issuer: dict[str, bool] = field(default_factory=lambda: {"first": True})
+    before: dict[tuple[str, str], str] = field(default_factory=dict)
     orphans: int = 0
     away: str = ""
     known: Secret | None = None
     book: list[Record] = field(default_factory=list)
     states: dict[tuple[str, str], str] = field(default_factory=dict)
+    touched: dict[str, str] = field(default_factory=dict)
     seen: object = None
     excused: set[str] = field(default_factory=set)
 
@@ -84,6 +86,8 @@ class World:
             self.book.append(record)
             if event.target:
                 self.states[event.version, event.target] = "unknown" if event.result == "begun" else event.result
+                if event.result not in ("staged", "excused"):
+                    self.touched[event.target] = event.version
 
         self._effect(f"note {event.step} {event.result}", DISK, add)
         if record.prev != last.hash or record.seq != len(self.book):
@@ -125,9 +129,9 @@ class World:
         user = _versions.username(NAME, version)
 
         def make() -> None:
-            self.issuer[version] = True
             if self.kind == "legacy":
-                self.issuer["first"] = False
+                self.issuer = dict.fromkeys(self.issuer, False)
+            self.issuer[version] = True
 
         def store() -> None:
             make()
@@ -150,6 +154,7 @@ class World:
         assert _versions.username(NAME, version) in self.keyring
         if target == self.away:
             raise Unreachable
+        self.before.setdefault((target, version), self.targets[target])
         self._effect("install", DEED, lambda: self.targets.update({target: version}))
         return Found("", {"mode_before": "0600"})
 
@@ -160,7 +165,8 @@ class World:
         return Found("valid" if holds else "invalid", {"level": "L4"})
 
     def put_back(self, target: str, version: str) -> None:
-        self._effect("put back", DEED, lambda: self.targets.update({target: "first"}))
+        old = self.before.get((target, version), self.targets[target])
+        self._effect("put back", DEED, lambda: self.targets.update({target: old}))
 
     def deactivate(self, version: str) -> None:
         self._effect("deactivate", DEED, lambda: self.issuer.update({version: False}))
@@ -194,13 +200,14 @@ class World:
         for one in self.known.labelled("pending", "current", "previous", "retired"):
             if _versions.username(NAME, one.id) not in self.keyring:
                 raise Violation(f"{what}: the value of a {one.label} version is lost")
-        current = self.known.current.id
-        behind = [t for t, version in self.targets.items() if version != current and t not in self.excused]
-        if current != "first" and behind:
+        expected = {one.id for one in self.known.labelled("pending", "current")}
+        if [t for t, version in self.targets.items() if version not in expected and t not in self.excused]:
             raise Violation(f"{what}: current before every target has it")
 
     def _check_truth(self, what: str) -> None:
         for (version, target), state in self.states.items():
-            holds = self.targets[target] == version
-            if (state in ("installed", "verified") and not holds) or (state in ("staged", "rolled_back") and holds):
+            holds, last = self.targets[target] == version, self.touched.get(target) == version
+            if (state in ("installed", "verified") and last and not holds) or (
+                state in ("staged", "rolled_back") and holds
+            ):
                 raise Violation(f"{what}: the ledger says {state} of {target}, which is not so")
