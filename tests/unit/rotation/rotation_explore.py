@@ -1,0 +1,188 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""All executions with up to so many faults: each is a list of choices, run from the beginning."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from ansible_collections.hpc.onboard.plugins.plugin_utils import _records, _rotation
+from ansible_collections.hpc.onboard.plugins.plugin_utils._durable import StateError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._records import Head
+from ansible_collections.hpc.onboard.plugins.plugin_utils._situation import COMPROMISED, SCHEDULED
+from ansible_collections.hpc.onboard.plugins.plugin_utils._steps import Rotation
+from rotation_world import KEY, NAME, SAME, Died, Violation, World
+
+RUNS, STEPS = 9, 60
+TARGETS = ("me@one:enroot", "me@two:enroot", "me@three:enroot")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is explored, and the steps that are explored (others than the real ones are a seeded bug)."""
+
+    kind: str = "personal"
+    mode: str = SCHEDULED
+    targets: int = 2
+    give_up: str = ""  # a person aborts after this step was taken anywhere
+    away: bool = False  # the last target never answers; a person excuses it once
+    every: bool = False  # dying before each effect too, which is the same as dying after the one before
+    rotation: type[Rotation] = Rotation
+
+
+@dataclass
+class Count:
+    """What came of an exploration."""
+
+    executions: int = 0
+    violations: list[str] = field(default_factory=list)
+    runs: Counter[int] = field(default_factory=Counter)
+    ends: Counter[str] = field(default_factory=Counter)
+
+    def line(self, title: str) -> str:
+        """For people."""
+        ends = ", ".join(f"{number} {word}" for word, number in sorted(self.ends.items()))
+        most = max(self.runs, default=0)
+        return f"{title}: {self.executions} executions, {len(self.violations)} violations, <= {most} runs; {ends}"
+
+
+class Choices:
+    """The choices of one execution: a prefix that is given, and then what `more` says."""
+
+    def __init__(self, prefix: Sequence[int], every: bool = False, more: Callable[[int], int] = lambda _: 0) -> None:
+        self.taken = list(prefix)
+        self.ways: list[int] = []
+        self._every = every
+        self.more = more
+
+    def choose(self, what: str, ways: Sequence[str]) -> str:
+        at = len(self.ways)
+        ways = ways if self._every else [way for way in ways if way not in SAME]
+        self.ways.append(len(ways))
+        if at == len(self.taken):
+            self.taken.append(self.more(len(ways)))
+        return ways[self.taken[at]]
+
+
+def execute(plan: Plan, choices: Choices) -> tuple[str, int]:
+    """One execution to its end: how far it came and in how many runs. Raises Violation."""
+    hasty = plan.mode == COMPROMISED or plan.kind == "legacy"
+    targets = TARGETS[: plan.targets]
+    world = World(choices.choose, plan.kind, hasty, dict.fromkeys(targets, "first"))
+    world.away = targets[-1] if plan.away else ""
+    rotation = plan.rotation(NAME, world, world, world, targets)
+    runs = 0
+    while runs < RUNS:
+        runs += 1
+        try:
+            _run(plan, rotation, world)
+        except (Died, StateError):
+            continue
+        if _rotation.state(rotation.situation()) in ("clean", "aborted"):
+            break
+    return _ended(
+        rotation, world, targets, thorough=len(choices.ways) % 7 == 0 or sum(map(bool, choices.taken)) < 2
+    ), runs
+
+
+def _run(plan: Plan, rotation: Rotation, world: World) -> None:
+    """One run of rotate or rotate_resume, to the step that cannot be taken or brings nothing."""
+    if not world.book:
+        rotation.begin(plan.kind, plan.mode)
+    elif world.away:
+        _excuse(rotation, world)
+    for _ in range(STEPS):
+        now = rotation.situation()
+        if _rotation.done(now) and not plan.give_up:
+            return
+        tried = any(one.step == plan.give_up and one.target for one in world.book)
+        if tried and not now.last("abort", now.version):
+            rotation.give_up()
+        before = len(world.book)
+        step = _rotation.next_step(rotation.situation())
+        rotation.take_step(step)
+        after = _rotation.next_step(rotation.situation())
+        if (after.name, after.targets) == (step.name, step.targets) or before == len(world.book):
+            return
+
+
+def _excuse(rotation: Rotation, world: World) -> None:
+    """A person says to go on without the target that is away."""
+    now = rotation.situation()
+    if now.version and now.states(now.version).get(world.away) != "excused":
+        world.excused.add(world.away)
+        rotation.excuse(world.away)
+
+
+def _ended(rotation: Rotation, world: World, targets: tuple[str, ...], thorough: bool) -> str:
+    """The state at the end, which must be whole and true."""
+    if (
+        thorough
+        and _records.fitting(
+            [_records.line(one)[:-1] for one in world.book], Head(world.book[-1].seq, world.book[-1].hash), KEY
+        )[1]
+    ):
+        raise Violation("the ledger does not verify")
+    state, secret = _rotation.state(rotation.situation()), world.known
+    if state not in ("clean", "aborted"):
+        raise Violation(f"no end after {RUNS} runs: {state}, {_rotation.next_step(rotation.situation())}")
+    assert secret
+    alive = [version for version in world.issuer if world.issuer[version]]
+    reached = {version for target, version in world.targets.items() if target not in world.excused}
+    if reached != {secret.current.id} or alive != [secret.current.id]:
+        raise Violation(f"{state} is said, and it is not so")
+    if len(world.keyring) != 1 or _rotation.done(rotation.situation()) != (state == "clean"):
+        raise Violation(f"{state} is said, and the keyring holds {len(world.keyring)} values")
+    return state
+
+
+def prefixes(plan: Plan, faults: int, count: Count) -> None:
+    """Explore every execution with up to so many faults."""
+    todo: list[tuple[list[int], int]] = [([], 0)]
+    while todo:
+        prefix, used = todo.pop()
+        choices = Choices(prefix, plan.every)
+        _count(plan, choices, count)
+        if used < faults:
+            todo += [(more, used + 1) for more in _next(prefix, choices)]
+
+
+def _next(prefix: Sequence[int], choices: Choices) -> Iterator[list[int]]:
+    for at in range(len(prefix), len(choices.ways)):
+        for way in range(1, choices.ways[at]):
+            yield [*choices.taken[:at], way]
+
+
+def sample(plan: Plan, faults: int, number: int, seed: int, count: Count) -> None:
+    """Executions with this many faults at places that a seed chooses."""
+    chance = random.Random(seed)
+    length = len(_length(plan).ways)
+    for _ in range(number):
+        places = set(chance.sample(range(length), faults))
+        choices = Choices([], plan.every)
+
+        def more(ways: int, choices: Choices = choices, places: set[int] = places) -> int:
+            return chance.randrange(1, ways) if len(choices.ways) - 1 in places else 0
+
+        choices.more = more
+        _count(plan, choices, count)
+
+
+def _length(plan: Plan) -> Choices:
+    choices = Choices([], plan.every)
+    execute(plan, choices)
+    return choices
+
+
+def _count(plan: Plan, choices: Choices, count: Count) -> None:
+    count.executions += 1
+    try:
+        state, runs = execute(plan, choices)
+    except Violation as error:
+        count.violations.append(f"{error} {choices.taken}")
+    else:
+        count.ends[state] += 1
+        count.runs[runs] += 1

@@ -1,0 +1,213 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A world in memory for the real steps: keyring, issuer, targets, ledger and labels, where anything may go wrong.
+
+Every effect asks `choose` what becomes of it. After each one the promises are checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from ansible_collections.hpc.onboard.plugins.plugin_utils import _records, _versions
+from ansible_collections.hpc.onboard.plugins.plugin_utils._durable import StateError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._outside import Found, Refused, Unanswered, Unreachable
+from ansible_collections.hpc.onboard.plugins.plugin_utils._records import Author, Event, Head, Record
+from ansible_collections.hpc.onboard.plugins.plugin_utils._versions import Secret, Version
+
+NAME, KEY = "ngc", b"k" * 32
+BY = Author("0" * 8, "me", "laptop")
+TS = "2026-01-01T00:00:00Z"
+DEED = ("done", "refused", "lost, not done", "lost, done", "died before", "died after")
+LOOK = ("done", "lost, not done", "died before")
+CHECK = (*LOOK, "said no")
+DISK = ("done", "ended before", "ended after")  # an error of the disk and a death end the run alike
+TAKE = (*DEED, "made, not stored", "died, made, not stored")
+
+
+# Dying before an effect is dying after the one before it: nothing that lasts happens in between.
+SAME = ("died before", "ended before")
+
+
+class Died(BaseException):
+    """The process is no more."""
+
+
+class Violation(Exception):
+    """A promise that was broken."""
+
+
+@dataclass
+class World:
+    """What is there, whatever the records say. Takes the parts of Book, Labels and Outside at once."""
+
+    choose: Callable[[str, Sequence[str]], str]
+    kind: str = "personal"
+    hasty: bool = False
+    targets: dict[str, str] = field(default_factory=dict)
+    keyring: set[str] = field(default_factory=lambda: {NAME})
+    issuer: dict[str, bool] = field(default_factory=lambda: {"first": True})
+    before: dict[tuple[str, str], str] = field(default_factory=dict)
+    orphans: int = 0
+    away: str = ""
+    known: Secret | None = None
+    book: list[Record] = field(default_factory=list)
+    states: dict[tuple[str, str], str] = field(default_factory=dict)
+    touched: dict[str, str] = field(default_factory=dict)
+    seen: object = None
+    excused: set[str] = field(default_factory=set)
+
+    def _effect(self, what: str, ways: Sequence[str], deed: Callable[[], None]) -> str:
+        """One effect: what becomes of it is chosen, done or not, and the promises are checked."""
+        way = self.choose(what, ways)
+        if way in ("died before", "ended before"):
+            raise Died if way == "died before" else StateError(what)
+        if way in ("done", "lost, done", "died after", "ended after"):
+            deed()
+        self.check(what)
+        if way == "died after":
+            raise Died
+        if way == "ended after":
+            raise StateError(what)
+        if way == "refused":
+            raise Refused
+        if way.startswith("lost"):
+            raise Unanswered
+        return way
+
+    # Book
+
+    def append(self, event: Event) -> Record:
+        last = Head(self.book[-1].seq, self.book[-1].hash) if self.book else Head()
+        record = _records.seal(event, BY, last, TS, KEY)
+
+        def add() -> None:
+            self.book.append(record)
+            if event.target:
+                self.states[event.version, event.target] = "unknown" if event.result == "begun" else event.result
+                if event.result not in ("staged", "excused"):
+                    self.touched[event.target] = event.version
+
+        self._effect(f"note {event.step} {event.result}", DISK, add)
+        if record.prev != last.hash or record.seq != len(self.book):
+            raise Violation("the chain is broken")
+        return record
+
+    def records(self) -> Sequence[Record]:
+        return self.book
+
+    # Labels
+
+    def secret(self) -> Secret | None:
+        return self.known
+
+    def adopt(self, kind: str, fingerprint: str = "", targets: tuple[str, ...] = ()) -> Secret:
+        return self._set(self.known or _versions.adopt(NAME, kind, fingerprint, targets))
+
+    def move(self, change: Callable[[Secret], Secret]) -> Secret:
+        assert self.known
+        return self._set(change(self.known))
+
+    def _set(self, secret: Secret) -> Secret:
+        def put() -> None:
+            self.known = secret
+
+        if secret != self.known:
+            self._effect("labels", DISK, put)
+        return secret
+
+    # Outside
+
+    def probe(self, target: str) -> Found:
+        if target == self.away:
+            raise Unreachable
+        self._effect("probe", LOOK, lambda: None)
+        return Found()
+
+    def take(self, version: str) -> Version:
+        user = _versions.username(NAME, version)
+
+        def make() -> None:
+            if self.kind == "legacy":
+                self.issuer = dict.fromkeys(self.issuer, False)
+            self.issuer[version] = True
+
+        def store() -> None:
+            make()
+            self.keyring.add(user)
+
+        if user not in self.keyring:
+            way = self._effect("take", TAKE, store)
+            if "made" in way:
+                make()
+                self.orphans += 1
+                self.check("take")
+                raise Died if way.startswith("died") else Unanswered
+        return Version(version, self.kind, fingerprint=version[:8] + "0" * 4)
+
+    def prove(self, version: str) -> Found:
+        self._effect("prove", LOOK, lambda: None)
+        return Found("valid" if self.issuer[version] else "invalid", {"http_status": 200, "level": "L1"})
+
+    def install(self, target: str, version: str) -> Found:
+        assert _versions.username(NAME, version) in self.keyring
+        if target == self.away:
+            raise Unreachable
+        self.before.setdefault((target, version), self.targets[target])
+        self._effect("install", DEED, lambda: self.targets.update({target: version}))
+        return Found("", {"mode_before": "0600"})
+
+    def verify(self, target: str, version: str) -> Found:
+        if self._effect("verify", CHECK, lambda: None) == "said no":
+            return Found("invalid", {"http_status": 401})
+        holds = self.targets[target] == version and self.issuer[version]
+        return Found("valid" if holds else "invalid", {"level": "L4"})
+
+    def put_back(self, target: str, version: str) -> None:
+        old = self.before.get((target, version), self.targets[target])
+        self._effect("put back", DEED, lambda: self.targets.update({target: old}))
+
+    def deactivate(self, version: str) -> None:
+        self._effect("deactivate", DEED, lambda: self.issuer.update({version: False}))
+
+    def reactivate(self, version: str) -> None:
+        self._effect("reactivate", DEED, lambda: self.issuer.update({version: True}))
+
+    def forget(self, version: str) -> None:
+        user = _versions.username(NAME, version)
+        self._effect("forget", DEED, lambda: self.keyring.discard(user))
+
+    # Promises
+
+    def check(self, what: str) -> None:
+        """Raise Violation for the first promise that does not hold now."""
+        for target, version in self.targets.items():
+            if version not in self.issuer:
+                raise Violation(f"{what}: {target} holds what nobody made")
+            if not self.issuer[version] and not self.hasty and target not in self.excused:
+                raise Violation(f"{what}: {target} holds a dead key")
+        self._check_labels(what)
+        self._check_truth(what)
+
+    def _check_labels(self, what: str) -> None:
+        signature = (self.known, len(self.keyring), tuple(self.targets.values()))
+        if self.known is None or signature == self.seen:
+            return
+        self.seen = signature
+        if _versions.flaw(self.known):
+            raise Violation(f"{what}: {_versions.flaw(self.known)}")
+        for one in self.known.labelled("pending", "current", "previous", "retired"):
+            if _versions.username(NAME, one.id) not in self.keyring:
+                raise Violation(f"{what}: the value of a {one.label} version is lost")
+        expected = {one.id for one in self.known.labelled("pending", "current")}
+        if [t for t, version in self.targets.items() if version not in expected and t not in self.excused]:
+            raise Violation(f"{what}: current before every target has it")
+
+    def _check_truth(self, what: str) -> None:
+        for (version, target), state in self.states.items():
+            holds, last = self.targets[target] == version, self.touched.get(target) == version
+            if (state in ("installed", "verified") and last and not holds) or (
+                state in ("staged", "rolled_back") and holds
+            ):
+                raise Violation(f"{what}: the ledger says {state} of {target}, which is not so")

@@ -1,0 +1,163 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Every rotation that meets up to two faults ends whole and true; and a design with a bug in it is caught."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+
+import pytest
+from ansible_collections.hpc.onboard.plugins.plugin_utils import _rotation, _steps, _versions
+from ansible_collections.hpc.onboard.plugins.plugin_utils._outside import Refused, Unanswered
+from ansible_collections.hpc.onboard.plugins.plugin_utils._records import Record
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import Step
+from ansible_collections.hpc.onboard.plugins.plugin_utils._situation import COMPROMISED, Situation
+from ansible_collections.hpc.onboard.plugins.plugin_utils._steps import Rotation
+from rotation_explore import Count, Plan, prefixes, sample
+
+PLANS = {
+    "overlapping": Plan(),
+    "replaced at once": Plan(kind="legacy"),
+    "given up after the canary": Plan(give_up="canary"),
+    "given up while spreading": Plan(give_up="spread"),
+    "compromised": Plan(mode=COMPROMISED),
+    "a target away": Plan(away=True),
+}
+QUICK = ("overlapping", "replaced at once", "given up after the canary")
+THOROUGH = int(os.environ.get("HPC_ONBOARD_EXAMPLES", "0")) > 150
+
+
+def told(count: Count, title: str, report: list[str]) -> None:
+    """Print what came of it; nothing may be broken."""
+    report.append(count.line(title))
+    assert count.executions > 50
+    assert not count.violations, "\n".join(count.violations[:5])
+
+
+@pytest.mark.parametrize("title", PLANS)
+def test_one_fault_of_any_kind_anywhere_breaks_nothing(title: str, report: list[str]) -> None:
+    count = Count()
+    prefixes(replace(PLANS[title], every=True), 1, count)
+    told(count, f"{title}, <= 1 fault", report)
+
+
+@pytest.mark.parametrize("title", PLANS if THOROUGH else QUICK)
+def test_two_faults_break_nothing(title: str, report: list[str]) -> None:
+    count = Count()
+    prefixes(PLANS[title], 2, count)
+    told(count, f"{title}, <= 2 faults", report)
+
+
+@pytest.mark.parametrize("title", PLANS)
+def test_three_faults_over_three_targets_break_nothing(title: str, report: list[str]) -> None:
+    count = Count()
+    sample(replace(PLANS[title], targets=3), 3, 5000 if THOROUGH else 120, 7, count)
+    told(count, f"{title}, 3 faults, 3 targets, sampled", report)
+
+
+# Bugs
+
+
+class NoIntent(Rotation):
+    """What came of a deed is written down, and not that it was begun."""
+
+    def _note(self, step: str, result: str, version: str, target: str = "", *rest: object, **more: object) -> None:
+        if not (result == "begun" and target):
+            super()._note(step, result, version, target, *rest, **more)  # type: ignore[arg-type]
+
+
+class LabelBeforeValue(Rotation):
+    """The pending version is recorded before its value is in the keyring."""
+
+    def _take(self, step: Step) -> None:
+        if not self._label(step.version):
+            self.labels.move(lambda secret: _versions.begin(secret, _versions.Version(step.version, "personal")))
+        super()._take(step)
+
+
+class ValueGoesFirst(Rotation):
+    """The value of the old version is taken out of the keyring when it was deactivated, not when it was seen dead."""
+
+    def _prove_dead(self, step: Step) -> None:
+        with suppress(Refused, Unanswered):
+            self.outside.forget(step.version)
+        super()._prove_dead(step)
+
+
+class PutBackUnnoted(Rotation):
+    """What was there before comes back without a word before it."""
+
+    def _put_back(self, target: str, label: str, version: str, *rest: object) -> None:
+        with suppress(Refused, Unanswered):
+            self.outside.put_back(target, version)
+            self._note(label, "rolled_back", version, target)
+
+
+def no_patch(_: pytest.MonkeyPatch) -> None:
+    """The bug is in the steps."""
+
+
+def retire_first(patch: pytest.MonkeyPatch) -> None:
+    """The old key is deactivated once the new one is proven."""
+    real = _rotation._before_settle
+
+    def early(now: Situation) -> Step:
+        step = real(now)
+        old = now.secret.current.id if now.secret else ""
+        return Step("retire", old) if step.name == "canary" and not now.gone(old) else step
+
+    patch.setattr(_rotation, "_before_settle", early)
+    patch.setattr(_steps, "why_not_retire", lambda *_: "")
+
+
+def failed_is_fine(patch: pytest.MonkeyPatch) -> None:
+    """A target that failed does not hold up the rest."""
+    trouble = ("verified", "excused", "failed", "unknown")
+    patch.setattr(Situation, "unsettled", lambda now, v: tuple(t for t, s in now.states(v).items() if s not in trouble))
+
+
+def promote_early(patch: pytest.MonkeyPatch) -> None:
+    """One verified target is enough for the new version to be current."""
+    real = Situation.unsettled
+
+    def few(now: Situation, version: str) -> tuple[str, ...]:
+        pending = now.secret and now.secret.one("pending")
+        return () if pending and "verified" in now.states(version).values() else real(now, version)
+
+    patch.setattr(Situation, "unsettled", few)
+
+
+def resume_forgets(patch: pytest.MonkeyPatch) -> None:
+    """What was begun and not ended counts as not begun."""
+    real = _rotation.Situation.mine.func  # type: ignore[attr-defined]
+
+    def ended(now: Situation) -> list[Record]:
+        return [one for one in real(now) if not (one.result in ("begun", "unknown") and one.target)]
+
+    patch.setattr(Situation, "mine", property(ended))
+
+
+BUGS: dict[str, tuple[Plan, Callable[[pytest.MonkeyPatch], None]]] = {
+    "no intent recorded": (Plan(rotation=NoIntent), no_patch),
+    "retire first": (Plan(), retire_first),
+    "retire although a target failed": (Plan(), failed_is_fine),
+    "promote before all are verified": (Plan(), promote_early),
+    "pending recorded before it is stored": (Plan(rotation=LabelBeforeValue), no_patch),
+    "value dropped before the key is dead": (Plan(rotation=ValueGoesFirst), no_patch),
+    "put back without an intent": (Plan(give_up="spread", rotation=PutBackUnnoted), no_patch),
+    "abort forgets what was begun": (Plan(give_up="spread"), resume_forgets),
+}
+
+
+@pytest.mark.parametrize("bug", BUGS)
+def test_a_bug_in_the_design_is_caught(bug: str, monkeypatch: pytest.MonkeyPatch, report: list[str]) -> None:
+    plan, patch = BUGS[bug]
+    patch(monkeypatch)
+    count = Count()
+    prefixes(plan, 1, count)
+    first = count.violations[0].split(" [")[0] if count.violations else "nothing"
+    report.append(f"seeded: {bug}: {len(count.violations)} of {count.executions}, {first!r}")
+    assert count.violations
