@@ -19,7 +19,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils import _answer, _human
 from ansible_collections.hpc.onboard.plugins.plugin_utils._declared import Declared, collect, prepare_settings, selected
 from ansible_collections.hpc.onboard.plugins.plugin_utils._fetched import fetched
 from ansible_collections.hpc.onboard.plugins.plugin_utils._fingerprints import local_key
-from ansible_collections.hpc.onboard.plugins.plugin_utils._keys import SESSION
+from ansible_collections.hpc.onboard.plugins.plugin_utils._keys import SESSION, current_version
 from ansible_collections.hpc.onboard.plugins.plugin_utils._plan import CLASSES, Plan
 from ansible_collections.hpc.onboard.plugins.plugin_utils._progress import BOARD
 from ansible_collections.hpc.onboard.plugins.plugin_utils._result import diffs, result
@@ -90,7 +90,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]
     def _key(self, name: str, variables: Mapping[str, Any]) -> str:
         if self._sandbox(variables):
             return f"nvapi-not-a-real-key-{name}-of-the-sandbox"
-        value, warnings = SESSION.value(name)
+        value, warnings = SESSION.value(current_version(name))
         for warning in warnings:
             self._display.warning(warning)
         return value

@@ -27,12 +27,13 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import Rotat
 from ansible_collections.hpc.onboard.plugins.plugin_utils._sidecar import Sidecar
 from ansible_collections.hpc.onboard.plugins.plugin_utils._steps import Rotation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._versions import VersionError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._world import Account
+from ansible_collections.hpc.onboard.plugins.plugin_utils._world import Account, record_key
 
 ARGUMENTS = {
     "part": {"type": "str", "choices": ["lead", "account"], "required": True},
     "secret": {"type": "str", "default": "ngc"},
     "lead": {"type": "dict", "default": {}},
+    "last": {"type": "bool", "default": False},
 }
 TROUBLE = (AccountError, RotationError, StateError, VersionError, _answer.NoAnswer)
 NEVER_THERE = ("refused", "timed out", "No route", "not resolve", "Permission denied", "unreachable")
@@ -53,14 +54,15 @@ class ActionModule(Converge):
         _validation, arguments = self.validate_argument_spec(ARGUMENTS)
         try:
             if arguments["part"] == "lead":
-                return self._lead(arguments["secret"], variables)
+                return self._lead(arguments, variables)
             return self._share(arguments["secret"], arguments["lead"], variables)
         except TROUBLE as error:
             return {"failed": True, "msg": str(error)}
 
     # The lead
 
-    def _lead(self, secret: str, variables: Mapping[str, Any]) -> dict[str, Any]:
+    def _lead(self, arguments: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
+        secret = arguments["secret"]
         hosts = [str(host) for host in variables["ansible_play_hosts_all"]]
         known = {host: self._files(secret, variables["hostvars"][host]) for host in hosts}
         targets = [file.target for files in known.values() for file in files]
@@ -70,7 +72,7 @@ class ActionModule(Converge):
         lead = _lead.Lead(secret, targets, wishes, STDIN)
         if self._task.check_mode:
             return lead.foreseen()
-        return lead.taken()
+        return lead.taken(arguments["lead"], arguments["last"])
 
     def _files(self, secret: str, variables: Mapping[str, Any]) -> list[_targets.File]:
         def value(name: str) -> Any:
@@ -87,15 +89,22 @@ class ActionModule(Converge):
         mine = [file for file in self._files(secret, variables) if file.target in step.get("targets", [])]
         if not mine:
             return {"changed": False, "skipped": True}
-        key = _lead.record_key()
+        key = record_key()
         labels = Sidecar(secret, key)
-        outside = Account(
-            secret, mine, lambda: str(lead["current"]), lambda *asked: self._trip(*asked, lead["registry"], variables)
-        )
+
+        def trip(files: list[_targets.File], user: str, look: bool) -> list[dict[str, Any]]:
+            return self._trip(files, user, {} if look else lead["registry"], look, variables)
+
+        outside = Account(secret, mine, lambda: str(lead["current"]), trip)
         rotation = Rotation(secret, Ledger(key), labels, outside, tuple(lead["wanted"]))
         taken = Step(step["name"], step["version"], tuple(file.target for file in mine))
         for file in mine:
-            rotation.deliver(file.target, taken) if taken.name != "plan" else rotation.look(file.target, taken)
+            if taken.name == "plan":
+                rotation.look(file.target, taken)
+            elif taken.name == "retire":
+                rotation.confirm(file.target)
+            else:
+                rotation.deliver(file.target, taken)
         states = rotation.situation().states(taken.version)
         return _lead.share_result(taken, mine, outside.outcomes, states)
 
@@ -103,13 +112,13 @@ class ActionModule(Converge):
         self,
         files: list[_targets.File],
         user: str,
-        look: bool,
         registry: Mapping[str, Any],
+        look: bool,
         variables: Mapping[str, Any],
     ) -> list[dict[str, Any]]:
         """One command over the connection for all files of the account."""
         password = self._key(user, variables)
-        entries = [_targets.entry(file, password, {} if look else registry) for file in files]
+        entries = [_targets.entry(file, password, registry) for file in files]
         plan = Plan.of(entries, lambda _name: password)
         conversation = Conversation(self, plan.entries, 60, variables)
         if look:

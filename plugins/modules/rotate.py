@@ -28,9 +28,13 @@ options:
     type: str
     default: ngc
   lead:
-    description: The result of the lead, for an account.
+    description: The result of the lead before.
     type: dict
     default: {}
+  last:
+    description: Whether nothing follows in this run, so that what is not done is a failure.
+    type: bool
+    default: false
 attributes:
   check_mode:
     description: Judges the new key and says what would be done; nothing is kept or changed.

@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils import _descriptor
+from ansible_collections.hpc.onboard.plugins.plugin_utils._fingerprints import local_key, state_folder
 from ansible_collections.hpc.onboard.plugins.plugin_utils._missing_key import SERVICE, MissingKey
 from ansible_collections.hpc.onboard.plugins.plugin_utils._shared import Shared
 
@@ -39,7 +40,6 @@ class Session:
             raise MissingKey(answer["error"])
         self.source = answer["source"]
         return answer["value"], warnings
-
 
     def keep(self, name: str, value: str) -> None:
         """Have a value at hand for this run alone; the keyring is not told."""
@@ -121,4 +121,15 @@ def _from(backend: Any, name: str, known: dict[str, Any]) -> tuple[str | None, l
 
 
 _descriptor.keep()  # the rest of what serves a passphrase is loaded by the one process that asks
+
+
+def current_version(name: str) -> str:
+    """The keyring username of the version of a key to install: the plain name where it was never rotated."""
+    if "@" in name or not (state_folder() / "secrets" / f"{name}.json").exists():
+        return name
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._sidecar import current  # few keys were ever rotated
+
+    return current(name, bytes.fromhex(local_key()))
+
+
 SESSION = Session()

@@ -7,46 +7,50 @@ It can be run any number of times; where the rotation is stands in its records, 
 
 from __future__ import annotations
 
-import hmac
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils import _ledger, _versions
+from ansible_collections.hpc.onboard.plugins.plugin_utils import _versions
 from ansible_collections.hpc.onboard.plugins.plugin_utils._exchange import Transport
-from ansible_collections.hpc.onboard.plugins.plugin_utils._fingerprints import local_key
 from ansible_collections.hpc.onboard.plugins.plugin_utils._judgement import Judgement, Verdict
 from ansible_collections.hpc.onboard.plugins.plugin_utils._key_forms import Key, Malformed, recognised
 from ansible_collections.hpc.onboard.plugins.plugin_utils._keys import SESSION, MissingKey
 from ansible_collections.hpc.onboard.plugins.plugin_utils._ledger import Ledger
 from ansible_collections.hpc.onboard.plugins.plugin_utils._new_key import new_key
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import Step, next_step, state, table
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import (
+    RESUME,
+    Step,
+    may_begin,
+    next_step,
+    state,
+    table,
+)
 from ansible_collections.hpc.onboard.plugins.plugin_utils._sidecar import Sidecar
 from ansible_collections.hpc.onboard.plugins.plugin_utils._situation import COMPROMISED, SCHEDULED
 from ansible_collections.hpc.onboard.plugins.plugin_utils._steps import Rotation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._targets import File
 from ansible_collections.hpc.onboard.plugins.plugin_utils._verdicts import Settings, judged
-from ansible_collections.hpc.onboard.plugins.plugin_utils._world import Controller, kind_of
+from ansible_collections.hpc.onboard.plugins.plugin_utils._world import Controller, fingerprint, kind_of, record_key
 
 WISHES = (
-    "rotate_key_file rotate_resume rotate_mode rotate_retired rotate_registry rotate_image rotate_canary_image"
-    " rotate_issuer rotate_realms rotate_ca_file rotate_levels rotate_canary"
-).split()
+    "rotate_key_file",
+    "rotate_resume",
+    "rotate_mode",
+    "rotate_retired",
+    "rotate_registry",
+    "rotate_image",
+    "rotate_canary_image",
+    "rotate_issuer",
+    "rotate_realms",
+    "rotate_ca_file",
+    "rotate_levels",
+    "rotate_canary",
+)
 SERVICES = {"wandb": "wandb", "huggingface": "huggingface"}
 PAGE = "https://org.ngc.nvidia.com/setup/api-keys"
 ACCOUNTS = ("plan", "canary", "spread", "retire")  # steps that accounts have a share in
-RESUME = "ansible-playbook rotate.yml -e secret={secret} -e rotate_resume=true"
-
-
-def record_key() -> bytes:
-    """The key that ledger and labels are signed with: this machine's own."""
-    return bytes.fromhex(local_key())
-
-
-def fingerprint(value: str) -> str:
-    """What stands for a key in the records, as in all that is shown of it."""
-    return hmac.digest(record_key(), value.encode(), "sha256").hex()[:12]
 
 
 class Lead:
@@ -56,7 +60,7 @@ class Lead:
         self._secret, self._targets, self._wishes, self._given = secret, tuple(targets), wishes, given
         self._service = SERVICES.get(secret, "ngc")
         self._settings = self._chosen()
-        self._outside = Controller(secret, self._service, self._settings, self._at_hand, fingerprint)
+        self._outside = Controller(secret, self._service, self._settings, self._at_hand)
         canary = str(wishes.get("rotate_canary") or "")
         self._rotation = Rotation(
             secret, Ledger(record_key()), Sidecar(secret, record_key()), self._outside, self._targets, canary
@@ -106,35 +110,43 @@ class Lead:
         checks = []
         if self._wishes.get("rotate_key_file"):
             checks.append(_judgement_check("new key", judged(self._new(), self._settings)))
-        for target in self._targets:
-            checks.append({"name": target, "status": "ok", "text": "holds the key; it would be replaced.", "next": ""})
+        text = "holds the key; it would be replaced."
+        checks += [{"name": target, "status": "ok", "text": text, "next": ""} for target in self._targets]
         return self._result(checks, {})
 
-    def taken(self) -> dict[str, Any]:
-        """Take every step that needs no account, beginning a rotation where none is open."""
-        checks = self._begun()
+    def taken(self, after: Mapping[str, Any], last: bool) -> dict[str, Any]:
+        """Take every step that needs no account, beginning a rotation where none is open.
+
+        after: the result of the lead before in this run, whose step the accounts have had their share in. last:
+        nothing follows in this run, so what is not done is a failure.
+        """
+        checks = [] if after else self._begun()
         if any(check["status"] == "failed" for check in checks):
             return self._result(checks, {})
         before: Step | None = None
         while True:
             step = next_step(self._rotation.situation())
-            if step == before or not step.name or step.obstacle or self._is_for_others(step):
+            if step == before or not step.name or step.obstacle or self._is_for_others(step, after.get("step") or {}):
                 break
             self._rotation.take_step(step)
             before = step
-        return self._told(checks, step)
+        return self._told(checks, step, last)
 
-    def _is_for_others(self, step: Step) -> bool:
-        """Whether accounts are to do it, a person, or time."""
+    def _is_for_others(self, step: Step, before: Mapping[str, Any]) -> bool:
+        """Whether accounts are to do it, a person, or time. A plan is one look, whoever answered."""
         if step.name in ACCOUNTS and step.targets:
-            return True
-        return step.name == "grace" or (step.name == "retire" and step.person and not self._wishes.get("rotate_retired"))
+            return not (step.name == "plan" and before.get("name") == "plan")
+        return step.name == "grace" or (
+            step.name == "retire" and step.person and not self._wishes.get("rotate_retired")
+        )
 
     def _begun(self) -> list[dict[str, str]]:
         situation = self._rotation.situation()
-        step = next_step(situation)
-        if step.name or self._wishes.get("rotate_resume"):
+        if self._wishes.get("rotate_resume"):
             return []
+        why = may_begin(situation)
+        if why:
+            raise AccountError(why)
         if not self._targets:
             raise AccountError(f"no account holds the key '{self._secret}': there is nothing to rotate")
         key = self._new()
@@ -166,19 +178,19 @@ class Lead:
 
     # -- what is said --------------------------------------------------------------------------
 
-    def _told(self, checks: list[dict[str, str]], step: Step) -> dict[str, Any]:
+    def _told(self, checks: list[dict[str, str]], step: Step, last: bool) -> dict[str, Any]:
         situation = self._rotation.situation()
         for row in table(situation):
             status = "ok" if row.settled else "warning"
             checks.append({"name": row.target, "status": status, "text": f"{row.state}.", "next": ""})
-        checks += self._open(step)
+        checks += self._open(step, last)
         ours = step.name in ACCOUNTS and step.targets and not step.obstacle
         share = {"name": step.name, "version": step.version, "targets": list(step.targets)} if ours else {}
         return self._result(checks, share)
 
-    def _open(self, step: Step) -> list[dict[str, str]]:
+    def _open(self, step: Step, last: bool) -> list[dict[str, str]]:
         """What is left, as a check: nothing, an obstacle, or what a person does next."""
-        name, again = "rotation", RESUME.format(secret=self._secret)
+        name, again = "rotation", RESUME.format(name=self._secret)
         word = state(self._rotation.situation())
         if not step.name:
             return [{"name": name, "status": "ok", "text": f"{word}; nothing is left to do.", "next": ""}]
@@ -189,7 +201,7 @@ class Lead:
             return [{"name": name, "status": "warning", "text": text, "next": f"{again} -e rotate_retired=true"}]
         sentence = self._outside.sentences.get(step.version, "")
         text = f"{word}; what follows is {step.name}." + (f" {sentence}" if sentence else "")
-        return [{"name": name, "status": "warning", "text": text, "next": again}]
+        return [{"name": name, "status": "failed" if last else "warning", "text": text, "next": again}]
 
     def _result(self, checks: list[dict[str, str]], step: Mapping[str, Any]) -> dict[str, Any]:
         situation = self._rotation.situation()
@@ -237,6 +249,3 @@ def share_result(
         "notes": [],
         "remarks": [],
     }
-
-
-__all__ = ["WISHES", "Lead", "_ledger", "fingerprint", "record_key", "share_result"]

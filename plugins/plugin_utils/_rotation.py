@@ -20,7 +20,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._situation import COMP
 from ansible_collections.hpc.onboard.plugins.plugin_utils._versions import Version
 
 ENDED = ("retired", "dead", "purged")
-RESUME = "ansible-playbook rotate_resume.yml -e rotate_secret={name}"
+RESUME = "ansible-playbook rotate.yml -e secret={name} -e rotate_resume=true"
 
 
 class RotationError(Exception):

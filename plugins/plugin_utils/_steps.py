@@ -105,14 +105,22 @@ class Rotation(Delivery):
 
     def _plan(self, step: Step) -> None:
         for target in step.targets:
-            try:
-                self._note("plan", "staged", step.version, target, self.outside.probe(target))
-            except Refused as error:
-                result = "unreachable" if isinstance(error, Unreachable) else "failed"
-                self._note("plan", result, step.version, target)
-            except Unanswered:
-                self._note("plan", "unreachable", step.version, target)
+            self.look(target, step)
         self._note("plan", "ok", step.version)
+
+    def look(self, target: str, step: Step) -> None:
+        """Look whether a target is ready; any process may do this for any target."""
+        try:
+            self._note("plan", "staged", step.version, target, self.outside.probe(target))
+        except Refused as error:
+            result = "unreachable" if isinstance(error, Unreachable) else "failed"
+            self._note("plan", result, step.version, target)
+        except Unanswered:
+            self._note("plan", "unreachable", step.version, target)
+
+    def confirm(self, target: str) -> bool:
+        """See whether a target works without the old key; any process may do this for any target."""
+        return self._confirmed(target)
 
     def _take(self, step: Step) -> None:
         version = step.version

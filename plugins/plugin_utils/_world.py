@@ -7,15 +7,19 @@ Controller does what is done on this machine; Account does what is done on one a
 
 from __future__ import annotations
 
+import hmac
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import FAILURES
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.rotated_key import VERDICT
 from ansible_collections.hpc.onboard.plugins.plugin_utils import _versions
+from ansible_collections.hpc.onboard.plugins.plugin_utils._fingerprints import local_key
+from ansible_collections.hpc.onboard.plugins.plugin_utils._judgement import Judgement, Verdict
 from ansible_collections.hpc.onboard.plugins.plugin_utils._key_forms import Key, Malformed, recognised
 from ansible_collections.hpc.onboard.plugins.plugin_utils._keys import SESSION, MissingKey
-from ansible_collections.hpc.onboard.plugins.plugin_utils._outside import Found, Refused, Unanswered
+from ansible_collections.hpc.onboard.plugins.plugin_utils._outside import Found, Refused, Unanswered, Unreachable
+from ansible_collections.hpc.onboard.plugins.plugin_utils._sidecar import Sidecar
 from ansible_collections.hpc.onboard.plugins.plugin_utils._targets import File
 from ansible_collections.hpc.onboard.plugins.plugin_utils._verdicts import Settings, judged
 from ansible_collections.hpc.onboard.plugins.plugin_utils._versions import Version
@@ -28,14 +32,30 @@ def kind_of(key: Key) -> str:
     return "legacy" if key.legacy else "personal" if key.service == "ngc" else "token"
 
 
+def record_key() -> bytes:
+    """The key that ledger and labels are signed with: this machine's own."""
+    return bytes.fromhex(local_key())
+
+
+def fingerprint(value: str) -> str:
+    """What stands for a key in the records, as in all that is shown of it."""
+    return hmac.digest(record_key(), value.encode(), "sha256").hex()[:12]
+
+
 class Nothing:
     """What a side of a rotation cannot do is never asked of it."""
 
     def probe(self, target: str) -> Found:
-        """Not from here."""
-        raise Refused
+        """Not from here: an account that did not answer for itself could not be reached."""
+        raise Unreachable
 
-    install = verify = probe  # type: ignore[assignment]
+    def install(self, target: str, version: str) -> Found:
+        """Not from here."""
+        raise Unreachable
+
+    def verify(self, target: str, version: str) -> Found:
+        """Not from here."""
+        raise Unreachable
 
     def take(self, version: str) -> Version:
         """Not from here."""
@@ -62,17 +82,14 @@ class Nothing:
 class Controller(Nothing):
     """The keyring and the services that are asked from this machine."""
 
-    def __init__(
-        self, name: str, service: str, settings: Settings, new: Callable[[str], Key], fingerprint: Callable[[str], str]
-    ) -> None:
-        self._name, self._service, self._settings, self._new, self._fingerprint = (
-            name,
-            service,
-            settings,
-            new,
-            fingerprint,
-        )
+    def __init__(self, name: str, service: str, settings: Settings, new: Callable[[str], Key]) -> None:
+        """new: gives the new key, for the keyring username that it is to have."""
+        self._name, self._service, self._settings, self._new = name, service, settings, new
         self.sentences: dict[str, str] = {}
+
+    def _current(self) -> str:
+        secret = Sidecar(self._name, record_key()).secret()
+        return secret.current.id if secret else _versions.FIRST
 
     def take(self, version: str) -> Version:
         """The key of the version: from the keyring if it is there, else asked for and stored."""
@@ -84,7 +101,7 @@ class Controller(Nothing):
                 SESSION.store(user, key.value)
         except (MissingKey, Malformed) as error:
             raise Refused(str(error)) from None
-        return Version(version, kind_of(key), fingerprint=self._fingerprint(key.value))
+        return Version(version, kind_of(key), fingerprint=fingerprint(key.value))
 
     def prove(self, version: str) -> Found:
         """What the services say of the version; dead only where every one that was asked says so."""
@@ -94,9 +111,16 @@ class Controller(Nothing):
         except (MissingKey, Malformed) as error:
             raise Refused(str(error)) from None
         self.sentences[version] = found.sentence
+        if found.verdict is Verdict.INVALID and version != self._current() and not self._control(found):
+            return Found("inconclusive")
         status = next((one.status for one in found.findings if one.status), None)
         evidence: dict[str, str | int] = {"http_status": status} if status else {}
         return Found(str(found.verdict), evidence)
+
+    def _control(self, found: Judgement) -> bool:
+        """Whether a refusal can be believed: all who were asked refuse, and in the same minute take the current key."""
+        value, _warnings = SESSION.value(_versions.username(self._name, self._current()))
+        return found.dead and judged(recognised(value, self._service), self._settings).verdict is Verdict.VALID
 
     def forget(self, version: str) -> None:
         """Take the value out of the keyring, if it is there."""
