@@ -83,7 +83,9 @@ class Rotation(Delivery):
     def excuse(self, target: str, until: str = "") -> None:
         """Go on without this target, until a moment."""
         evidence: dict[str, str | int] = {"until": until} if until else {}
-        self._note("excuse", "excused", self.situation().version, target, Found("", evidence))
+        now = self.situation()
+        version = now.secret.current.id if now.secret and now.given_up(now.version) else now.version
+        self._note("excuse", "excused", version, target, Found("", evidence))
 
     def end_grace(self) -> None:
         """The previous version may be retired now, whatever was set."""
@@ -190,7 +192,7 @@ class Rotation(Delivery):
 
     def _confirmed(self, target: str) -> bool:
         """Whether nothing says that the current version does not work on the target."""
-        version = self.situation().version
+        version = next(one.id for one in self._versions() if one.label == "current")
         try:
             found = self.outside.verify(target, version)
         except (Refused, Unanswered):

@@ -219,6 +219,21 @@ def test_a_second_rotation_waits_for_the_first() -> None:
     assert [one.label for one in world.known.versions] == ["purged", "purged", "current"]  # type: ignore[union-attr]
 
 
+def test_a_key_that_is_slow_to_die_holds_up_neither_the_next_one_nor_lets_a_third_begin() -> None:
+    rotation, world = at_work()
+    to(rotation, "prove_dead")
+    second = rotation.begin("personal")
+    rotation.take_step(to(rotation, "settle"))
+    assert world.known
+    assert [one.label for one in world.known.versions] == ["retired", "previous", "current"]
+    assert next_step(rotation.situation()).name == "retire"
+    with pytest.raises(RotationError, match="is open"):
+        rotation.begin("personal")
+    assert way(rotation)[-1] == ("", "clean")
+    assert world.known.current.id == second
+    assert len(world.keyring) == 1
+
+
 def test_what_is_given_up_comes_back_and_its_key_goes() -> None:
     rotation, world = at_work()
     to(rotation, "settle")
