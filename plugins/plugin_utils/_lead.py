@@ -50,6 +50,17 @@ WISHES = (
 )
 SERVICES = {"wandb": "wandb", "huggingface": "huggingface"}
 PAGE = "https://org.ngc.nvidia.com/setup/api-keys"
+WORDS = {
+    "unknown": "what it holds is not known.",
+    "staged": "ready, holds the old key.",
+    "installed": "holds the new key, not tried yet.",
+    "verified": "holds the new key, and the registry takes it as its reader finds it.",
+    "failed": "not replaced, or the registry refuses the key there.",
+    "rolled_back": "as it was before.",
+    "unreachable": "could not be reached.",
+    "excused": "excused.",
+}
+UNTRIED = "holds the new key; it could not be tried at the registry from there."
 ACCOUNTS = ("plan", "canary", "spread", "retire")  # steps that accounts have a share in
 
 
@@ -62,9 +73,8 @@ class Lead:
         self._settings = self._chosen()
         self._outside = Controller(secret, self._service, self._settings, self._at_hand)
         canary = str(wishes.get("rotate_canary") or "")
-        self._rotation = Rotation(
-            secret, Ledger(record_key()), Sidecar(secret, record_key()), self._outside, self._targets, canary
-        )
+        self._labels = Sidecar(secret, record_key())
+        self._rotation = Rotation(secret, Ledger(record_key()), self._labels, self._outside, self._targets, canary)
 
     def _chosen(self) -> Settings:
         """The services that are asked, with NVIDIA's as defaults."""
@@ -120,6 +130,10 @@ class Lead:
         after: the result of the lead before in this run, whose step the accounts have had their share in. last:
         nothing follows in this run, so what is not done is a failure.
         """
+        with self._labels.rotating():
+            return self._led(after, last)
+
+    def _led(self, after: Mapping[str, Any], last: bool) -> dict[str, Any]:
         checks = [] if after else self._begun()
         if any(check["status"] == "failed" for check in checks):
             return self._result(checks, {})
@@ -182,7 +196,10 @@ class Lead:
         situation = self._rotation.situation()
         for row in table(situation):
             status = "ok" if row.settled else "warning"
-            checks.append({"name": row.target, "status": status, "text": f"{row.state}.", "next": ""})
+            seen = [one.verdict for one in situation.mine if (one.target, one.version) == (row.target, situation.version)]
+            tried = row.state != "verified" or seen[-1:] == ["valid"]
+            text = WORDS[row.state] if tried else UNTRIED
+            checks.append({"name": row.target, "status": status, "text": text, "next": ""})
         checks += self._open(step, last)
         ours = step.name in ACCOUNTS and step.targets and not step.obstacle
         share = {"name": step.name, "version": step.version, "targets": list(step.targets)} if ours else {}

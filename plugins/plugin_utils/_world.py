@@ -11,10 +11,11 @@ import hmac
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import FAILURES
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.rotated_key import VERDICT
 from ansible_collections.hpc.onboard.plugins.plugin_utils import _versions
-from ansible_collections.hpc.onboard.plugins.plugin_utils._fingerprints import local_key
+from ansible_collections.hpc.onboard.plugins.plugin_utils._fingerprints import local_key, state_folder
 from ansible_collections.hpc.onboard.plugins.plugin_utils._judgement import Judgement, Verdict
 from ansible_collections.hpc.onboard.plugins.plugin_utils._key_forms import Key, Malformed, recognised
 from ansible_collections.hpc.onboard.plugins.plugin_utils._keys import SESSION, MissingKey
@@ -34,7 +35,10 @@ def kind_of(key: Key) -> str:
 
 def record_key() -> bytes:
     """The key that ledger and labels are signed with: this machine's own."""
-    return bytes.fromhex(local_key())
+    key = bytes.fromhex(local_key())
+    if bytes.fromhex(local_key()) != key:  # it is another one each time where it cannot be kept
+        raise AccountError(f"{state_folder()} cannot be written, and without records no key is rotated: mend that folder")
+    return key
 
 
 def fingerprint(value: str) -> str:

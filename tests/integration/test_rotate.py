@@ -14,7 +14,7 @@ import pytest
 
 from tests.testbed.registry import PRIVATE, TAG, Registry, new_key
 
-from .runs import Ran, encrypted_environment, onboard, play, seen_from
+from .runs import FileRing, Ran, onboard, play, seen_from
 
 pytestmark = pytest.mark.testbed
 
@@ -28,6 +28,7 @@ class Stage(NamedTuple):
     registry: Registry
     accounts: list[Any]
     environment: dict[str, str]
+    ring: FileRing
     folder: Path
     old: str
 
@@ -62,9 +63,7 @@ class Stage(NamedTuple):
 
     def keyring(self, name: str) -> str:
         """What the keyring has under a name."""
-        order = [sys.executable, "-m", "keyring", "get", "hpc.onboard", name]
-        environment = {**self.bed.client.environment(), **self.environment}
-        return subprocess.run(order, env=environment, capture_output=True, text=True, check=False).stdout.strip()
+        return self.ring.keyring("get", "hpc.onboard", name).stdout.strip()
 
 
 @pytest.fixture
@@ -74,9 +73,13 @@ def stage(bed: Any, tmp_path: Path) -> Iterator[Stage]:
     with Registry((here, "localhost"), listen="0.0.0.0") as registry:
         old = new_key()
         registry.allow(old, [PRIVATE])
-        environment = encrypted_environment(tmp_path, key=old)
-        environment["XDG_STATE_HOME"] = str(tmp_path / "state")
-        made = Stage(bed, registry, accounts, environment, tmp_path, old)
+        ring = FileRing(tmp_path, old)
+        environment = {
+            **ring.env,
+            "KEYRING_PROPERTY_PASSPHRASE_FILE": str(ring.passphrase_file),
+            "XDG_STATE_HOME": str(tmp_path / "state"),
+        }
+        made = Stage(bed, registry, accounts, environment, ring, tmp_path, old)
         assert onboard(bed, *accounts, environment=environment).code == 0
         assert all(set(made.held(account)) == {old} for account in accounts)
         yield made
