@@ -17,13 +17,11 @@ from ansible.plugins.action import ActionBase
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils import _answer, _human_steps, _payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._declared import Declared, collect, prepare_settings, selected
-from ansible_collections.hpc.onboard.plugins.plugin_utils._fetched import fetched
 from ansible_collections.hpc.onboard.plugins.plugin_utils._fingerprints import local_key
 from ansible_collections.hpc.onboard.plugins.plugin_utils._keys import SESSION, current_version
 from ansible_collections.hpc.onboard.plugins.plugin_utils._plan import CLASSES, Plan
 from ansible_collections.hpc.onboard.plugins.plugin_utils._progress import BOARD
 from ansible_collections.hpc.onboard.plugins.plugin_utils._result import diffs, result
-from ansible_collections.hpc.onboard.plugins.plugin_utils._waiting import settled
 
 # Every account is a forked process; what is made here, before the forks, is made once.
 prepare_settings()
@@ -140,8 +138,10 @@ class Conversation:
         if not self._entries:
             return []
         outcomes = self._asked(range(len(self._entries)))
-        if self._plan["check"] or len(outcomes) != len(self._entries):
+        if self._plan["check"] or not any(outcome["progress"] for outcome in outcomes):
             return outcomes
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._waiting import settled  # few runs wait
+
         return settled(outcomes, wait, self._asked, self._bring, self._show)
 
     def _show(self, progress: Mapping[str, Any] | None) -> None:
@@ -161,6 +161,8 @@ class Conversation:
         installer = self._entries[position]["options"]["installers"].values()
         if not any((wants["url"], wants["sha256"]) == (one["url"], one["sha256"]) for one in installer):
             raise AccountError("the account asks for a file that it was not sent for: it was not brought")
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._fetched import fetched
+
         if not PLAIN_PATH.fullmatch(wants["path"]):
             raise AccountError("the account names a path that no file can be taken to: it was not brought")
         step = {"step": "fetching the installer for it", "unit": "bytes"}

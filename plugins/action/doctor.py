@@ -77,7 +77,7 @@ def keyring(key: str, needed: bool) -> Check:
     """Which keyring is used, and whether the key is there. Somebody is asked only at a terminal."""
     from ansible_collections.hpc.onboard.plugins.plugin_utils import _backends
     from ansible_collections.hpc.onboard.plugins.plugin_utils._filekeyring import Keyring
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._vault import StoreLocked, StoreMissing
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._store_errors import StoreLocked, StoreMissing
     from ansible_collections.hpc.onboard.plugins.plugin_utils._worker_prompt import ThroughAnsible
 
     person = ThroughAnsible()

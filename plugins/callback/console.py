@@ -35,7 +35,6 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils import _console, _live
 from ansible_collections.hpc.onboard.plugins.plugin_utils._cells import cells
 from ansible_collections.hpc.onboard.plugins.plugin_utils._lines import Line, Look, Span, indented, plain
 from ansible_collections.hpc.onboard.plugins.plugin_utils._progress import BOARD
-from ansible_collections.hpc.onboard.plugins.plugin_utils._spec_errors import of_role
 
 OURS = {"hpc.onboard.converge", "hpc.onboard.doctor", "hpc.onboard.rotate"}
 NARROWEST = 20
@@ -180,6 +179,8 @@ class CallbackModule(Default):  # type: ignore[misc]
             super().v2_runner_on_ok(result)
 
     def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._spec_errors import of_role  # few runs fail
+
         sentences = of_role(result.result) if self._display.verbosity < 2 else []
         if not self._is_ours(result) and not sentences:
             super().v2_runner_on_failed(result, ignore_errors)

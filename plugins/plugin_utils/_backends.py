@@ -13,8 +13,7 @@ from typing import Any
 from ._filekeyring import Keyring
 from ._missing_key import SERVICE, MissingKey
 from ._passphrase import WAYS
-from ._store import shown
-from ._vault import StoreError, StoreMissing
+from ._store_errors import StoreError, StoreMissing, shown
 
 PLAINTEXT = "it keeps keys unencrypted in a file"
 REFUSED = {

@@ -17,7 +17,6 @@ import yaml
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities import CAPABILITIES, Declaration
-from ansible_collections.hpc.onboard.plugins.plugin_utils._spec_errors import sentences
 
 ROLES = Path(__file__).parent.parent.parent / "roles"
 Value = Callable[[str], Any]
@@ -72,6 +71,8 @@ def _declaration(name: str, value: Value) -> Declaration:
     wanted = {**role.defaults, **{option: setting for option, setting in given.items() if setting is not None}}
     checked = ArgumentSpecValidator(role.spec).validate(wanted)
     if checked.error_messages:
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._spec_errors import sentences
+
         raise AccountError("\n".join(sentences(name, checked.error_messages)))
     settings = {key.removeprefix(name + "_"): setting for key, setting in checked.validated_parameters.items()}
     return CAPABILITIES[name](settings)

@@ -10,14 +10,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import MutableMapping
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ._keyfile import NotWritten
 from ._missing_key import SERVICE
-from ._passphrase import Person
-from ._store import Store, shown
-from ._vault import HAS_CRYPTOGRAPHY, Entries
+from ._store_errors import shown
+
+if TYPE_CHECKING:  # the keyring library loads this file to choose among its backends, and others are chosen mostly
+    from ._passphrase import Person
+    from ._store import Store
+    from ._vault import Entries
 
 try:
     from keyring.backend import KeyringBackend
@@ -53,7 +56,7 @@ class Keyring(KeyringBackend):  # type: ignore[misc]
     @classproperty  # type: ignore[untyped-decorator]
     def priority(self) -> float:
         """Below 0, which is not chosen, while there is no such file and a better keyring answers."""
-        if os.name != "posix" or not HAS_CRYPTOGRAPHY:
+        if os.name != "posix" or find_spec("cryptography") is None:
             raise RuntimeError("the Python package 'cryptography' is missing: pip install cryptography")
         return PRIORITY if _path(os.environ.get("KEYRING_PROPERTY_FILE", "")).exists() or not _better() else -1
 
@@ -68,6 +71,8 @@ class Keyring(KeyringBackend):  # type: ignore[misc]
 
     def store(self) -> Store:
         """The file as a mapping."""
+        from ._store import Store
+
         return Store(self.path, self.passphrase_file, self._person, self._unlocked)
 
     def get_password(self, service: str, username: str) -> str | None:
@@ -78,6 +83,8 @@ class Keyring(KeyringBackend):  # type: ignore[misc]
 
     def set_password(self, service: str, username: str, password: str) -> None:
         """Keep the key, and make the file if there is none."""
+        from ._keyfile import NotWritten
+
         if service != SERVICE:  # with this error the library goes on to the next backend
             raise NotImplementedError(f"the encrypted file {shown(self.path)} keeps keys of {SERVICE} only")
 
@@ -91,6 +98,8 @@ class Keyring(KeyringBackend):  # type: ignore[misc]
 
     def delete_password(self, service: str, username: str) -> None:
         """Take the key out."""
+        from ._keyfile import NotWritten
+
         if service != SERVICE:
             raise NotImplementedError(f"the encrypted file {shown(self.path)} keeps keys of {SERVICE} only")
 

@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ._vault import LARGEST, StoreDamaged, StoreLocked, StoreMissing
+from ._store_errors import StoreDamaged, StoreLocked, StoreMissing
+from ._vault import LARGEST
 
 DRAFT, LOCK, OLD = ".{}.draft", ".{}.lock", "{}.old"
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC

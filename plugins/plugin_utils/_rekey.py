@@ -9,8 +9,8 @@ import sys
 
 from ._filekeyring import Keyring
 from ._keyfile import NotWritten
-from ._store import shown
-from ._vault import ARGON2ID, SCRYPT, StoreError
+from ._store_errors import StoreError, shown
+from ._vault import ARGON2ID, SCRYPT
 
 KDFS = {"argon2id": ARGON2ID, "scrypt": SCRYPT}
 

@@ -4,28 +4,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from ._keyfile import KeyFile
 from ._passphrase import AtTerminal, Person, given
-from ._vault import (
-    Entries,
-    Header,
-    Kdf,
-    Sealed,
-    StoreDamaged,
-    StoreError,
-    StoreLocked,
-    StoreMissing,
-    WrongPassphrase,
-    key_of,
-    new_header,
-    parse,
-    seal,
-)
+from ._store_errors import StoreDamaged, StoreError, StoreLocked, StoreMissing, WrongPassphrase, shown
+from ._vault import Entries, Header, Kdf, Sealed, key_of, new_header, parse, seal
 
 TRIES = 3
 ADVICE = {
@@ -200,12 +186,6 @@ class Store:
                 raise StoreDamaged(f"the new one cannot be read back; the old one lies beside it as {self.path}.old")
             self._file.forget_old()
         self._unlocked[self._known_as(header)] = key.hex()
-
-
-def shown(path: Path) -> str:
-    """The path with the home as people write it."""
-    home = os.path.expanduser("~")
-    return f"~{str(path)[len(home) :]}" if str(path).startswith(home + os.sep) else str(path)
 
 
 def _no_core_dumps() -> None:

@@ -21,24 +21,20 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
 
+from ._store_errors import StoreDamaged, StoreLocked, WrongPassphrase
+
 try:
     from cryptography.exceptions import InvalidTag, UnsupportedAlgorithm
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
     from cryptography.hazmat.primitives.hashes import SHA256
     from cryptography.hazmat.primitives.kdf.hkdf import HKDF
     from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
-except ImportError:
-    HAS_CRYPTOGRAPHY = False
-else:
-    HAS_CRYPTOGRAPHY = True
+except ImportError:  # then the backend is not to be chosen; see _filekeyring.py
+    pass
 try:
     from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
 except ImportError:
     Argon2id = None
-try:
-    from keyring.errors import KeyringError
-except ImportError:
-    KeyringError = Exception
 
 MAGIC = b"HPCON-KEYRING 1"
 BLOCK = 4096
@@ -56,26 +52,6 @@ BOUNDS = {
     "argon2id": {"m": (8, GIB), "t": (1, 16), "p": (1, 16)},
     "scrypt": {"n": (2**14, 2**20), "r": (8, 8), "p": (1, 4)},
 }
-
-
-class StoreError(KeyringError):  # type: ignore[misc]
-    """Why the encrypted file did not give its keys, and what to do. Never a reason to write one anew."""
-
-
-class WrongPassphrase(StoreError):
-    """The passphrase is another one, or the header is damaged: the two look the same."""
-
-
-class StoreDamaged(StoreError):
-    """This is not what was written, or it lies where others could have written it."""
-
-
-class StoreLocked(StoreError):
-    """No passphrase could be had, or it could not be used here."""
-
-
-class StoreMissing(StoreError):
-    """There is no such file yet."""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from ansible.utils.display import Display
 
 from ._passphrase import NOBODY
 from ._progress import BOARD
-from ._vault import StoreLocked
+from ._store_errors import StoreLocked
 
 SETTLED = 0.3  # seconds until a status line that was being drawn is gone
 

@@ -15,11 +15,6 @@ SECONDS = 10
 QUOTA = ["quota", "-u", "-g", "-w", "-p", "--show-mntpoint", "--hide-device"]
 
 
-def machine() -> str:
-    """The architecture, as the names of installers have it: x86_64, aarch64, ppc64le."""
-    return os.uname().machine
-
-
 def libc() -> str:
     """The version of glibc, such as 2.28; empty where the system has another C library."""
     try:

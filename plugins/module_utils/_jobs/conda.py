@@ -9,36 +9,21 @@ installer is kept, a half-made prefix or environment that is ours is made anew.
 import os
 import shutil
 import subprocess
-from typing import Any, Dict, List, Mapping, Optional
+from typing import Dict, List, Mapping, Optional
 
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.job import MARK, Failed, Job
 from .._text import condarc, stamp
 from .download import check_sum, fetch
+from .wanted import MADE, MAKING, Wanted
 
-MADE = ".hpc.onboard"  # in a prefix or an environment that we have finished: what it is
-MAKING = "making"  # in the job's folder: the path of what is being made from nothing
 TAKEN_OUT = ("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "CONDARC", "CI", "LD_PRELOAD", "LD_LIBRARY_PATH", "BASH_ENV")
 TERMS = (
     "a channel's terms of service are not accepted; that is for you to do: read them, then run"
     " '%s/bin/conda tos accept', or take conda-forge as the channel"
 )
 LAST = 400  # so many characters of a program's last words are told
-
-
-class Wanted:
-    """What is wanted: the installer for this machine, where conda goes, and what goes into it."""
-
-    def __init__(self, prefix: str, options: Mapping[str, Any], installer: Mapping[str, str]) -> None:
-        self.prefix = prefix
-        self.title = "%s %s" % (options["distribution"].capitalize(), options["version"])
-        self.made = "%s %s for %s" % (options["distribution"], options["version"], os.uname().machine)
-        self.url = installer["url"]
-        self.sha256 = installer["sha256"]
-        self.settings = condarc.render(prefix, options["channels"], options["version"])
-        self.environments: List[Mapping[str, str]] = options["environments"]
-        self.proxies: Mapping[str, str] = options["proxies"]
 
 
 class CondaJob(Job):

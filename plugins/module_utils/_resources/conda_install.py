@@ -12,11 +12,9 @@ from typing import Any, Dict, List, Optional
 
 from .._core.errors import AccountError
 from .._core.host import Host
-from .._core.job import Progress, progress_of
-from .._core.machine import libc, machine, room
 from .._core.resource import Resource, State
 from .._core.values import check_path, check_word
-from .._jobs.conda import MADE, MAKING, CondaJob, RemovalJob, Wanted
+from .._jobs.wanted import MADE, MAKING, Wanted, machine
 from .._text import condarc, stamp, startup
 
 MACHINE = "{machine}"
@@ -163,6 +161,8 @@ class CondaInstall(Resource):
         if machine() not in self.options["installers"]:
             known = ", ".join(sorted(self.options["installers"]))
             return "there is no %s for %s, only for %s" % (self.options["distribution"], machine(), known)
+        from .._core.machine import libc
+
         found = libc()
         if found and condarc.numbers(found) < condarc.numbers(self.options["glibc"]):
             return "%s needs glibc %s, and this login node has %s: take an older version or miniforge" % (
@@ -173,6 +173,8 @@ class CondaInstall(Resource):
         return self._too_little_room(host)
 
     def _too_little_room(self, host: Host) -> Optional[str]:
+        from .._core.machine import room
+
         above = os.path.dirname(self.options["prefix"])
         while host.kind_behind(above) == "nothing":
             above = os.path.dirname(above)
@@ -205,7 +207,11 @@ class CondaInstall(Resource):
                 )
         return None
 
-    def progress(self, host: Host) -> Optional[Progress]:
+    def progress(self, host: Host) -> Optional[Dict[str, Any]]:
+        if host.entry(self._folder) is None:
+            return None
+        from .._core.job import progress_of  # here, because it is under way once, and looked at ever after
+
         return progress_of(host.real(self._folder))
 
     def remarks(self, host: Host) -> List[str]:
@@ -224,6 +230,8 @@ class CondaInstall(Resource):
     # -- changes -------------------------------------------------------------------------------
 
     def apply(self, host: Host) -> None:
+        from .._jobs.conda import CondaJob, RemovalJob
+
         if self.options["state"] == "absent":
             host.start(RemovalJob(self._folder, self.options["prefix"]))
             return

@@ -23,13 +23,15 @@ pytest.importorskip("cryptography")
 from ansible_collections.hpc.onboard.plugins.plugin_utils import _passphrase, _rekey, _store, _vault
 from ansible_collections.hpc.onboard.plugins.plugin_utils._keyfile import KeyFile, NotWritten
 from ansible_collections.hpc.onboard.plugins.plugin_utils._store import Store
-from ansible_collections.hpc.onboard.plugins.plugin_utils._vault import (
-    Entries,
+from ansible_collections.hpc.onboard.plugins.plugin_utils._store_errors import (
     StoreDamaged,
     StoreError,
     StoreLocked,
     StoreMissing,
     WrongPassphrase,
+)
+from ansible_collections.hpc.onboard.plugins.plugin_utils._vault import (
+    Entries,
     parse,
 )
 

@@ -18,16 +18,18 @@ from hypothesis import strategies as st
 pytest.importorskip("cryptography")
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils import _vault
+from ansible_collections.hpc.onboard.plugins.plugin_utils._store_errors import (
+    StoreDamaged,
+    StoreError,
+    StoreLocked,
+    WrongPassphrase,
+)
 from ansible_collections.hpc.onboard.plugins.plugin_utils._vault import (
     ARGON2ID,
     BLOCK,
     SCRYPT,
     Entries,
     Header,
-    StoreDamaged,
-    StoreError,
-    StoreLocked,
-    WrongPassphrase,
     default_kdf,
     key_of,
     new_header,
