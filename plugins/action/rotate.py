@@ -105,7 +105,8 @@ class ActionModule(Converge):
                 rotation.confirm(file.target)
             else:
                 rotation.deliver(file.target, taken)
-        states = rotation.situation().states(taken.version)
+        now = rotation.situation()
+        states = now.states(now.version if taken.name == "retire" else taken.version)
         return _lead.share_result(taken, mine, outside.outcomes, states)
 
     def _trip(

@@ -36,7 +36,8 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._cells import cells
 from ansible_collections.hpc.onboard.plugins.plugin_utils._lines import Line, Look, Span, indented, plain
 from ansible_collections.hpc.onboard.plugins.plugin_utils._progress import BOARD
 
-OURS = {"hpc.onboard.converge", "hpc.onboard.doctor", "hpc.onboard.rotate"}
+ROTATE = "hpc.onboard.rotate"
+OURS = {"hpc.onboard.converge", "hpc.onboard.doctor", ROTATE}
 NARROWEST = 20
 WIDEST = 100
 PIPED = 80
@@ -201,7 +202,8 @@ class CallbackModule(Default):  # type: ignore[misc]
     def v2_runner_on_skipped(self, result: Any) -> None:
         if self._is_ours(result):
             self._over(result.host.get_name())
-            self._say([(Span(f"- {result.host.get_name()}  skipped", "note"),)])
+            if result.task.action != ROTATE:  # an account without a share in this step: nothing to say
+                self._say([(Span(f"- {result.host.get_name()}  skipped", "note"),)])
         else:
             super().v2_runner_on_skipped(result)
 
@@ -244,7 +246,7 @@ class CallbackModule(Default):  # type: ignore[misc]
         if shown.get("keyring"):
             self._keyrings[shown["keyring"]] = None
         view = self._view(bool(result.task.check_mode))
-        if _console.is_quiet(shown, view):
+        if _console.is_quiet(shown, view) or shown.get("checks") == []:
             return
         if seconds is not None:
             shown["seconds"] = seconds

@@ -28,7 +28,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import (
     table,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._sidecar import Sidecar
-from ansible_collections.hpc.onboard.plugins.plugin_utils._situation import COMPROMISED, SCHEDULED
+from ansible_collections.hpc.onboard.plugins.plugin_utils._situation import COMPROMISED, SCHEDULED, Situation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._steps import Rotation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._targets import File
 from ansible_collections.hpc.onboard.plugins.plugin_utils._verdicts import Settings, judged
@@ -194,16 +194,25 @@ class Lead:
 
     def _told(self, checks: list[dict[str, str]], step: Step, last: bool) -> dict[str, Any]:
         situation = self._rotation.situation()
-        for row in table(situation):
-            status = "ok" if row.settled else "warning"
-            seen = [one.verdict for one in situation.mine if (one.target, one.version) == (row.target, situation.version)]
-            tried = row.state != "verified" or seen[-1:] == ["valid"]
-            text = WORDS[row.state] if tried else UNTRIED
-            checks.append({"name": row.target, "status": status, "text": text, "next": ""})
-        checks += self._open(step, last)
+        if last:
+            checks = [*checks, *self._targets_told(situation), *self._open(step, last)]
         ours = step.name in ACCOUNTS and step.targets and not step.obstacle
         share = {"name": step.name, "version": step.version, "targets": list(step.targets)} if ours else {}
         return self._result(checks, share)
+
+    def _targets_told(self, situation: Situation) -> list[dict[str, str]]:
+        """Each target and what is known of it; what was not tried there is never called verified."""
+        mine = [one for one in situation.mine if one.version == situation.version]
+        verdicts = {one.target: one.verdict for one in mine}
+        return [
+            {
+                "name": row.target,
+                "status": "ok" if row.settled else "warning",
+                "text": UNTRIED if row.state == "verified" and verdicts[row.target] != "valid" else WORDS[row.state],
+                "next": "",
+            }
+            for row in table(situation)
+        ]
 
     def _open(self, step: Step, last: bool) -> list[dict[str, str]]:
         """What is left, as a check: nothing, an obstacle, or what a person does next."""

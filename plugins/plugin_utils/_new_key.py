@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._key_forms import Key, Malformed, recognised
-from ansible_collections.hpc.onboard.plugins.plugin_utils._vault import StoreLocked
+from ansible_collections.hpc.onboard.plugins.plugin_utils._store_errors import StoreLocked
 from ansible_collections.hpc.onboard.plugins.plugin_utils._worker_prompt import ThroughAnsible
 
 LARGEST = 10_000

@@ -37,7 +37,7 @@ def record_key() -> bytes:
     """The key that ledger and labels are signed with: this machine's own."""
     key = bytes.fromhex(local_key())
     if bytes.fromhex(local_key()) != key:  # it is another one each time where it cannot be kept
-        raise AccountError(f"{state_folder()} cannot be written, and without records no key is rotated: mend that folder")
+        raise AccountError(f"{state_folder()} cannot be written: without records no key is rotated")
     return key
 
 
