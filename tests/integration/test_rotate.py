@@ -4,9 +4,14 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
+import os
+import random
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,7 +20,7 @@ import pytest
 
 from tests.testbed.registry import PRIVATE, TAG, Registry, new_key
 
-from .runs import FileRing, Ran, onboard, play, seen_from
+from .runs import REPOSITORY, FileRing, Ran, onboard, play, seen_from
 
 pytestmark = pytest.mark.testbed
 
@@ -35,6 +40,11 @@ class Stage(NamedTuple):
 
     def rotate(self, *more: str, key: str | None = None, **wishes: Any) -> Ran:
         """A run of rotate_ngc.yml."""
+        wanted = self.wanted(key, "new-key", wishes)
+        return play(self.bed, *wanted, *more, playbook="rotate_ngc.yml", environment=self.environment)
+
+    def wanted(self, key: str | None, name: str, wishes: dict[str, Any]) -> list[str]:
+        """The arguments of a run, the key in a file of that name."""
         given = {
             "rotate_registry": self.registry.address,
             "rotate_image": f"{PRIVATE}:{TAG}",
@@ -44,12 +54,58 @@ class Stage(NamedTuple):
             **wishes,
         }
         if key is not None:
-            file = self.folder / "new-key"
+            file = self.folder / name
             file.touch(0o600)
             file.write_text(key + "\n")
             given["rotate_key_file"] = str(file)
-        wanted = ["-i", str(self.bed.accounts_file(self.accounts)), "-e", json.dumps(given), *more]
-        return play(self.bed, *wanted, playbook="rotate_ngc.yml", environment=self.environment)
+        return ["-i", str(self.bed.accounts_file(self.accounts)), "-e", json.dumps(given)]
+
+    def begun(self, key: str, name: str) -> subprocess.Popen[str]:
+        """A run in the background, in a session of its own."""
+        program = ["ansible-playbook", "rotate_ngc.yml", *self.wanted(key, name, {})]
+        environment = {**self.bed.client.environment(), **self.environment}
+        return subprocess.Popen(
+            program,
+            cwd=REPOSITORY,
+            env=environment,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+    def killed(self, key: str, seconds: float | None, records: int) -> bool:
+        """Begin a run and kill all of it after so long, or when the ledger has so many records; was it at work?"""
+        run = self.begun(key, "new-key")
+        ledger = Path(self.environment["XDG_STATE_HOME"]) / "hpc.onboard" / "ledger.jsonl"
+        deadline = time.monotonic() + (seconds or 30)
+        while time.monotonic() < deadline and run.poll() is None:
+            if seconds is None and ledger.exists() and ledger.read_bytes().count(b"\n") >= records:
+                break
+            time.sleep(0.005)
+        at_work = run.poll() is None
+        if at_work:
+            mark = f"XDG_STATE_HOME={self.environment['XDG_STATE_HOME']}".encode()
+            while mine := _with(mark):  # Ansible's workers have sessions of their own
+                for pid in mine:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGKILL)
+                time.sleep(0.01)
+        run.communicate()
+        self.bed.client.disconnect()
+        return at_work
+
+    def ledger_fits(self, state: Path) -> bool:
+        """Whether every line of the ledger is as it was written."""
+        code = (
+            "import sys; sys.path[:0] = sys.argv[1:]\n"
+            "from ansible_collections.hpc.onboard.plugins.plugin_utils._ledger import Ledger\n"
+            "from ansible_collections.hpc.onboard.plugins.plugin_utils._world import record_key\n"
+            "misfit = Ledger(record_key()).verify(); print(misfit); sys.exit(misfit is not None)\n"
+        )
+        environment = {**self.bed.client.environment(), "XDG_STATE_HOME": str(state)}
+        order = [sys.executable, "-c", code, *sys.path]
+        return subprocess.run(order, env=environment, check=False).returncode == 0
 
     def held(self, account: Any) -> list[str]:
         """The keys in the files of an account that hold any."""
@@ -65,6 +121,18 @@ class Stage(NamedTuple):
     def keyring(self, name: str) -> str:
         """What the keyring has under a name."""
         return self.ring.keyring("get", "hpc.onboard", name).stdout.strip()
+
+
+def _with(mark: bytes) -> list[int]:
+    """The living processes that have this in their environment."""
+    found = []
+    for path in Path("/proc").iterdir():
+        if path.name.isdigit():
+            with contextlib.suppress(OSError):
+                dead = b"\nState:\tZ" in (path / "status").read_bytes()
+                if not dead and mark in (path / "environ").read_bytes().split(b"\0"):
+                    found.append(int(path.name))
+    return found
 
 
 @pytest.fixture
@@ -232,3 +300,52 @@ def test_no_key_is_in_the_records_or_in_what_is_said(stage: Stage) -> None:
         for path in (account.home, *account.folders):
             text = subprocess.run(["grep", "-rlaF", stage.old, str(account.path(path))], capture_output=True, text=True)
             assert text.stdout == ""
+
+
+MOMENTS = int(os.environ.get("HPC_ONBOARD_KILLS", "16"))
+
+
+def test_killed_at_any_moment_a_rotation_is_finished_by_the_next_run(stage: Stage) -> None:
+    """Half of the moments are random, the others are those at which the ledger has so many records."""
+    randomly = random.Random(7)
+    few = stage._replace(accounts=[stage.accounts[0], stage.accounts[2], stage.accounts[3]])
+    old, cut, halves = stage.old, 0, 0
+    for number in range(MOMENTS):
+        new = new_key()
+        few.registry.allow(new, [PRIVATE])
+        state = few.folder / f"state{number}"
+        one = few._replace(environment={**few.environment, "XDG_STATE_HOME": str(state)})
+        assert one.ring.keyring("set", "hpc.onboard", "ngc", value=old).returncode == 0
+        trees = [account.tree() for account in one.accounts]
+        seconds = randomly.uniform(0.5, 5.5) if number % 2 else None
+        cut += one.killed(new, seconds, 1 + number // 2 * 3)
+        held = [set(one.held(account)) for account in one.accounts]
+        halves += 0 < held.count({new}) < len(held)
+        for account, keys, tree in zip(one.accounts, held, trees, strict=True):
+            assert keys == {new} or (keys == {old} and _of_files(account.tree()) == _of_files(tree))
+        assert one.ledger_fits(state)
+        begun = (state / "hpc.onboard" / "ledger.jsonl").exists()
+        ended = one.rotate(key=new, **({"rotate_resume": True} if begun else {}))
+        assert ended.code == 0, ended.text
+        assert settled(one, new)
+        assert one.ledger_fits(state)
+        old = new
+    print(f"killed while at work: {cut} of {MOMENTS}, {halves} of them with some accounts done; finished: {MOMENTS}")
+    assert cut >= MOMENTS * 3 // 4
+
+
+def _of_files(tree: dict[str, Any]) -> dict[str, Any]:
+    """What is in the files that matter: all but drafts of a killed run."""
+    return {path: (entry.content, entry.mode) for path, entry in tree.items() if not path.endswith("-draft")}
+
+
+def test_of_two_rotations_at_once_one_is_refused_or_both_agree(stage: Stage) -> None:
+    keys = [new_key(), new_key()]
+    for key in keys:
+        stage.registry.allow(key, [PRIVATE])
+    runs = [stage.begun(key, f"key{number}") for number, key in enumerate(keys)]
+    said = [run.communicate(timeout=120)[0] for run in runs]
+    codes = sorted(run.returncode for run in runs)
+    assert codes == [0, 2], said
+    held = [set(stage.held(account)) for account in stage.accounts]
+    assert held in ([{keys[0]}] * 6, [{keys[1]}] * 6)
