@@ -47,6 +47,7 @@ WISHES = (
     "rotate_ca_file",
     "rotate_levels",
     "rotate_canary",
+    "rotate_excuse",
 )
 SERVICES = {"wandb": "wandb", "huggingface": "huggingface"}
 PAGE = "https://org.ngc.nvidia.com/setup/api-keys"
@@ -74,17 +75,20 @@ class Lead:
         self._outside = Controller(secret, self._service, self._settings, self._at_hand)
         canary = str(wishes.get("rotate_canary") or "")
         self._labels = Sidecar(secret, record_key())
-        self._rotation = Rotation(secret, Ledger(record_key()), self._labels, self._outside, self._targets, canary)
+        self._ledger = Ledger(record_key())
+        self._rotation = Rotation(secret, self._ledger, self._labels, self._outside, self._targets, canary)
 
     def _chosen(self) -> Settings:
         """The services that are asked, with NVIDIA's as defaults."""
         wish, chosen = self._wishes, Settings()
         file = wish.get("rotate_ca_file")
         levels = wish.get("rotate_levels")
+        issuer = {"ngc": "issuer"}.get(self._service, self._service)
+        issuers: dict[str, Any] = {issuer: wish["rotate_issuer"]} if wish.get("rotate_issuer") else {}
         try:
             return Settings(
                 levels=tuple(levels) if levels is not None else chosen.levels,
-                issuer=wish.get("rotate_issuer") or chosen.issuer,
+                **issuers,
                 registry=wish.get("rotate_registry") or chosen.registry,
                 image=wish.get("rotate_image") or chosen.image,
                 canary=wish.get("rotate_canary_image") or chosen.canary,
@@ -135,6 +139,10 @@ class Lead:
 
     def _led(self, after: Mapping[str, Any], last: bool) -> dict[str, Any]:
         checks = [] if after else self._begun()
+        for target in () if after else self._wishes.get("rotate_excuse") or ():
+            if target not in self._targets:
+                raise AccountError(f"rotate_excuse: {target!r} is no target; there are: {', '.join(self._targets)}")
+            self._rotation.excuse(str(target))
         if any(check["status"] == "failed" for check in checks):
             return self._result(checks, {})
         before: Step | None = None
@@ -162,7 +170,9 @@ class Lead:
         if why:
             raise AccountError(why)
         if not self._targets:
-            raise AccountError(f"no account holds the key '{self._secret}': there is nothing to rotate")
+            raise AccountError(
+                f"no account holds the key '{self._secret}' (sandboxes only pretend to): nothing is rotated"
+            )
         key = self._new()
         first = situation.secret.current.fingerprint if situation.secret else self._first()
         if fingerprint(key.value) == first:
@@ -195,7 +205,7 @@ class Lead:
     def _told(self, checks: list[dict[str, str]], step: Step, last: bool) -> dict[str, Any]:
         situation = self._rotation.situation()
         if last:
-            checks = [*checks, *self._targets_told(situation), *self._open(step, last)]
+            checks = [*checks, *self._targets_told(situation), *self._places(situation), *self._open(step, last)]
         ours = step.name in ACCOUNTS and step.targets and not step.obstacle
         share = {"name": step.name, "version": step.version, "targets": list(step.targets)} if ours else {}
         return self._result(checks, share)
@@ -213,6 +223,16 @@ class Lead:
             }
             for row in table(situation)
         ]
+
+    def _places(self, situation: Situation) -> list[dict[str, str]]:
+        """Of a compromised key, every place that it ever went to."""
+        if situation.mode != COMPROMISED or situation.secret is None:
+            return []
+        gone = [one for one in situation.secret.versions if one.label in ("previous", "retired", "dead", "purged")]
+        ever = sorted({place for one in gone if one.fingerprint for place in self._ledger.who_has(one.fingerprint)})
+        ever += sorted({place for one in gone for place in one.targets} - set(ever))
+        text = f"was at {', '.join(ever)}." if ever else "was at no place that is known."
+        return [{"name": "the old key", "status": "warning", "text": text, "next": ""}]
 
     def _open(self, step: Step, last: bool) -> list[dict[str, str]]:
         """What is left, as a check: nothing, an obstacle, or what a person does next."""

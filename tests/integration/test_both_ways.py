@@ -64,6 +64,11 @@ LIVES: dict[str, list[dict[str, Any]]] = {
         {"machine": "api.wandb.ai", "login": "me"},
         {"machine": "api.wandb.ai", "state": "absent"},
     ],
+    "rotated_key": [
+        {"path": "~/enroot/.credentials", "places": [{"kind": "enroot_credential", "machine": "nvcr.io"}]},
+        {"path": "~/.netrc", "places": [{"kind": "netrc_entry", "machine": "api.wandb.ai"}]},
+        {"path": "~/a-file", "places": [{"kind": "registry_auth", "registry": "nvcr.io"}]},
+    ],
     "token_file": [{}, {"path": "~/a-link/token"}, {"state": "absent"}],
     "ngc_config": [{}, {"path": "~/a-file"}, {"state": "absent"}],
     "path_script": [

@@ -22,7 +22,7 @@ BELOW = {  # what the files of each folder may import of ours
     "_core": {"_core", "_text"},
     "_text": {"_text"},
     "_jobs": {"_core", "_text", "_jobs"},
-    "_resources": {"_core", "_text", "_jobs"},
+    "_resources": {"_core", "_text", "_jobs", "_resources"},
     "module_utils": {"_core"},
 }
 

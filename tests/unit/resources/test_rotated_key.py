@@ -1,0 +1,67 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A key that is replaced at all places of a file: what is found, asked for, said, and there afterwards.
+
+How it is tried at a registry is in tests/integration/test_rotated_key.py.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from account_scene import Folder, Plain, Scene
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.module_utils._resources.rotated_key import RotatedKey
+from resource_tables import Case, judge, table
+
+FILE = "~/enroot/.credentials"
+THERE = {"~/enroot": Folder(0o700)}
+PLACES = [{"kind": "enroot_credential", "machine": host} for host in ("nvcr.io", "authn.nvidia.com")]
+KEY: dict[str, Any] = {"path": FILE, "places": PLACES, "password": "nvapi-new"}
+NEW = b"".join(b"machine %s login $oauthtoken password nvapi-new\n" % h for h in (b"nvcr.io", b"authn.nvidia.com"))
+OLD = NEW.replace(b"new", b"old")
+OTHER = b"# mine \xff\nmachine other login me password mine\r\n"
+
+
+@table(
+    Case("both lines are written", {}, KEY, "missing", left={**THERE, FILE: Plain(NEW, 0o600)}),
+    Case("what is there already is left alone", {**THERE, FILE: Plain(NEW, 0o600)}, KEY, "in_place"),
+    Case(
+        "both are replaced and foreign bytes stay",
+        {**THERE, FILE: Plain(OTHER + OLD, 0o600)},
+        KEY,
+        "different",
+        left={FILE: Plain(OTHER + NEW, 0o600)},
+    ),
+    Case(
+        "of two lines the old one is replaced",
+        {**THERE, FILE: Plain(NEW.splitlines(True)[0] + OLD.splitlines(True)[1], 0o600)},
+        KEY,
+        "different",
+        left={FILE: Plain(NEW, 0o600)},
+    ),
+    Case(
+        "what stands in the way of one keeps both",
+        {**THERE, FILE: Plain(OLD + b"machine authn.nvidia.com\n  login x\n", 0o600)},
+        KEY,
+        "blocked",
+        "several lines",
+    ),
+)
+def test_rotated_key(scene: Scene, case: Case) -> None:
+    judge(scene, "rotated_key", case)
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"places": [{"kind": "directory"}]}, "no kind of key"),
+        ({"places": [{"kind": "enroot_credential", "machine": "a b"}]}, "machine"),
+        ({"password": "$(id)"}, "begins with"),
+        ({"path": "~/.ssh/x"}, ".ssh"),
+    ],
+)
+def test_a_wrong_option_is_refused(options: dict[str, Any], reason: str) -> None:
+    with pytest.raises(AccountError, match=reason):
+        RotatedKey({"registry": {}, **KEY, **options})
