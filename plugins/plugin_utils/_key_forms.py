@@ -133,7 +133,7 @@ def stranger(key: Key) -> Key:
 
 
 def _random(length: int, alphabet: str) -> str:
-    return "".join(secrets.choice(alphabet) for _ in range(length))
+    return "".join(secrets.choice(alphabet) for _letter in range(length))
 
 
 def _form_of(text: str) -> Form | None:

@@ -209,7 +209,7 @@ def held(records: Iterable[Record]) -> dict[tuple[str, str, str], tuple[str, int
 
 def state_of(records: Iterable[Record], secret: str, version: str) -> dict[str, str]:
     """The last known state of every target of a version; begun and not ended is unknown."""
-    mine = {key[2]: state for key, (state, _) in held(records).items() if key[:2] == (secret, version)}
+    mine = {key[2]: state for key, (state, _seq) in held(records).items() if key[:2] == (secret, version)}
     return dict(sorted(mine.items()))
 
 

@@ -144,7 +144,7 @@ def check(found: Mapping[str, Any]) -> None:
         raise RecordError("a record: fields are missing or unknown")
     check_texts(found, TEXTS, "a record")
     for name, low in (("schema", SCHEMA), ("seq", 1)):
-        if type(found[name]) is not int or found[name] < low:
+        if not _is_number(found[name]) or found[name] < low:
             raise RecordError(f"a record: '{name}' is no number from {low} up")
     if found["schema"] != SCHEMA:
         raise RecordError("a record of a newer hpc.onboard: update, then run again")
@@ -158,8 +158,13 @@ def _check_evidence(evidence: Any) -> None:
         form = EVIDENCE[name]
         if isinstance(form, str):
             check_texts({name: value}, {name: form}, "evidence")
-        elif type(value) is not int or not form[0] <= value <= form[1]:
+        elif not _is_number(value) or not form[0] <= value <= form[1]:
             raise RecordError(f"evidence: '{name}' is no number from {form[0]} to {form[1]}")
+
+
+def _is_number(value: Any) -> bool:
+    """Whether it is a whole number; Python takes True for one."""
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def canonical(found: Mapping[str, Any]) -> str:

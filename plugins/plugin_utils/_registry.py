@@ -111,6 +111,7 @@ def _token_finding(key: Key, place: Place, line: Line) -> Finding:
     status, _token = _granted(address, key, line)
     if status == 401:
         return _invalid(TOKEN, place)
+    why = ""
     try:
         control, _token = _granted(address, stranger(key), line)
     except Unreached as error:

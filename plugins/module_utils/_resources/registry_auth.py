@@ -64,7 +64,7 @@ class RegistryAuth(KeptKey):
         if self.path != os.path.join(host.home, APPTAINERS) or host.kind_behind(dockers) != "file":
             return []
         own = docker_auth.registries(text_of(host, self.path)) if host.kind_behind(self.path) == "file" else []
-        hidden = [name for name in docker_auth.registries(text_of(host, host.resolve(dockers) or dockers))]
+        hidden = docker_auth.registries(text_of(host, host.resolve(dockers) or dockers))
         lost = [name for name in hidden if name not in own and name != self.options["registry"]]
         if not lost:
             return []
