@@ -51,8 +51,11 @@ requirements:
 """
 
 EXAMPLES = r"""
-- name: Rotate my NGC key
-  ansible.builtin.import_playbook: hpc.onboard.rotate_ngc
+- name: See where the rotation of my NGC key stands
+  hpc.onboard.rotate:
+    part: lead
+    secret: ngc
+  run_once: true
 """
 
 RETURN = r"""

@@ -69,7 +69,9 @@ def test_the_wheel_announces_its_backend_and_its_command(wheel: Path) -> None:
     plugins = "ansible_collections.hpc.onboard.plugins.plugin_utils"
     text = archive.read(name).decode()
     assert f"[keyring.backends]\nhpc-onboard = {plugins}._filekeyring\n" in text
-    assert f"[console_scripts]\nhpc-onboard-rekey = {plugins}._rekey:main\n" in text
+    assert "[console_scripts]\n" in text
+    for command, module in (("rekey", "_rekey"), ("ledger", "_ledger_command")):
+        assert f"hpc-onboard-{command} = {plugins}.{module}:main\n" in text
 
 
 def test_the_tarball_holds_the_collection(tree: Path, tarball: Path) -> None:
