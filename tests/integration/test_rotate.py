@@ -317,8 +317,8 @@ def test_killed_at_any_moment_a_rotation_is_finished_by_the_next_run(stage: Stag
         one = few._replace(environment={**few.environment, "XDG_STATE_HOME": str(state)})
         assert one.ring.keyring("set", "hpc.onboard", "ngc", value=old).returncode == 0
         trees = [account.tree() for account in one.accounts]
-        seconds = randomly.uniform(0.5, 5.5) if number % 2 else None
-        cut += one.killed(new, seconds, 1 + number // 2 * 3)
+        seconds = randomly.uniform(0.5, 4.0) if number % 2 else None
+        cut += one.killed(new, seconds, 1 + number // 2 * 3 % 24)
         held = [set(one.held(account)) for account in one.accounts]
         halves += 0 < held.count({new}) < len(held)
         for account, keys, tree in zip(one.accounts, held, trees, strict=True):
