@@ -51,7 +51,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]
         try:
             declared = self._declared(arguments, variables)
             plan = Plan.of(declared.resources, lambda name: self._key(name, variables))
-            account = Conversation(self, plan.entries, arguments["seconds"], variables)
+            account = Conversation(self, plan.entries, arguments["seconds"], bool(self._task.check_mode), variables)
             outcomes = plan.merged(account.outcomes(arguments["wait"]))
         except AnsibleConnectionFailure as error:
             name = variables.get("inventory_hostname", "it")
@@ -121,13 +121,19 @@ class Conversation:
     """What is said with one account: the plan once, and then questions for as long as work goes on there."""
 
     def __init__(
-        self, action: ActionModule, entries: list[dict[str, Any]], seconds: int, variables: Mapping[str, Any]
+        self,
+        action: ActionModule,
+        entries: list[dict[str, Any]],
+        seconds: int,
+        check: bool,
+        variables: Mapping[str, Any],
     ) -> None:
+        """check: only foresee what would be done."""
         self._action = action
         self._entries = entries
         self._variables = variables
         self._plan = {
-            "check": bool(action._task.check_mode),
+            "check": check,
             "fingerprint_key": local_key(),
             "sandbox": action._sandbox(variables),
             "seconds": seconds,
@@ -146,10 +152,6 @@ class Conversation:
 
     def _show(self, progress: Mapping[str, Any] | None) -> None:
         BOARD.put(str(self._variables.get("inventory_hostname", "it")), progress)
-
-    def look(self) -> None:
-        """Foresee only, whatever the mode of the run."""
-        self._plan["check"] = True
 
     def _asked(self, positions: Iterable[int], follow: float = 0) -> list[dict[str, Any]]:
         document = {**self._plan, "resources": [self._entries[position] for position in positions], "follow": follow}

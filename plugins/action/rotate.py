@@ -75,14 +75,11 @@ class ActionModule(Converge):
         return lead.taken(arguments["lead"], arguments["last"])
 
     def _files(self, secret: str, variables: Mapping[str, Any]) -> list[_targets.File]:
-        def value(name: str) -> Any:
-            return self._templar.template(variables[name]) if name in variables else None
-
         account = variables.get("account") or {}
         if account.get("sandbox"):
             return []  # its keys are pretended
         name = variables.get("inventory_hostname", "")
-        return _targets.files(str(name), secret, account.get("without", []), value)
+        return _targets.files(str(name), secret, account.get("without", []), self._value(variables))
 
     # An account
 
@@ -123,9 +120,7 @@ class ActionModule(Converge):
         password = self._key(user, variables)
         entries = [_targets.entry(file, password, registry) for file in files]
         plan = Plan.of(entries, lambda _name: password)
-        conversation = Conversation(self, plan.entries, 60, variables)
-        if look:
-            conversation.look()
+        conversation = Conversation(self, plan.entries, 60, look, variables)
         try:
             return plan.merged(conversation.outcomes(0))
         except AnsibleConnectionFailure as error:

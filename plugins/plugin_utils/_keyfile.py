@@ -14,13 +14,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import errno_name
+from ansible_collections.hpc.onboard.plugins.module_utils._core.files import write_draft
+
 from ._store_errors import StoreDamaged, StoreLocked, StoreMissing
 from ._vault import LARGEST
 
 DRAFT, LOCK, OLD = ".{}.draft", ".{}.lock", "{}.old"
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 PATIENCE = 30.0  # seconds; who holds the lock asks nobody anything
 
 
@@ -84,7 +86,9 @@ class KeyFile:
         except OSError as error:
             if error.errno == errno.ENOENT:
                 raise StoreMissing("there is none yet") from None
-            raise StoreDamaged(f"the folder {parent} cannot be opened ({_word(error)}): it may be no link") from None
+            raise StoreDamaged(
+                f"the folder {parent} cannot be opened ({errno_name(error)}): it may be no link"
+            ) from None
         try:
             _refuse(os.fstat(handle), str(parent), 0o700)
             for above in Path(os.path.realpath(parent)).parents:
@@ -99,13 +103,13 @@ class KeyFile:
         except OSError as error:
             if error.errno == errno.ENOENT:
                 raise StoreMissing("there is none yet") from None
-            raise StoreDamaged(f"{self.path} cannot be opened ({_word(error)}): it may be no link") from None
+            raise StoreDamaged(f"{self.path} cannot be opened ({errno_name(error)}): it may be no link") from None
         try:
             self._refuse_file(os.fstat(handle))
             with os.fdopen(handle, "rb", closefd=False) as stream:
                 content = stream.read(LARGEST + 1)
         except OSError as error:
-            raise StoreDamaged(f"{self.path} cannot be read ({_word(error)})") from None
+            raise StoreDamaged(f"{self.path} cannot be read ({errno_name(error)})") from None
         finally:
             os.close(handle)
         if len(content) > LARGEST:
@@ -120,11 +124,9 @@ class KeyFile:
     def _put(self, folder: int, name: str, content: bytes, check: Callable[[bytes], object]) -> None:
         """Draft, flush, read back, rename, flush."""
         draft = DRAFT.format(name)
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(draft, dir_fd=folder)
         try:
             with _said("written"):
-                _write(folder, draft, content)
+                write_draft(folder, draft, content, 0o600, {})
             back = self._content(folder, draft)
             if back != content:
                 raise StoreDamaged(f"the disk did not keep what was written beside {self.path}; nothing was replaced")
@@ -138,24 +140,12 @@ class KeyFile:
         _flush(folder)
 
 
-def _write(folder: int, name: str, content: bytes) -> None:
-    handle = os.open(name, NEW, 0o600, dir_fd=folder)
-    try:
-        os.fchmod(handle, 0o600)
-        left = memoryview(content)
-        while left:
-            left = left[os.write(handle, left) :]
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
 def _flush(folder: int) -> None:
     try:
         os.fsync(folder)
     except OSError as error:
         if error.errno != errno.EINVAL:  # which says that this file system cannot
-            raise NotWritten(f"it was written, but the disk did not confirm it ({_word(error)})") from None
+            raise NotWritten(f"it was written, but the disk did not confirm it ({errno_name(error)})") from None
 
 
 def _wait(handle: int, path: Path) -> None:
@@ -165,7 +155,7 @@ def _wait(handle: int, path: Path) -> None:
             fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             if error.errno not in (errno.EACCES, errno.EAGAIN):
-                raise NotWritten(f"{path} cannot be locked ({_word(error)})") from None
+                raise NotWritten(f"{path} cannot be locked ({errno_name(error)})") from None
             if time.monotonic() > end:
                 raise StoreLocked(f"another process has been writing {path} for {PATIENCE:.0f} s") from None
             time.sleep(0.02)
@@ -198,8 +188,4 @@ def _said(what: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise NotWritten(f"it could not be {what} ({_word(error)}); what was there is untouched") from None
-
-
-def _word(error: OSError) -> str:
-    return errno.errorcode.get(error.errno or 0, "error")
+        raise NotWritten(f"it could not be {what} ({errno_name(error)}); what was there is untouched") from None

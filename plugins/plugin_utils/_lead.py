@@ -102,15 +102,7 @@ class Lead:
 
     def _new(self) -> Key:
         """The new key: what was given on standard input, in a file, or what a person types."""
-        file = str(self._wishes.get("rotate_key_file") or "")
-        if file == "-":
-            try:
-                return recognised(self._given.decode("utf-8", "replace").rstrip("\r\n"), self._service)
-            except Malformed as error:
-                raise AccountError(
-                    f"the new key of '{self._secret}' was not taken, and nothing was changed: {error}"
-                ) from None
-        return new_key(self._secret, self._service, file)
+        return new_key(self._secret, self._service, str(self._wishes.get("rotate_key_file") or ""), self._given)
 
     def _at_hand(self, user: str) -> Key:
         """The key that this run was given, else one that is asked for."""
@@ -205,7 +197,7 @@ class Lead:
     def _told(self, checks: list[dict[str, str]], step: Step, last: bool) -> dict[str, Any]:
         situation = self._rotation.situation()
         if last:
-            checks = [*checks, *self._targets_told(situation), *self._places(situation), *self._open(step, last)]
+            checks = [*checks, *self._targets_told(situation), *self._places(situation), *self._open(step)]
         ours = step.name in ACCOUNTS and step.targets and not step.obstacle
         share = {"name": step.name, "version": step.version, "targets": list(step.targets)} if ours else {}
         return self._result(checks, share)
@@ -234,7 +226,7 @@ class Lead:
         text = f"was at {', '.join(ever)}." if ever else "was at no place that is known."
         return [{"name": "the old key", "status": "warning", "text": text, "next": ""}]
 
-    def _open(self, step: Step, last: bool) -> list[dict[str, str]]:
+    def _open(self, step: Step) -> list[dict[str, str]]:
         """What is left, as a check: nothing, an obstacle, or what a person does next."""
         name, again = "rotation", RESUME.format(name=self._secret)
         word = state(self._rotation.situation())
@@ -247,7 +239,7 @@ class Lead:
             return [{"name": name, "status": "warning", "text": text, "next": f"{again} -e rotate_retired=true"}]
         sentence = self._outside.sentences.get(step.version, "")
         text = f"{word}; what follows is {step.name}." + (f" {sentence}" if sentence else "")
-        return [{"name": name, "status": "failed" if last else "warning", "text": text, "next": again}]
+        return [{"name": name, "status": "failed", "text": text, "next": again}]
 
     def _result(self, checks: list[dict[str, str]], step: Mapping[str, Any]) -> dict[str, Any]:
         situation = self._rotation.situation()

@@ -17,12 +17,18 @@ LARGEST = 10_000
 NOBODY = "there is no terminal to ask for the new key: name a file with it, mode 600: -e rotate_key_file=PATH"
 
 
-def new_key(secret: str, service: str, file: str) -> Key:
-    """The new key in its form. Raises AccountError, which never holds what was given."""
+def new_key(secret: str, service: str, file: str, given: bytes) -> Key:
+    """The new key in its form; given is what came on standard input. Raises AccountError, which never holds it."""
     try:
-        return recognised(_from_file(file) if file else _asked(secret), service)
+        return recognised(_typed(secret, file, given), service)
     except Malformed as error:
         raise AccountError(f"the new key of '{secret}' was not taken, and nothing was changed: {error}") from None
+
+
+def _typed(secret: str, file: str, given: bytes) -> str:
+    if file == "-":
+        return given.decode("utf-8", "replace").rstrip("\r\n")
+    return _from_file(file) if file else _asked(secret)
 
 
 def _from_file(name: str) -> str:

@@ -72,7 +72,9 @@ def unsafe(folder: Entry, shown: str) -> Optional[str]:
 
 
 def attribute_names(file: Union[int, str]) -> List[str]:
-    """The names of a file's extended attributes; none where the file system does not know such."""
+    """The names of a file's extended attributes; none where the file system or this Python does not know such."""
+    if not hasattr(os, "listxattr"):  # a controller with macOS writes its records by these functions, too
+        return []
     try:
         return os.listxattr(file) if isinstance(file, int) else os.listxattr(file, follow_symlinks=False)
     except OSError as error:
