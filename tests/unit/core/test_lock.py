@@ -7,7 +7,6 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Callable
 
 import pytest
 from account_scene import Folder, Plain, Scene
@@ -16,21 +15,9 @@ from ansible_collections.hpc.onboard.plugins.module_utils._core.lock import NAME
 from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import reconcile
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.enroot_credential import EnrootCredential
 from ansible_collections.hpc.onboard.plugins.plugin_utils._plan import KINDS
+from forked import child
 
 FILE = "~/.config/enroot/.credentials"
-
-
-def child(work: Callable[[], None]) -> int:
-    """The pid of a process that does the work."""
-    pid = os.fork()
-    if pid == 0:
-        code = 1
-        try:
-            work()
-            code = 0
-        finally:
-            os._exit(code)
-    return pid
 
 
 def holder(scene: Scene) -> int:

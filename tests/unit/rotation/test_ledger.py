@@ -20,6 +20,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils import _durable, _ledg
 from ansible_collections.hpc.onboard.plugins.plugin_utils._durable import StateError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._ledger import HEAD, LEDGER, Ledger, LedgerError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._records import Event, RecordError
+from forked import child
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -28,19 +29,6 @@ ONE, TWO = "11111111-1111-1111-1111-111111111111", "22222222-2222-2222-2222-2222
 CANARY = "nvapi-CaN4rY-" + "x" * 51
 WILSON, LRZ = "simone@wilson:enroot", "go42tum@lrz:enroot"
 FIRST = Event("ngc", "spread", "begun", ONE, WILSON, "aaaaaaaaaaaa")
-
-
-def child(work: Callable[[], None]) -> int:
-    """The pid of a process that does the work."""
-    pid = os.fork()
-    if pid == 0:
-        code = 1
-        try:
-            work()
-            code = 0
-        finally:
-            os._exit(code)
-    return pid
 
 
 def filled(number: int = 5) -> Ledger:

@@ -21,6 +21,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils import _versions
 from ansible_collections.hpc.onboard.plugins.plugin_utils._durable import StateError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._sidecar import Sidecar, current
 from ansible_collections.hpc.onboard.plugins.plugin_utils._versions import Secret, Version, VersionError
+from forked import child
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -29,19 +30,6 @@ CANARY = "nvapi-CaN4rY-" + "x" * 51
 ONE, TWO = "11111111-1111-1111-1111-111111111111", "22222222-2222-2222-2222-222222222222"
 WILSON = "simone@wilson:enroot"
 PENDING = Version(ONE, "personal", "pending", "2026-11-21", "2027-11-21", ("ngc_catalog",), "aaaaaaaaaaaa", (WILSON,))
-
-
-def child(work: Callable[[], None]) -> int:
-    """The pid of a process that does the work."""
-    pid = os.fork()
-    if pid == 0:
-        code = 1
-        try:
-            work()
-            code = 0
-        finally:
-            os._exit(code)
-    return pid
 
 
 def adopted() -> Sidecar:
