@@ -1,0 +1,89 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The rules of the audit: what each one says, and how bad a break of it is where nothing makes it worse or better.
+
+An id never changes its meaning, and one that is given up stays reserved: waivers, baselines and other people's
+programs name them. docs/rules.md says for each what to do.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+SEVERITIES = ("critical", "high", "medium", "low", "info")
+"""The worst first."""
+
+CLASSES = (
+    "missing",
+    "changed",
+    "stale",
+    "unmanaged",
+    "orphan",
+    "broken",
+    "at_risk",
+    "not_applicable",
+    "not_measured",
+)
+"""What a finding can be; what is as wanted is none."""
+
+CAUSES = ("spec", "hand", "site", "time", "unknown")
+"""Who moved: the wish, a hand on the account, the site, the calendar; or nobody can say."""
+
+
+class Rule(NamedTuple):
+    """What is found wrong, in a few words, and how bad it is."""
+
+    title: str
+    severity: str
+
+
+RULES = {
+    "SEC-001": Rule("A file with a key can be read by others", "critical"),
+    "SEC-002": Rule("The folder of a key is open to others", "critical"),
+    "SEC-003": Rule("An access list opens a key to others", "critical"),
+    "SEC-004": Rule("A key stands in a start-up file, a history or a job script", "high"),
+    "SEC-005": Rule("A key stands in a file that git keeps", "critical"),
+    "SEC-006": Rule("A copy of a file with a key is left over", "high"),
+    "SEC-007": Rule("A password begins with '$', which enroot hands to a shell", "high"),
+    "SEC-008": Rule("A variable of the environment goes before the file with the key", "high"),
+    "SEC-009": Rule("A container tool's store of tokens is left over", "low"),
+    "KEY-001": Rule("A key is missing", "high"),
+    "KEY-002": Rule("A file holds another key than the current one", "high"),
+    "KEY-003": Rule("A machine has several lines, and the first one counts", "high"),
+    "KEY-004": Rule("A key is written so that its reader does not find it", "high"),
+    "KEY-005": Rule("The issuer refuses the key", "high"),
+    "KEY-006": Rule("The key is good, but may not do what it is for", "high"),
+    "KEY-007": Rule("A key expires soon", "medium"),
+    "KEY-008": Rule("A key of the older kind is in use", "low"),
+    "KEY-009": Rule("A key lies in a folder that this site does not read", "medium"),
+    "KEY-010": Rule("Jobs cannot read the key where it lies", "high"),
+    "KEY-011": Rule("A replaced key is not known to be dead", "medium"),
+    "LNK-001": Rule("A link is missing", "high"),
+    "LNK-002": Rule("A link leads elsewhere", "high"),
+    "LNK-003": Rule("A link leads nowhere", "high"),
+    "LNK-004": Rule("Something else is where a link belongs", "high"),
+    "LNK-005": Rule("A link turns in a circle, or leads to storage that is purged", "medium"),
+    "DIR-001": Rule("A folder is missing", "medium"),
+    "DIR-002": Rule("A folder is not as it should be", "medium"),
+    "ENV-001": Rule("A cache lies in the home", "medium"),
+    "ENV-002": Rule("What shells read at their start was changed", "medium"),
+    "ENV-003": Rule("A start-up file prints where nobody asked", "medium"),
+    "ENV-004": Rule("Start-up files take seconds", "low"),
+    "ENV-005": Rule("A program is not found on PATH, or another one goes before it", "medium"),
+    "ENV-006": Rule("What shells read at their start is missing", "medium"),
+    "SCR-001": Rule("A script is missing", "medium"),
+    "SCR-002": Rule("A script is another one than ours", "medium"),
+    "PKG-001": Rule("conda lies where the site forbids it, or on purged storage", "medium"),
+    "PKG-002": Rule("A start-up file holds a block of 'conda init'", "medium"),
+    "PKG-003": Rule("conda would use Anaconda's default channels", "medium"),
+    "PKG-004": Rule("An installed version is another one than wanted", "medium"),
+    "PKG-005": Rule("conda or one of its environments is missing", "high"),
+    "USE-001": Rule("The quota of space is nearly used up", "medium"),
+    "USE-002": Rule("The quota of files is nearly used up", "medium"),
+    "USE-003": Rule("Files were purged, or will be soon", "medium"),
+    "SES-001": Rule("A certificate or a ticket ends soon", "medium"),
+    "PRO-001": Rule("Nobody has checked the cluster's profile for months", "low"),
+    "ORP-001": Rule("Something that was set up here is not declared any more", "low"),
+    "RUN-001": Rule("It could not be measured", "info"),
+    "RUN-002": Rule("An account could not be measured", "high"),
+}
