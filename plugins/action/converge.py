@@ -19,13 +19,13 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils import _answer, _human
 from ansible_collections.hpc.onboard.plugins.plugin_utils._declared import Declared, collect, prepare_settings, selected
 from ansible_collections.hpc.onboard.plugins.plugin_utils._fingerprints import local_key
 from ansible_collections.hpc.onboard.plugins.plugin_utils._keys import SESSION, current_version
-from ansible_collections.hpc.onboard.plugins.plugin_utils._plan import CLASSES, Plan
+from ansible_collections.hpc.onboard.plugins.plugin_utils._plan import PLACES, Plan
 from ansible_collections.hpc.onboard.plugins.plugin_utils._progress import BOARD
 from ansible_collections.hpc.onboard.plugins.plugin_utils._result import diffs, result
 
 # Every account is a forked process; what is made here, before the forks, is made once.
 prepare_settings()
-_payload.prepare(CLASSES)
+_payload.prepare(PLACES)
 
 PLAIN_PATH = re.compile(r"/[A-Za-z0-9_@%+=:,./-]+")  # sftp would run what stands behind a line end
 
@@ -51,7 +51,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]
         try:
             declared = self._declared(arguments, variables)
             plan = Plan.of(declared.resources, lambda name: self._key(name, variables))
-            account = Conversation(self, plan.entries, arguments["seconds"], bool(self._task.check_mode), variables)
+            work = "foresee" if self._task.check_mode else "reconcile"
+            account = Conversation(self, plan.entries, arguments["seconds"], work, variables)
             outcomes = plan.merged(account.outcomes(arguments["wait"]))
         except AnsibleConnectionFailure as error:
             name = variables.get("inventory_hostname", "it")
@@ -105,7 +106,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]
         said = self._low_level_execute_command(
             _payload.command(preferred, candidates),
             sudoable=False,
-            in_data=_payload.payload(document, CLASSES),
+            in_data=_payload.payload(document, PLACES),
         )
         answer = _answer.parse(said["stdout"], said["stderr"], said["rc"], variables.get("inventory_hostname", "it"))
         if answer["error"]:
@@ -125,15 +126,15 @@ class Conversation:
         action: ActionModule,
         entries: list[dict[str, Any]],
         seconds: int,
-        check: bool,
+        work: str,
         variables: Mapping[str, Any],
     ) -> None:
-        """check: only foresee what would be done."""
+        """work: reconcile, foresee or examine (see _core/engine.py)."""
         self._action = action
         self._entries = entries
         self._variables = variables
         self._plan = {
-            "check": check,
+            "work": work,
             "fingerprint_key": local_key(),
             "sandbox": action._sandbox(variables),
             "seconds": seconds,
@@ -144,7 +145,7 @@ class Conversation:
         if not self._entries:
             return []
         outcomes = self._asked(range(len(self._entries)))
-        if self._plan["check"] or not any(outcome["progress"] for outcome in outcomes):
+        if self._plan["work"] != "reconcile" or not any(outcome["progress"] for outcome in outcomes):
             return outcomes
         from ansible_collections.hpc.onboard.plugins.plugin_utils._waiting import settled  # few runs wait
 
@@ -154,7 +155,9 @@ class Conversation:
         BOARD.put(str(self._variables.get("inventory_hostname", "it")), progress)
 
     def _asked(self, positions: Iterable[int], follow: float = 0) -> list[dict[str, Any]]:
-        document = {**self._plan, "resources": [self._entries[position] for position in positions], "follow": follow}
+        document = {**self._plan, "resources": [self._entries[position] for position in positions]}
+        if follow:
+            document = {**document, "work": "follow", "follow_seconds": follow}
         answered: list[dict[str, Any]] = self._action.said(document, self._variables)["outcomes"]
         return answered
 

@@ -21,7 +21,7 @@ def run(kind: Type[Resource]) -> None:
     options = {name: module.params[name] for name in kind.OPTIONS}
     plan = {
         "resources": [{"kind": kind.KIND, "capability": "module", "options": options}],
-        "check": module.check_mode,
+        "work": "foresee" if module.check_mode else "reconcile",
         "fingerprint_key": module.params["fingerprint_key"] or os.urandom(32).hex(),
     }
     outcome = settled(module, plan, kind)
@@ -37,7 +37,7 @@ def settled(module: AnsibleModule, plan: Dict[str, Any], kind: Type[Resource]) -
     """The outcome when nothing is under way any more; work that takes minutes is waited for."""
     outcome = first = answered(module, plan, kind)
     while outcome["progress"] and "failed" not in outcome["progress"] and not module.check_mode:
-        outcome = answered(module, dict(plan, follow=FOLLOW_SECONDS), kind)
+        outcome = answered(module, dict(plan, work="follow", follow_seconds=FOLLOW_SECONDS), kind)
     if outcome["progress"]:
         return dict(first, status="failed", reason=outcome["progress"]["failed"])
     return dict(first, progress=None)

@@ -32,6 +32,7 @@ NO_PYTHON = "hpc.onboard-no-python"
 CUT = 93  # exit code: the input did not arrive whole
 EATEN = 91  # exit code: a shell read the input
 
+KINDS = ("_resources", "_watches")  # the folders in which the kinds are
 PARTS = re.compile(r"^from \.(\w+) import", re.MULTILINE)  # a kind that is made of others
 LONG_WORK = (f"{PACKAGE}._core.job", f"{PACKAGE}._core.machine")  # of the engine, what only long work needs
 
@@ -71,8 +72,8 @@ try:
     sys.meta_path.insert(0, Sent())
     kinds = {}
     for kind in sorted({entry["kind"] for entry in payload["plan"]["resources"]}):
-        module = importlib.import_module("hpc_onboard._resources." + kind)
-        kinds[kind] = getattr(module, payload["kinds"][kind])
+        module, _dot, name = payload["places"][kind].rpartition(".")
+        kinds[kind] = getattr(importlib.import_module("hpc_onboard." + module), name)
     importlib.import_module("hpc_onboard._core.engine").main(payload, kinds)
 except Exception:
     import traceback
@@ -101,13 +102,18 @@ def command(preferred: str | None, candidates: Iterable[str]) -> str:
     )
 
 
+def places(kinds: Mapping[str, type]) -> dict[str, str]:
+    """Where the class of each kind is, below module_utils: _resources.storage_link.StorageLink."""
+    return {name: ".".join([*kind.__module__.split(".")[-2:], kind.__name__]) for name, kind in kinds.items()}
+
+
 def payload(plan: Mapping[str, Any], kinds: Mapping[str, str]) -> bytes:
     """What goes into standard input: the engine, the kinds that the plan names, and the plan.
 
-    plan: see _core/engine.py. kinds: kind -> class name, all that there are.
+    plan: see _core/engine.py. kinds: the places of all that there are.
     """
-    named = sorted({entry["kind"] for entry in plan["resources"]})
-    blocks = [block for name in named for block in kind(name)]
+    named = sorted({kinds[entry["kind"]] for entry in plan["resources"]})
+    blocks = [block for place in named for block in kind(_module(place))]
     blocks = [engine(tuple(sorted(kinds.items()))), *dict.fromkeys(blocks), _packed({"plan": plan})]
     lengths = " ".join(str(len(block)) for block in blocks)
     return f"exit {EATEN}\n".encode() * 3 + f"{START} {lengths}\n".encode() + b"".join(blocks)
@@ -116,25 +122,29 @@ def payload(plan: Mapping[str, Any], kinds: Mapping[str, str]) -> bytes:
 def prepare(kinds: Mapping[str, str]) -> None:
     """Pack all of it once a run: call it before the forks."""
     engine(tuple(sorted(kinds.items())))
-    for name in kinds:
-        kind(name)
+    for place in kinds.values():
+        kind(_module(place))
+
+
+def _module(place: str) -> str:
+    return f"{PACKAGE}.{place.rpartition('.')[0]}"
 
 
 @lru_cache
 def engine(kinds: tuple[tuple[str, str], ...]) -> bytes:
     """What every plan needs, packed."""
-    packages = [PACKAGE, *(f"{PACKAGE}.{folder}" for folder in ("_core", "_text", "_jobs", "_resources"))]
+    packages = [PACKAGE, *(f"{PACKAGE}.{folder}" for folder in ("_core", "_text", "_jobs", *KINDS))]
     common = {name: source for name, source in _sources("_core", "_text").items() if name not in LONG_WORK}
-    words = {"boot": _BOOT, "kinds": dict(kinds), "frame": FRAME, "broken": BROKEN}
+    words = {"boot": _BOOT, "places": dict(kinds), "frame": FRAME, "broken": BROKEN}
     return _packed({**words, **dict.fromkeys(packages), **common})
 
 
 @lru_cache
-def kind(name: str) -> list[bytes]:
+def kind(module: str) -> list[bytes]:
     """What a kind of resource needs beyond that, packed: itself, the kinds that it is made of, and long work."""
-    module = f"{PACKAGE}._resources.{name}"
-    source = _sources("_resources")[module]
-    parts = [block for part in PARTS.findall(source) for block in kind(part)]
+    source = _sources(*KINDS)[module]
+    folder = module.rpartition(".")[0]
+    parts = [block for part in PARTS.findall(source) for block in kind(f"{folder}.{part}")]
     long_work = [_long_work()] if "from .._jobs" in source else []
     return list(dict.fromkeys([*long_work, *parts, _packed({module: source})]))
 

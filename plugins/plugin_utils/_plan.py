@@ -21,6 +21,7 @@ from ansible_collections.hpc.onboard.plugins.module_utils._resources.shell_envir
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.storage_link import StorageLink
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.token_file import TokenFile
 from ansible_collections.hpc.onboard.plugins.plugin_utils._keys import MissingKey
+from ansible_collections.hpc.onboard.plugins.plugin_utils._payload import places
 
 KINDS: dict[str, type[Resource]] = {
     kind.KIND: kind
@@ -38,7 +39,7 @@ KINDS: dict[str, type[Resource]] = {
         TokenFile,
     )
 }
-CLASSES = {name: kind.__name__ for name, kind in KINDS.items()}  # what the payload takes
+PLACES = places(KINDS)  # what the payload takes
 UNKNOWN_KEY = "unknown"
 TYPES: dict[str, type] = {"str": str, "path": str, "dict": dict, "list": list, "int": int}
 

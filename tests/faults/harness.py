@@ -139,7 +139,7 @@ class Writer:
         """The plan for this sandbox."""
         return {
             "resources": [{"capability": "faults", **entry} for entry in resources],
-            "check": check,
+            "work": "foresee" if check else "reconcile",
             "fingerprint_key": "5e" * 32,
             "sandbox": {"root": str(self.root), "home": "/home/me", "shell": shell, "environment": {}, "folders": []},
         }

@@ -15,7 +15,7 @@ from typing import Any
 import jsonschema
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils import _payload
-from ansible_collections.hpc.onboard.plugins.plugin_utils._plan import CLASSES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._plan import PLACES
 
 from tests.testbed.installer import installer
 from tests.testbed.web import Web
@@ -115,8 +115,8 @@ def test_the_engine_answers_by_its_schema(bed: Any) -> None:
             "options": {"path": "~/l", "target": "/no", "state": "present"},
         },
     ]
-    plan = {"resources": entries, "check": False, "fingerprint_key": "00" * 32}
-    sent = _payload.payload(plan, CLASSES)
+    plan = {"resources": entries, "work": "reconcile", "fingerprint_key": "00" * 32}
+    sent = _payload.payload(plan, PLACES)
     said = _over_ssh(account, _payload.command(None, []), sent)
     document = json.loads(said.split(_payload.FRAME)[1].split("\n", 1)[1])
     jsonschema.validate(document, schema)

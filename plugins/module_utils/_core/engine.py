@@ -30,9 +30,10 @@ LOOK_SECONDS = 0.5
 def answer(plan: Mapping[str, Any], kinds: Kinds) -> Document:
     """Carry out a plan and say what came of it; an error that stops the whole plan is its 'error'.
 
-    plan: resources [{kind, capability, options}], check (bool), fingerprint_key (hex), and where
-    given sandbox {root, home, shell, environment, folders}, seconds for one resource, and follow: then
-    nothing is changed, but looked at for so many seconds how far the work is that goes on by itself.
+    plan: resources [{kind, capability, options}], work, fingerprint_key (hex), and where given sandbox
+    {root, home, shell, environment, folders}, seconds for one resource. work is one of WORKS: reconcile
+    puts right; foresee says what that would do; examine only looks; follow looks, for follow_seconds at
+    most, how far the work is that goes on by itself.
     """
     started = time.time()
     said: Document = {"schema": SCHEMA, "outcomes": [], "error": None}
@@ -65,34 +66,40 @@ def _outcomes(plan: Mapping[str, Any], kinds: Kinds, account: Account) -> List[D
 
     _learn(resources, real())
     seconds = float(plan.get("seconds") or SECONDS)
-    if plan.get("follow"):
-        documents = _followed(resources, real, seconds, float(plan["follow"]))
-    elif plan["check"]:
-        dry = Step(lambda: DryHost(real()), reconcile, False, seconds)
-        documents = run_isolated(resources, dry, {})
-    else:
-        documents = _reconciled(resources, real, seconds)
+    documents = WORKS[plan["work"]](resources, real, seconds, plan)
     return [dict(document, capability=entry["capability"]) for entry, document in zip(declared, documents)]
 
 
-def _reconciled(resources: List[Resource], real: Callable[[], Host], seconds: float) -> List[Document]:
-    look = Step(real, examine, False, seconds)
-    seen = run_isolated(resources, look, {})
+Real = Callable[[], Host]
+
+
+def _examined(resources: List[Resource], real: Real, seconds: float, _plan: Mapping[str, Any]) -> List[Document]:
+    return run_isolated(resources, Step(real, examine, False, seconds), {})
+
+
+def _foreseen(resources: List[Resource], real: Real, seconds: float, _plan: Mapping[str, Any]) -> List[Document]:
+    return run_isolated(resources, Step(lambda: DryHost(real()), reconcile, False, seconds), {})
+
+
+def _reconciled(resources: List[Resource], real: Real, seconds: float, plan: Mapping[str, Any]) -> List[Document]:
+    seen = _examined(resources, real, seconds, plan)
     if not any(one["status"] in CHANGES for one in seen) and not Lock.left_behind(real()):
         return seen
     hung = {position: one for position, one in enumerate(seen) if one["status"] == "not_measured"}
     return run_isolated(resources, Step(real, reconcile, True, seconds), hung)
 
 
-def _followed(resources: List[Resource], real: Callable[[], Host], seconds: float, patience: float) -> List[Document]:
+def _followed(resources: List[Resource], real: Real, seconds: float, plan: Mapping[str, Any]) -> List[Document]:
     """Look until a step is done, nothing is under way any more, or the patience ends."""
-    look = Step(real, examine, False, seconds)
-    deadline = time.time() + patience
-    first = seen = run_isolated(resources, look, {})
+    deadline = time.time() + float(plan["follow_seconds"])
+    first = seen = _examined(resources, real, seconds, plan)
     while time.time() < deadline and _steps(seen) == _steps(first) and any(_steps(seen)):
         time.sleep(LOOK_SECONDS)
-        seen = run_isolated(resources, look, {})
+        seen = _examined(resources, real, seconds, plan)
     return seen
+
+
+WORKS = {"reconcile": _reconciled, "foresee": _foreseen, "examine": _examined, "follow": _followed}
 
 
 def _steps(documents: List[Document]) -> List[Any]:

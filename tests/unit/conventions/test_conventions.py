@@ -23,6 +23,7 @@ BELOW = {  # what the files of each folder may import of ours
     "_text": {"_text"},
     "_jobs": {"_core", "_text", "_jobs"},
     "_resources": {"_core", "_text", "_jobs", "_resources"},
+    "_watches": {"_core", "_text", "_watches"},
     "module_utils": {"_core"},
 }
 

@@ -40,7 +40,7 @@ def stub(folder: Path, more: str = "") -> tuple[str, Path]:
 
 def test_a_home_that_is_not_the_passwd_one_stops_everything(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/tmp/\x1b[31melsewhere")
-    said = answer({"resources": [], "check": True, "fingerprint_key": KEY}, KINDS)
+    said = answer({"resources": [], "work": "foresee", "fingerprint_key": KEY}, KINDS)
     assert said["error"].startswith("HOME is /tmp/?[31melsewhere, but the home of this account is ")
     assert said["outcomes"] == []
 

@@ -18,7 +18,7 @@ from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import Ac
 from ansible_collections.hpc.onboard.plugins.plugin_utils import _answer, _payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._plan import KINDS
 
-CLASSES = {kind: cls.__name__ for kind, cls in KINDS.items()}
+PLACES = _payload.places(KINDS)
 EVERYTHING = [
     {"kind": "directory", "path": "/work/simone", "root": "/work"},
     {"kind": "storage_link", "path": "~/work", "target": "/work/simone"},
@@ -46,7 +46,7 @@ def pythons() -> dict[str, str]:
 
 def sent(scene: Scene, python: str | None = None, env: dict[str, str] | None = None, **given: Any) -> dict[str, Any]:
     """What the account answers to the whole plan over a shell, as over ssh."""
-    data = _payload.payload(scene.plan(EVERYTHING, **given), CLASSES)
+    data = _payload.payload(scene.plan(EVERYTHING, **given), PLACES)
     command = ["/bin/sh", "-c", _payload.command(python, [])]
     ran = subprocess.run(command, input=data, capture_output=True, check=False, env=env)
     return _answer.parse(ran.stdout.decode(), ran.stderr.decode(), ran.returncode, "simone@wilson")
@@ -145,8 +145,8 @@ def small(check: bool = True) -> bytes:
     options = {"machine": "nvcr.io", "password": "nvapi-canary", "login": "x", "state": "present", "path": "~/.k/c"}
     entry = {"kind": "enroot_credential", "capability": "x", "options": options}
     sandbox = {"root": "/nonexistent", "home": HOME}
-    plan = {"resources": [entry], "check": check, "fingerprint_key": KEY, "sandbox": sandbox}
-    return _payload.payload(plan, CLASSES)
+    plan = {"resources": [entry], "work": "foresee" if check else "reconcile", "fingerprint_key": KEY, "sandbox": sandbox}
+    return _payload.payload(plan, PLACES)
 
 
 @pytest.mark.parametrize("shell", ["sh", "dash", "bash", "zsh", "ksh", "tcsh", "fish"])
@@ -178,13 +178,13 @@ def test_an_input_that_is_cut_changes_nothing_and_is_said(part: float) -> None:
 
 
 def test_lines_that_a_start_up_file_prints_into_the_input_do_no_harm(scene: Scene) -> None:
-    data = b"some noise\n" + _payload.payload(scene.plan([]), CLASSES)
+    data = b"some noise\n" + _payload.payload(scene.plan([]), PLACES)
     ran = subprocess.run(["/bin/sh", "-c", _payload.command(None, [])], input=data, capture_output=True, check=True)
     assert _answer.parse(ran.stdout.decode(), "", 0, "x")["outcomes"] == []
 
 
 def test_what_is_sent_is_small_even_for_a_large_plan(scene: Scene) -> None:
-    data = _payload.payload(scene.plan(EVERYTHING * 10), CLASSES)
+    data = _payload.payload(scene.plan(EVERYTHING * 10), PLACES)
     assert len(data) <= 64 * 1024
 
 
