@@ -37,7 +37,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._lines import Line, Lo
 from ansible_collections.hpc.onboard.plugins.plugin_utils._progress import BOARD
 
 ROTATE = "hpc.onboard.rotate"
-OURS = {"hpc.onboard.converge", "hpc.onboard.doctor", ROTATE}
+OURS = {"hpc.onboard.converge", "hpc.onboard.offboard", "hpc.onboard.doctor", ROTATE}
 NARROWEST = 20
 WIDEST = 100
 PIPED = 80
