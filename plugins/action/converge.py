@@ -34,6 +34,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]
     """hpc.onboard.converge"""
 
     TRANSFERS_FILES = False
+    PLACES = PLACES
     ARGUMENTS: dict[str, dict[str, Any]] = {
         "capabilities": {"type": "list", "elements": "str", "default": []},
         "resources": {"type": "list", "elements": "dict", "default": []},
@@ -125,7 +126,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]
         said = self._low_level_execute_command(
             _payload.command(preferred, candidates),
             sudoable=False,
-            in_data=_payload.payload(document, PLACES),
+            in_data=_payload.payload(document, self.PLACES),
         )
         answer = _answer.parse(said["stdout"], said["stderr"], said["rc"], variables.get("inventory_hostname", "it"))
         if answer["error"]:
@@ -149,6 +150,7 @@ class Conversation:
     ) -> None:
         """wishes: the work, the seconds for one resource, and whether there is a receipt (see _core/engine.py)."""
         self.receipt: dict[str, Any] | None = None
+        self.seconds = 0.0  # that the account worked on it
         self._action = action
         self._entries = entries
         self._variables = variables
@@ -178,6 +180,7 @@ class Conversation:
             document = {**document, "work": "follow", "follow_seconds": follow}
         answer = self._action.said(document, self._variables)
         self.receipt = answer["receipt"] or self.receipt
+        self.seconds += answer["seconds"]
         answered: list[dict[str, Any]] = answer["outcomes"]
         return answered
 
