@@ -62,9 +62,9 @@ def read(file: Path, today: date) -> list[Waiver]:
 
 def _waiver(lines: Lines, at: int, entry: Mapping[str, Any]) -> Waiver:
     where = f"{shown(lines.file)}:{lines.of(('waivers', at))}"
-    words = [str(entry.get(name, "")) for name in ("rule", "account", "resource", "justification", "expires", "by")]
-    words[2] = words[2] or "*"
-    return Waiver(*words, where)
+    optional = {"resource": str(entry.get("resource") or "*"), "by": str(entry.get("by") or "")}
+    required = {name: str(entry[name]) for name in ("rule", "account", "justification", "expires")}
+    return Waiver(**required, **optional, where=where)
 
 
 def _refusals(lines: Lines, at: int, entry: Mapping[str, Any], today: date) -> Iterator[Mistake]:
