@@ -148,7 +148,7 @@ def _key(entry: Mapping[str, Any], outcome: Outcome, look: Look) -> list[Wrong]:
             or Wrong("KEY-001", "missing", "It is not in the file that its reader reads.")
         ]
     if "is" in before:
-        return [Wrong("KEY-004", "broken", str(outcome["reason"] or f"There is a {before['is']}."), ("is",))]
+        return [Wrong("KEY-004", "broken", _sentence(str(outcome["reason"] or f"There is a {before['is']}")), ("is",))]
     file = str(entry["options"].get("path") or outcome["identity"])
     wrongs = [_key_field(field, before.get(field, ""), file, look) for field in outcome["fields"]]
     blocked = _in_the_way("KEY-004", outcome)
@@ -226,12 +226,12 @@ def _conda(_entry: Mapping[str, Any], outcome: Outcome, _look: Look) -> list[Wro
         return [_in_the_way("PKG-005", outcome) or Wrong("PKG-005", "missing", "It is not there.")]
     if outcome["reason"]:
         return [Wrong("PKG-005", "broken", _sentence(str(outcome["reason"])))]
+    if "is" in before:
+        return [Wrong("PKG-005", "broken", f"It is {before['is']}.", ("is",))]
     return [_conda_field(field, before) for field in outcome["fields"]]
 
 
 def _conda_field(field: str, before: Mapping[str, str]) -> Wrong:
-    if field == "is":
-        return Wrong("PKG-005", "broken", f"It is {before['is']}.", (field,))
     if field.startswith("environment "):
         if field not in before:
             return Wrong("PKG-005", "missing", f"The {field} is not there.", (field,))
