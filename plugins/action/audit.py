@@ -20,8 +20,11 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils import _answer, _paylo
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audited import Audited, unmeasured
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities import CAPABILITIES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._declared import selected
+from ansible_collections.hpc.onboard.plugins.plugin_utils._durable import StateError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._plan import PLACES, Plan
+from ansible_collections.hpc.onboard.plugins.plugin_utils._versions import VersionError
 
+TROUBLE = (AccountError, StateError, VersionError, _answer.NoAnswer)
 BEGUN = time.monotonic()
 EVERYTHING = {**PLACES, **_payload.places(_watched.KINDS)}
 _payload.prepare(EVERYTHING)  # every account is a forked process; what is made here is made once
@@ -51,7 +54,7 @@ class ActionModule(Converge):
             row = self._looked(arguments, variables)
         except AnsibleConnectionFailure as error:
             row = unmeasured(variables, _answer.not_reached(str(error), str(variables.get("inventory_hostname", "it"))))
-        except (AccountError, _answer.NoAnswer) as error:
+        except TROUBLE as error:
             row = unmeasured(variables, str(error))
         return {"changed": False, "audit": row}
 

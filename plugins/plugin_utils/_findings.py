@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.receipt import hashes
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rules import RULES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rules import RULES, WATCHED
 
 Outcome = Mapping[str, Any]
 Finding = dict[str, Any]
@@ -267,37 +267,4 @@ JUDGES: dict[str, Judge] = {
     "shell_environment": _environment,
     "path_script": _script,
     "conda_install": _conda,
-}
-
-WATCHED = {  # what a watch's finding is, and who moved
-    "SEC-001": ("unmanaged", "hand"),
-    "SEC-002": ("unmanaged", "hand"),
-    "SEC-003": ("unmanaged", "hand"),
-    "SEC-004": ("unmanaged", "hand"),
-    "SEC-005": ("unmanaged", "hand"),
-    "SEC-006": ("unmanaged", "hand"),
-    "SEC-007": ("unmanaged", "hand"),
-    "SEC-008": ("unmanaged", "hand"),
-    "SEC-009": ("unmanaged", "hand"),
-    "KEY-003": ("broken", "hand"),
-    "KEY-004": ("broken", "hand"),
-    "KEY-009": ("unmanaged", "hand"),
-    "KEY-010": ("broken", "site"),
-    "LNK-003": ("broken", "site"),
-    "LNK-005": ("broken", "hand"),
-    "ENV-001": ("unmanaged", "hand"),
-    "ENV-003": ("unmanaged", "hand"),
-    "ENV-004": ("unmanaged", "hand"),
-    "ENV-005": ("changed", "hand"),
-    "PKG-001": ("unmanaged", "hand"),
-    "PKG-002": ("unmanaged", "hand"),
-    "PKG-003": ("unmanaged", "hand"),
-    "USE-001": ("at_risk", "time"),
-    "USE-002": ("at_risk", "time"),
-    "USE-003": ("at_risk", "time"),
-    "SES-001": ("at_risk", "time"),
-    "PRO-001": ("at_risk", "time"),
-    "KEY-007": ("at_risk", "time"),
-    "KEY-008": ("at_risk", "unknown"),
-    "KEY-011": ("at_risk", "hand"),
 }

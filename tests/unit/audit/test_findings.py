@@ -10,14 +10,13 @@ from ansible_collections.hpc.onboard.plugins.module_utils._core.receipt import h
 from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import Outcome
 from ansible_collections.hpc.onboard.plugins.plugin_utils._findings import (
     JUDGES,
-    WATCHED,
     Look,
     of_orphan,
     of_resource,
     of_watch,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._plan import KINDS
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rules import CAUSES, CLASSES, RULES, SEVERITIES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rules import CAUSES, CLASSES, RULES, SEVERITIES, WATCHED
 
 MINE = "mine"
 KEY = {"password": "key aaaa", "lines": "1", "mode": "0600", "folder mode": "0700"}
