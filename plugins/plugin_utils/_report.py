@@ -117,7 +117,11 @@ def worst_first(accounts: Iterable[Account]) -> list[Account]:
     def key(account: Account) -> tuple[Any, ...]:
         states = [rank(found) for found in account["capabilities"].values()]
         first = 0 if account["state"] == "not_measured" else 1
-        return (min(states, default=9) if first else -1, [-states.count(number) for number in range(6)], account["name"])
+        return (
+            min(states, default=9) if first else -1,
+            [-states.count(number) for number in range(6)],
+            account["name"],
+        )
 
     return sorted(accounts, key=key)
 

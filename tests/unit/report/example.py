@@ -172,7 +172,7 @@ def example() -> dict[str, Any]:
         ),
         finding(
             "KEY-002", "go42tum@lrz", credentials, capability="enroot_credentials", **{"class": "stale"},
-            place="~/.config/enroot/.credentials:3", text="The file holds another key for nvcr.io than the current one.",
+            place="~/.config/enroot/.credentials:3", text="The file holds another key for nvcr.io.",
             desired={"key": "key a1b2c3d4"}, actual={"key": "key 9f0c77aa"}, since="2026-08-12",
             fix="ansible-playbook rotate_ngc.yml -e rotate_resume=true",
         ),
