@@ -19,7 +19,6 @@ from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import Ac
 from ansible_collections.hpc.onboard.plugins.plugin_utils import _answer, _payload, _receipts, _watched
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audited import Audited, unmeasured
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities import CAPABILITIES
-from ansible_collections.hpc.onboard.plugins.plugin_utils._declared import selected
 from ansible_collections.hpc.onboard.plugins.plugin_utils._durable import StateError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._plan import PLACES, Plan
 from ansible_collections.hpc.onboard.plugins.plugin_utils._versions import VersionError
@@ -56,7 +55,8 @@ class ActionModule(Converge):
             row = unmeasured(variables, _answer.not_reached(str(error), str(variables.get("inventory_hostname", "it"))))
         except TROUBLE as error:
             row = unmeasured(variables, str(error))
-        return {"changed": False, "audit": row}
+        sandbox = self._sandbox(variables)
+        return {"changed": False, "audit": row, **({"sandbox": sandbox["root"]} if sandbox else {})}
 
     def _looked(self, arguments: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
         """Look at the account: what is declared for it, what is not any more, and what is only watched."""
@@ -66,7 +66,8 @@ class ActionModule(Converge):
         every = self._collected(arguments["capabilities"], arguments, variables).resources
         plan = Plan.of(declared.resources, lambda secret: self._key(secret, variables))
         kept = _receipts.kept(name, bool(self._sandbox(variables)))
-        seen = Audited(variables, declared, every, plan, kept, self._is_watching(variables))
+        asked, watching = self._left(arguments["capabilities"], variables), self._is_watching(variables)
+        seen = Audited(variables, declared, every, plan, kept, asked, watching)
         account = Conversation(
             self, seen.entries, {"work": "examine", "seconds": arguments["seconds"], "receipt": True}, variables
         )
@@ -74,8 +75,7 @@ class ActionModule(Converge):
 
     def _is_watching(self, variables: Mapping[str, Any]) -> bool:
         """Whether --tags and --skip-tags leave what no capability declares."""
-        run, skip = variables.get("ansible_run_tags", ["all"]), variables.get("ansible_skip_tags", [])
-        return bool(selected(["watch"], run, skip))
+        return bool(self._left(["watch"], variables))
 
     def _ask_nobody(self) -> None:
         """Let ssh fail where it would ask a person: an audit runs from cron."""

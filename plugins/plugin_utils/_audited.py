@@ -51,10 +51,15 @@ class Audited:
         every: Sequence[Entry],
         plan: Plan,
         kept: Notes,
+        asked: Sequence[str],
         watching: bool,
     ) -> None:
-        """every: all that is declared, whatever --tags say; kept: this machine's copy of the account's receipt."""
+        """asked: the capabilities that --tags leave; every: all that is declared, whatever --tags say.
+
+        kept: this machine's copy of the account's receipt.
+        """
         self._variables, self._declared, self._plan, self._kept = variables, declared, plan, kept
+        self._asked = asked
         cluster, account = variables.get("cluster") or {}, variables.get("account") or {}
         self._orphans = Plan.of(_taken_out.undeclared(every, kept), lambda _name: "").entries if watching else []
         self._watches = _watched.watches(cluster, account, every) if watching else []
@@ -101,6 +106,6 @@ class Audited:
     def _capabilities(self) -> dict[str, str]:
         """Each capability that was looked at: it is ok, until a finding says more, or not for this account."""
         declaring = {entry["capability"] for entry in self._declared.resources}
-        silent = {note["capability"] for note in self._declared.notes} - declaring
-        states = {name: "ok" for name in sorted(declaring)} | {name: "not_applicable" for name in sorted(silent)}
+        further = [name for name in declaring if name not in self._asked]
+        states = {name: "ok" if name in declaring else "not_applicable" for name in [*self._asked, *further]}
         return states | ({"watch": "ok"} if self._watching else {})

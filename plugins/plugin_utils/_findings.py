@@ -91,10 +91,20 @@ def _finding(entry: Mapping[str, Any], outcome: Outcome, wrong: Wrong, cause: st
         "class": wrong.what,
         "cause": cause,
         "severity": wrong.severity or RULES[wrong.rule].severity,
-        "text": wrong.text,
+        "text": _about(wrong.text, wrong.about or outcome["identity"]),
         "desired": _short(outcome["after"], fields),
         "actual": _short(outcome["before"], fields),
     }
+
+
+def _about(text: str, thing: str) -> str:
+    """The sentence with the thing's name in the place of 'It' and 'Its'."""
+    if text.startswith("It "):
+        return thing + text[2:]
+    if text.startswith("Its "):
+        noun, _blank, rest = text[4:].partition(" ")
+        return f"The {noun} of {thing} {rest}"
+    return text
 
 
 def same(finding: Finding) -> tuple[str, ...]:
@@ -169,7 +179,9 @@ def _key_field(field: str, found: str, file: str, look: Look) -> Wrong:
         return _mode("SEC-002", field, found, f"folder {file.rpartition('/')[0]}")
     if field == "lines":
         return Wrong("KEY-003", "changed", f"It has {found} lines; the first one counts.", (field,))
-    return Wrong("KEY-004", "changed", f"{field}: {found or 'missing'}.", (field,))
+    return Wrong(
+        "KEY-004", "changed", f"It is not written as its reader finds it ({field}: {found or 'missing'}).", (field,)
+    )
 
 
 def _mode(rule: str, field: str, found: str, about: str) -> Wrong:
@@ -217,7 +229,7 @@ def _script(_entry: Mapping[str, Any], outcome: Outcome, _look: Look) -> list[Wr
         return [_in_the_way("SCR-001", outcome) or Wrong("SCR-001", "missing", "It is not there.")]
     if outcome["reason"]:
         return [Wrong("SCR-002", "changed", _sentence(str(outcome["reason"])))]
-    return [Wrong("SCR-002", "changed", f"Its {' and '.join(outcome['fields'])} differ.")]
+    return [Wrong("SCR-002", "changed", f"It differs in {' and '.join(outcome['fields'])}.")]
 
 
 def _conda(_entry: Mapping[str, Any], outcome: Outcome, _look: Look) -> list[Wrong]:
