@@ -38,6 +38,7 @@ ARGUMENTS = {
     "lead": {"type": "dict", "default": {}},
     "last": {"type": "bool", "default": False},
 }
+NOBODYS = "nvapi-" + "0" * 64  # what a look foresees to write: another key than the one that is there
 TROUBLE = (AccountError, RotationError, StateError, VersionError, _answer.NoAnswer)
 NEVER_THERE = ("refused", "timed out", "No route", "not resolve", "Permission denied", "unreachable")
 
@@ -136,7 +137,7 @@ class ActionModule(Converge):
         variables: Mapping[str, Any],
     ) -> list[dict[str, Any]]:
         """One command over the connection for all files of the account."""
-        password = self._key(user, variables)
+        password = NOBODYS if look else self._key(user, variables)
         entries = [_targets.entry(file, password, registry) for file in files]
         plan = Plan.of(entries, lambda _name: password)
         conversation = Conversation(self, plan.entries, 60, look, variables)

@@ -33,7 +33,8 @@ from ansible.plugins.callback.default import CallbackModule as Default
 from ansible.utils import color
 from ansible_collections.hpc.onboard.plugins.plugin_utils import _console, _live, _recap, _terminal
 from ansible_collections.hpc.onboard.plugins.plugin_utils._cells import cells
-from ansible_collections.hpc.onboard.plugins.plugin_utils._lines import Line, Look, Span, indented, plain
+from ansible_collections.hpc.onboard.plugins.plugin_utils._fingerprints import state_folder
+from ansible_collections.hpc.onboard.plugins.plugin_utils._lines import Line, Look, Span, command, indented, plain
 from ansible_collections.hpc.onboard.plugins.plugin_utils._progress import BOARD
 
 ROTATE = "hpc.onboard.rotate"
@@ -225,6 +226,7 @@ class CallbackModule(Default):  # type: ignore[misc]
         elif self._accounts or self._then:
             view = self._view(bool(context.CLIARGS.get("check", False)))
             self._say(_recap.recap(self._accounts, view, self._run()))
+            self._remind(view.look)
 
     # Between the two
 
@@ -263,10 +265,19 @@ class CallbackModule(Default):  # type: ignore[misc]
         self._said = len(lines)
         self._say([(), *lines] if apart else lines)
 
+    def _remind(self, look: Look) -> None:
+        """Say that an old key lives on, where keys were used and one was ever rotated."""
+        if not self._keyrings or not (state_folder() / "secrets").is_dir():
+            return
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._reminders import reminders  # few have any
+
+        for one in reminders():
+            self._say([(), *indented(one.text, 0, look, "changed"), *command(one.command, 2, look)])
+
     def _run(self) -> _recap.Run:
-        command = _recap.again(context.CLIARGS, sys.argv[1:], context.CLIARGS.get("args") or ())
+        typed = _recap.again(context.CLIARGS, sys.argv[1:], context.CLIARGS.get("args") or ())
         seconds = time.monotonic() - self._begun
-        return _recap.Run(command, seconds, tuple(self._sandboxes), tuple(self._keyrings), self._doctor, self._then)
+        return _recap.Run(typed, seconds, tuple(self._sandboxes), tuple(self._keyrings), self._doctor, self._then)
 
 
 def _painted(span: Span) -> str:

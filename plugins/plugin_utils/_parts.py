@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import CHANGES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._mistakes import nearest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import Step, playbook
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation_words import check
@@ -36,11 +37,15 @@ def share_result(
     step: Step, files: list[File], outcomes: Mapping[Any, Mapping[str, Any]], states: Mapping[str, str]
 ) -> dict[str, Any]:
     """The result of one account's share: the outcomes of its files."""
-    shown = [dict(outcome) for outcome in outcomes.values()]
+    plan = step.name == "plan"  # a look: what it foresees to change is in place
+    shown = [
+        {**outcome, "status": "in_place"} if plan and outcome["status"] in CHANGES else dict(outcome)
+        for outcome in outcomes.values()
+    ]
     good = GOOD.get(step.name, GOOD_ELSE)
     bad = [file.target for file in files if states.get(file.target) not in good]
     return {
-        "changed": any(outcome["status"] in ("missing", "different") for outcome in shown) and step.name != "plan",
+        "changed": any(outcome["status"] in CHANGES for outcome in shown),
         "failed": bool(bad),
         "msg": "; ".join(f"{target}: {states.get(target)}" for target in bad) or step.name,
         "outcomes": shown,

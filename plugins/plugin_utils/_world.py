@@ -154,7 +154,7 @@ class Account(Nothing):
         return self.outcomes[target, version]
 
     def probe(self, target: str) -> Found:
-        """Whether the file could be written, foreseen with the key that is current."""
+        """Whether another key could be written to the file: foreseen, nothing is changed."""
         return self._told(self._outcome(target, self._current(), True))
 
     def install(self, target: str, version: str) -> Found:
