@@ -15,7 +15,7 @@ from typing import Any
 from ansible.errors import AnsibleConnectionFailure
 from ansible.plugins.action import ActionBase
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils import _answer, _human_steps, _payload
+from ansible_collections.hpc.onboard.plugins.plugin_utils import _answer, _human_steps, _payload, _receipts
 from ansible_collections.hpc.onboard.plugins.plugin_utils._declared import Declared, collect, prepare_settings, selected
 from ansible_collections.hpc.onboard.plugins.plugin_utils._fingerprints import local_key
 from ansible_collections.hpc.onboard.plugins.plugin_utils._keys import SESSION, current_version
@@ -29,31 +29,31 @@ _payload.prepare(PLACES)
 
 PLAIN_PATH = re.compile(r"/[A-Za-z0-9_@%+=:,./-]+")  # sftp would run what stands behind a line end
 
-ARGUMENTS = {
-    "capabilities": {"type": "list", "elements": "str", "default": []},
-    "resources": {"type": "list", "elements": "dict", "default": []},
-    "seconds": {"type": "int", "default": 30},
-    "wait": {"type": "int", "default": 3600},
-}
-
 
 class ActionModule(ActionBase):  # type: ignore[misc]
     """hpc.onboard.converge"""
 
     TRANSFERS_FILES = False
+    PLACES = PLACES
+    ARGUMENTS: dict[str, dict[str, Any]] = {
+        "capabilities": {"type": "list", "elements": "str", "default": []},
+        "resources": {"type": "list", "elements": "dict", "default": []},
+        "seconds": {"type": "int", "default": 30},
+        "wait": {"type": "int", "default": 3600},
+    }
     _requires_connection = True
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         """Declare, check, send, and turn the answer into a result."""
         super().run(tmp, task_vars)
         variables: Mapping[str, Any] = task_vars or {}
-        _validation, arguments = self.validate_argument_spec(ARGUMENTS)
+        _validation, arguments = self.validate_argument_spec(self.ARGUMENTS)
         try:
             declared = self._declared(arguments, variables)
             plan = Plan.of(declared.resources, lambda name: self._key(name, variables))
-            work = "foresee" if self._task.check_mode else "reconcile"
-            account = Conversation(self, plan.entries, arguments["seconds"], work, variables)
+            account = Conversation(self, plan.entries, self._wishes(arguments), variables)
             outcomes = plan.merged(account.outcomes(arguments["wait"]))
+            self._keep(account.receipt, variables)
         except AnsibleConnectionFailure as error:
             name = variables.get("inventory_hostname", "it")
             missed = {"unreachable": True, "msg": _answer.not_reached(str(error), name)}
@@ -71,10 +71,30 @@ class ActionModule(ActionBase):  # type: ignore[misc]
             outcome["diff"] = diffs(outcome["outcomes"])
         return outcome
 
+    def _wishes(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """What is to be done with the plan."""
+        work = "foresee" if self._task.check_mode else "reconcile"
+        return {"work": work, "seconds": arguments["seconds"], "receipt": True}
+
+    def _keep(self, receipt: Mapping[str, Any] | None, variables: Mapping[str, Any]) -> None:
+        """Keep what is noted on the account on this machine, too."""
+        if receipt is None:
+            return
+        problem = receipt["problem"]
+        if not problem and not self._task.check_mode:
+            problem = _receipts.keep(
+                str(variables["inventory_hostname"]), bool(self._sandbox(variables)), receipt["notes"]
+            )
+        if problem:
+            self._display.warning(problem)
+
     def _declared(self, arguments: Mapping[str, Any], variables: Mapping[str, Any]) -> Declared:
         names = arguments["capabilities"]
         if "always" in self._task.tags:
             names = selected(names, variables.get("ansible_run_tags", ["all"]), variables.get("ansible_skip_tags", []))
+        return self._collected(names, arguments, variables)
+
+    def _collected(self, names: list[str], arguments: Mapping[str, Any], variables: Mapping[str, Any]) -> Declared:
         without = (variables.get("account") or {}).get("without", [])
         return collect(names, without, arguments["resources"], self._value(variables))
 
@@ -106,7 +126,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]
         said = self._low_level_execute_command(
             _payload.command(preferred, candidates),
             sudoable=False,
-            in_data=_payload.payload(document, PLACES),
+            in_data=_payload.payload(document, self.PLACES),
         )
         answer = _answer.parse(said["stdout"], said["stderr"], said["rc"], variables.get("inventory_hostname", "it"))
         if answer["error"]:
@@ -125,19 +145,19 @@ class Conversation:
         self,
         action: ActionModule,
         entries: list[dict[str, Any]],
-        seconds: int,
-        work: str,
+        wishes: Mapping[str, Any],
         variables: Mapping[str, Any],
     ) -> None:
-        """work: reconcile, foresee or examine (see _core/engine.py)."""
+        """wishes: the work, the seconds for one resource, and whether there is a receipt (see _core/engine.py)."""
+        self.receipt: dict[str, Any] | None = None
+        self.seconds = 0.0  # that the account worked on it
         self._action = action
         self._entries = entries
         self._variables = variables
         self._plan = {
-            "work": work,
             "fingerprint_key": local_key(),
             "sandbox": action._sandbox(variables),
-            "seconds": seconds,
+            **wishes,
         }
 
     def outcomes(self, wait: int) -> list[dict[str, Any]]:
@@ -158,7 +178,10 @@ class Conversation:
         document = {**self._plan, "resources": [self._entries[position] for position in positions]}
         if follow:
             document = {**document, "work": "follow", "follow_seconds": follow}
-        answered: list[dict[str, Any]] = self._action.said(document, self._variables)["outcomes"]
+        answer = self._action.said(document, self._variables)
+        self.receipt = answer["receipt"] or self.receipt
+        self.seconds += answer["seconds"]
+        answered: list[dict[str, Any]] = answer["outcomes"]
         return answered
 
     def _bring(self, position: int, wants: Mapping[str, str]) -> dict[str, Any]:

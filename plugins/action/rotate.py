@@ -120,7 +120,8 @@ class ActionModule(Converge):
         password = self._key(user, variables)
         entries = [_targets.entry(file, password, registry) for file in files]
         plan = Plan.of(entries, lambda _name: password)
-        conversation = Conversation(self, plan.entries, 60, "foresee" if look else "reconcile", variables)
+        wishes = {"work": "foresee" if look else "reconcile", "seconds": 60}
+        conversation = Conversation(self, plan.entries, wishes, variables)
         try:
             return plan.merged(conversation.outcomes(0))
         except AnsibleConnectionFailure as error:

@@ -37,7 +37,8 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._lines import Line, Lo
 from ansible_collections.hpc.onboard.plugins.plugin_utils._progress import BOARD
 
 ROTATE = "hpc.onboard.rotate"
-OURS = {"hpc.onboard.converge", "hpc.onboard.doctor", ROTATE}
+AUDIT = "hpc.onboard.audit"
+OURS = {"hpc.onboard.converge", "hpc.onboard.offboard", "hpc.onboard.doctor", ROTATE, AUDIT}
 NARROWEST = 20
 WIDEST = 100
 PIPED = 80
@@ -190,7 +191,7 @@ class CallbackModule(Default):  # type: ignore[misc]
             result.result["msg"] = "\n".join(sentences)
         end = _recap.ended_as({**result.result, "failed": True})
         self._show(result, _recap.Ended("ok") if ignore_errors else end)
-        if ignore_errors:
+        if ignore_errors and result.task.action != AUDIT:
             self._say([(Span("...ignoring", "note"),)])
 
     def v2_runner_on_unreachable(self, result: Any) -> None:
@@ -239,6 +240,9 @@ class CallbackModule(Default):  # type: ignore[misc]
     def _show(self, result: Any, end: _recap.Ended) -> None:
         name, shown = result.host.get_name(), dict(result.result)
         seconds = self._over(name)
+        if result.task.action == AUDIT:
+            self._show_audit(shown, end)
+            return
         self._accounts[name] = _recap.worst(self._accounts.get(name), end)
         self._handle_warnings(result.result)
         if shown.get("sandbox"):
@@ -255,6 +259,16 @@ class CallbackModule(Default):  # type: ignore[misc]
         apart = bool(self._said) and max(len(lines), self._said) > 1  # more is said than a line
         self._said = len(lines)
         self._say([(), *lines] if apart else lines)
+
+    def _show_audit(self, shown: dict[str, Any], end: _recap.Ended) -> None:
+        """The report tells of all accounts together; what went wrong before it is told in its own words."""
+        self._handle_warnings(shown)
+        if "report" in shown:
+            from ansible_collections.hpc.onboard.plugins.plugin_utils import _report_console  # audits alone need it
+
+            self._say(_report_console.lines(shown["report"], self._view(False).look))
+        elif end.state == "failed" and "audit" not in shown:
+            self._display.error(str(shown.get("msg", "")), wrap_text=False)
 
     def _run(self) -> _recap.Run:
         command = _recap.again(context.CLIARGS, sys.argv[1:], context.CLIARGS.get("args") or ())

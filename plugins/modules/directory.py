@@ -13,7 +13,7 @@ version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
   - Makes a folder in the home or in a storage area of the site, and every missing folder between it and O(root).
-  - A folder that is there stays as it is; nothing is ever removed.
+  - A folder that is there stays as it is. With O(state=absent) it is removed when it is empty, else it stays.
 extends_documentation_fragment:
   - hpc.onboard.kept
 options:
@@ -34,6 +34,13 @@ options:
     - '0755'
     - '0770'
     - '2770'
+  state:
+    description: Whether the folder is to be there.
+    type: str
+    default: present
+    choices:
+    - present
+    - absent
 """
 
 EXAMPLES = r"""

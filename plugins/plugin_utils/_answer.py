@@ -49,6 +49,7 @@ def _typed(document: dict[str, Any]) -> dict[str, Any]:
     return {
         "outcomes": [_outcome(entry) for entry in document["outcomes"]],
         "error": None if error is None else harmless(error),
+        "receipt": _receipt(document.get("receipt")),
         "account": {key: harmless(account.get(key, ""), 200) for key in ("home", "shell")},
         "python": harmless(document["python"], 20),
         "host": harmless(document["host"], 200),
@@ -83,6 +84,25 @@ def _progress(progress: dict[str, Any] | None) -> dict[str, Any] | None:
         return {"failed": harmless(progress["failed"]), "wants": {name: harmless(wants[name], 500) for name in wants}}
     numbers = {name: None if progress[name] is None else int(progress[name]) for name in ("done", "total")}
     return {"step": harmless(progress["step"], 200), **numbers, "unit": harmless(progress["unit"], 10)}
+
+
+def _receipt(receipt: dict[str, Any] | None) -> dict[str, Any] | None:
+    """What is noted on the account; a note that is none is left out."""
+    if receipt is None:
+        return None
+    problem = receipt["problem"]
+    return {"notes": _notes(receipt["notes"]), "problem": None if problem is None else harmless(problem, 500)}
+
+
+def _notes(state: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {harmless(key, 500): _note(json.loads(harmless(text))) for key, text in state.items()}
+
+
+def _note(note: dict[str, Any]) -> dict[str, Any]:
+    """One note (see module_utils/_core/receipt.py)."""
+    words = {name: harmless(note[name], 500) for name in ("kind", "capability", "identity", "fingerprints")}
+    facts = {name: note[name] is True for name in ("made", "done")}
+    return {**words, **facts, "options": dict(note["options"]), "hashes": _state(note["hashes"])}
 
 
 def _seconds(value: Any) -> float:

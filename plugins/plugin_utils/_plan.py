@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from ansible_collections.hpc.onboard.plugins.module_utils._core import receipt
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import Outcome, Resource
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.conda_install import CondaInstall
@@ -77,6 +78,14 @@ class Plan(NamedTuple):
         answers = iter(answered)
         total = len(answered) + len(self.unmet)
         return [self.unmet[i] if i in self.unmet else next(answers) for i in range(total)]
+
+
+def key_of(entry: Mapping[str, Any]) -> str:
+    """What an entry's resource is noted under in a receipt."""
+    options = dict(entry["options"])
+    if options.pop("secret", None) is not None:
+        options["password"] = UNKNOWN_KEY
+    return receipt.key(entry, KINDS[entry["kind"]](_checked(entry, options)).identity)
 
 
 def _checked(entry: Mapping[str, Any], options: dict[str, Any]) -> dict[str, Any]:

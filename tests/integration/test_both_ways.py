@@ -39,7 +39,12 @@ LIVES: dict[str, list[dict[str, Any]]] = {
         {**CONDA, "prefix": "~/there"},
         {**CONDA, "state": "absent"},
     ],
-    "directory": [{"path": "~/data/deep"}, {"path": "~/data/deep/er", "root": "~/data"}, {"path": "~/a-file"}],
+    "directory": [
+        {"path": "~/data/deep"},
+        {"path": "~/data/deep/er", "root": "~/data"},
+        {"path": "~/a-file"},
+        {"path": "~/data/deep/er", "state": "absent"},
+    ],
     "storage_link": [
         {"path": "~/link", "target": "~/there"},
         {"path": "~/link", "target": "/usr"},

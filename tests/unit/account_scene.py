@@ -121,7 +121,12 @@ class Scene:
         ]
         entries = Plan.of(declared, lambda name: f"key-{name}").entries
         sandbox = {"root": str(self.root), "home": HOME, "shell": self.shell, "environment": self.environment}
-        return {"resources": entries, "work": "foresee" if check else "reconcile", "fingerprint_key": KEY, "sandbox": sandbox}
+        return {
+            "resources": entries,
+            "work": "foresee" if check else "reconcile",
+            "fingerprint_key": KEY,
+            "sandbox": sandbox,
+        }
 
     def run(self, *resources: dict[str, Any], check: bool = False) -> list[dict[str, Any]]:
         """The outcomes of a run, but for how long it took."""

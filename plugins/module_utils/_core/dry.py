@@ -8,7 +8,7 @@ does not exist yet, will be there by then. No method of this class changes the a
 
 import errno
 import os
-from typing import TYPE_CHECKING, Dict, Optional, Tuple
+from typing import TYPE_CHECKING, Dict, List, Optional, Tuple
 
 from .errors import AccountError, explained
 from .files import Entry
@@ -44,6 +44,14 @@ class DryHost(Host):
     def read(self, path: str) -> bytes:
         changed = self._changed.get(self._place(path))
         return changed[1] if changed else super().read(path)
+
+    def names(self, folder: str) -> List[str]:
+        place = self.resolve(folder) or folder
+        names = set(super().names(folder)) if os.path.isdir(self.real(place)) else set()
+        for path, changed in self._changed.items():
+            if os.path.dirname(path) == place:
+                (names.add if changed else names.discard)(os.path.basename(path))
+        return sorted(names)
 
     def has_acl(self, path: str) -> bool:
         return self._place(path) not in self._changed and super().has_acl(path)

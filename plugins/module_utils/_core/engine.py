@@ -11,8 +11,9 @@ import json
 import os
 import sys
 import time
-from typing import Any, Callable, List, Mapping
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple
 
+from . import receipt
 from .account import Account
 from .dry import DryHost
 from .errors import AccountError, explained, located
@@ -22,25 +23,42 @@ from .lock import Lock
 from .plan import Kinds, build
 from .resource import CHANGES, Resource, examine, reconcile
 
-SCHEMA = "hpc.onboard/answer/1.1"
+SCHEMA = "hpc.onboard/answer/1.2"
 SECONDS = 30.0
 LOOK_SECONDS = 0.5
+
+
+class Task(NamedTuple):
+    """What is to be done: a plan, its resources, and how the account is looked at."""
+
+    plan: Mapping[str, Any]
+    resources: List[Resource]
+    real: Callable[[], Host]
+    seconds: float
+
+    def looked(self, resources: List[Resource], settled: Dict[int, Document]) -> List[Document]:
+        """The outcomes of a look that changes nothing."""
+        return run_isolated(resources, Step(self.real, examine, False, self.seconds), settled)
 
 
 def answer(plan: Mapping[str, Any], kinds: Kinds) -> Document:
     """Carry out a plan and say what came of it; an error that stops the whole plan is its 'error'.
 
     plan: resources [{kind, capability, options}], work, fingerprint_key (hex), and where given sandbox
-    {root, home, shell, environment, folders}, seconds for one resource. work is one of WORKS: reconcile
-    puts right; foresee says what that would do; examine only looks; follow looks, for follow_seconds at
-    most, how far the work is that goes on by itself.
+    {root, home, shell, environment, folders}, seconds for one resource, receipt and only_made. work is one of
+    WORKS: reconcile puts right; foresee says what that would do; examine only looks; follow looks, for
+    follow_seconds at most, how far the work is that goes on by itself. With receipt (true) what is written is
+    noted on the account, and the notes are told; with only_made, what we did not make stays as it is.
     """
     started = time.time()
-    said: Document = {"schema": SCHEMA, "outcomes": [], "error": None}
+    said: Document = {"schema": SCHEMA, "outcomes": [], "error": None, "receipt": None}
     try:
         account = Account.of_this_process(plan.get("sandbox"))
         said["account"] = {"home": account.home, "shell": account.shell}
-        said["outcomes"] = _outcomes(plan, kinds, account)
+        task = _task(plan, kinds, account)
+        said["outcomes"] = documents = _outcomes(task)
+        if plan.get("receipt"):
+            said["receipt"] = receipt.told(_noted(task, _news(task, documents, True)))
     except AccountError as error:
         said["error"] = str(error)
     except OSError as error:
@@ -53,9 +71,8 @@ def answer(plan: Mapping[str, Any], kinds: Kinds) -> Document:
     return said
 
 
-def _outcomes(plan: Mapping[str, Any], kinds: Kinds, account: Account) -> List[Document]:
-    declared = plan["resources"]
-    resources = [build(entry, kinds) for entry in declared]
+def _task(plan: Mapping[str, Any], kinds: Kinds, account: Account) -> Task:
+    resources = [build(entry, kinds) for entry in plan["resources"]]
     root = str((plan.get("sandbox") or {}).get("root", ""))
     key = bytes.fromhex(plan["fingerprint_key"])
     if root:
@@ -65,41 +82,74 @@ def _outcomes(plan: Mapping[str, Any], kinds: Kinds, account: Account) -> List[D
         return Host(account, key, root)
 
     _learn(resources, real())
-    seconds = float(plan.get("seconds") or SECONDS)
-    documents = WORKS[plan["work"]](resources, real, seconds, plan)
+    return Task(plan, resources, real, float(plan.get("seconds") or SECONDS))
+
+
+def _outcomes(task: Task) -> List[Document]:
+    documents = WORKS[task.plan["work"]](task, _not_ours(task))
+    declared = task.plan["resources"]
     return [dict(document, capability=entry["capability"]) for entry, document in zip(declared, documents)]
 
 
-Real = Callable[[], Host]
+def _examined(task: Task, settled: Dict[int, Document]) -> List[Document]:
+    return task.looked(task.resources, settled)
 
 
-def _examined(resources: List[Resource], real: Real, seconds: float, _plan: Mapping[str, Any]) -> List[Document]:
-    return run_isolated(resources, Step(real, examine, False, seconds), {})
+def _foreseen(task: Task, settled: Dict[int, Document]) -> List[Document]:
+    dry = Step(lambda: DryHost(task.real()), reconcile, False, task.seconds)
+    return run_isolated(task.resources, dry, settled)
 
 
-def _foreseen(resources: List[Resource], real: Real, seconds: float, _plan: Mapping[str, Any]) -> List[Document]:
-    return run_isolated(resources, Step(lambda: DryHost(real()), reconcile, False, seconds), {})
+def _reconciled(task: Task, settled: Dict[int, Document]) -> List[Document]:
+    seen = _examined(task, settled)
+    if any(one["status"] in CHANGES for one in seen) or Lock.left_behind(task.real()):
+        hung = {position: one for position, one in enumerate(seen) if one["status"] == "not_measured"}
+        if task.plan.get("receipt"):
+            _noted(task, _news(task, seen, False))
+        seen = run_isolated(task.resources, Step(task.real, reconcile, True, task.seconds), {**hung, **settled})
+    return seen
 
 
-def _reconciled(resources: List[Resource], real: Real, seconds: float, plan: Mapping[str, Any]) -> List[Document]:
-    seen = _examined(resources, real, seconds, plan)
-    if not any(one["status"] in CHANGES for one in seen) and not Lock.left_behind(real()):
-        return seen
-    hung = {position: one for position, one in enumerate(seen) if one["status"] == "not_measured"}
-    return run_isolated(resources, Step(real, reconcile, True, seconds), hung)
-
-
-def _followed(resources: List[Resource], real: Real, seconds: float, plan: Mapping[str, Any]) -> List[Document]:
+def _followed(task: Task, settled: Dict[int, Document]) -> List[Document]:
     """Look until a step is done, nothing is under way any more, or the patience ends."""
-    deadline = time.time() + float(plan["follow_seconds"])
-    first = seen = _examined(resources, real, seconds, plan)
+    deadline = time.time() + float(task.plan["follow_seconds"])
+    first = seen = _examined(task, settled)
     while time.time() < deadline and _steps(seen) == _steps(first) and any(_steps(seen)):
         time.sleep(LOOK_SECONDS)
-        seen = _examined(resources, real, seconds, plan)
+        seen = _examined(task, settled)
     return seen
 
 
 WORKS = {"reconcile": _reconciled, "foresee": _foreseen, "examine": _examined, "follow": _followed}
+
+
+def _news(task: Task, documents: List[Document], done: bool) -> Mapping[str, Any]:
+    """What is to be noted of a run, or, before it is done, of what it is about to make; of a mere look, nothing."""
+    if task.plan["work"] != "reconcile":
+        return {}
+    return receipt.notes(task.plan["resources"], documents, receipt.own(task.plan["fingerprint_key"]), done)
+
+
+def _noted(task: Task, notes: Mapping[str, Any]) -> Document:
+    """The outcome of bringing the receipt up to date; what differs is written under the lock."""
+    kept = [receipt.Receipt(notes)]  # type: List[Resource]
+    seen = task.looked(kept, {})
+    if seen[0]["status"] in CHANGES and notes:
+        seen = run_isolated(kept, Step(task.real, reconcile, True, task.seconds), {})
+    return seen[0]
+
+
+def _not_ours(task: Task) -> Dict[int, Document]:
+    """The outcomes of what is left alone because we did not make it, by position."""
+    if not task.plan.get("only_made"):
+        return {}
+    noted = receipt.read(_noted(task, {})["after"])
+    entries = enumerate(zip(task.plan["resources"], task.resources))
+    return {
+        position: receipt.left_alone(resource.identity)
+        for position, (entry, resource) in entries
+        if not receipt.is_made(noted, entry, resource.identity)
+    }
 
 
 def _steps(documents: List[Document]) -> List[Any]:

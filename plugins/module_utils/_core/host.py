@@ -210,9 +210,10 @@ class Host:
             os.close(folder)
 
     def remove(self, path: str) -> None:
-        """Remove a file or a link."""
+        """Remove a file, a link or an empty folder."""
+        real = self.real(path)
         try:
-            os.unlink(self.real(path))
+            (os.rmdir if os.path.isdir(real) and not os.path.islink(real) else os.unlink)(real)
             files.flush_folder(self.real(os.path.dirname(path)))
         except OSError as error:
             raise explained(error, "removing " + self.shown(path)) from None

@@ -145,7 +145,12 @@ def small(check: bool = True) -> bytes:
     options = {"machine": "nvcr.io", "password": "nvapi-canary", "login": "x", "state": "present", "path": "~/.k/c"}
     entry = {"kind": "enroot_credential", "capability": "x", "options": options}
     sandbox = {"root": "/nonexistent", "home": HOME}
-    plan = {"resources": [entry], "work": "foresee" if check else "reconcile", "fingerprint_key": KEY, "sandbox": sandbox}
+    plan = {
+        "resources": [entry],
+        "work": "foresee" if check else "reconcile",
+        "fingerprint_key": KEY,
+        "sandbox": sandbox,
+    }
     return _payload.payload(plan, PLACES)
 
 

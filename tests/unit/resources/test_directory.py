@@ -53,6 +53,21 @@ DIR = {"path": "/work/p/simone", "root": "/work/p"}
         "missing",
         left={"/work/p/a": Folder(0o2700), "/work/p/a/b": Folder(0o2700)},
     ),
+    Case(
+        "an empty folder goes",
+        {**AREA, "/work/p/simone": Folder()},
+        {**DIR, "state": "absent"},
+        "unwanted",
+        left={"/work/p/simone": None},
+    ),
+    Case(
+        "a folder with something in it stays",
+        {**AREA, "~/x": Folder(), "~/x/y": Plain(b"")},
+        {"path": "~/x", "state": "absent"},
+        "in_place",
+    ),
+    Case("a link to a folder stays", {**AREA, "~/x": Link("/work/p")}, {"path": "~/x", "state": "absent"}, "in_place"),
+    Case("no folder is none to remove", AREA, {**DIR, "state": "absent"}, "in_place"),
     Case("two slashes are one", AREA, {"path": "//work//p/simone"}, "missing", left={"/work/p/simone": Folder(0o2700)}),
 )
 def test_directory(scene: Scene, case: Case) -> None:

@@ -1,0 +1,81 @@
+# Copyright: hpc.onboard authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A part of an audit: the look at one account, or the report on all of them, on this machine alone.
+
+The documentation is in plugins/modules/audit.py.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from ansible.errors import AnsibleConnectionFailure
+from ansible_collections.hpc.onboard.plugins.action.converge import ActionModule as Converge
+from ansible_collections.hpc.onboard.plugins.action.converge import Conversation
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.plugin_utils import _answer, _payload, _receipts, _watched
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audited import Audited, unmeasured
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities import CAPABILITIES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._declared import selected
+from ansible_collections.hpc.onboard.plugins.plugin_utils._plan import PLACES, Plan
+
+BEGUN = time.monotonic()
+EVERYTHING = {**PLACES, **_payload.places(_watched.KINDS)}
+_payload.prepare(EVERYTHING)  # every account is a forked process; what is made here is made once
+
+
+class ActionModule(Converge):
+    """hpc.onboard.audit"""
+
+    ARGUMENTS = {
+        "part": {"type": "str", "choices": ["account", "report"], "required": True},
+        "capabilities": {"type": "list", "elements": "str", "default": list(CAPABILITIES)},
+        "resources": {"type": "list", "elements": "dict", "default": []},
+        "seconds": {"type": "int", "default": 30},
+    }
+    PLACES = EVERYTHING
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Take the part."""
+        super(Converge, self).run(tmp, task_vars)
+        variables: Mapping[str, Any] = task_vars or {}
+        _validation, arguments = self.validate_argument_spec(self.ARGUMENTS)
+        if arguments["part"] == "report":
+            from ansible_collections.hpc.onboard.plugins.plugin_utils._audit_run import reported  # once a run
+
+            return reported(variables, self._value(variables), self._display.warning, BEGUN)
+        try:
+            row = self._looked(arguments, variables)
+        except AnsibleConnectionFailure as error:
+            row = unmeasured(variables, _answer.not_reached(str(error), str(variables.get("inventory_hostname", "it"))))
+        except (AccountError, _answer.NoAnswer) as error:
+            row = unmeasured(variables, str(error))
+        return {"changed": False, "audit": row}
+
+    def _looked(self, arguments: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
+        """Look at the account: what is declared for it, what is not any more, and what is only watched."""
+        self._ask_nobody()
+        name = str(variables["inventory_hostname"])
+        declared = self._declared(arguments, variables)
+        every = self._collected(arguments["capabilities"], arguments, variables).resources
+        plan = Plan.of(declared.resources, lambda secret: self._key(secret, variables))
+        kept = _receipts.kept(name, bool(self._sandbox(variables)))
+        seen = Audited(variables, declared, every, plan, kept, self._is_watching(variables))
+        account = Conversation(
+            self, seen.entries, {"work": "examine", "seconds": arguments["seconds"], "receipt": True}, variables
+        )
+        return seen.row(account.outcomes(0), account)
+
+    def _is_watching(self, variables: Mapping[str, Any]) -> bool:
+        """Whether --tags and --skip-tags leave what no capability declares."""
+        run, skip = variables.get("ansible_run_tags", ["all"]), variables.get("ansible_skip_tags", [])
+        return bool(selected(["watch"], run, skip))
+
+    def _ask_nobody(self) -> None:
+        """Let ssh fail where it would ask a person: an audit runs from cron."""
+        if self._connection.transport == "ssh":
+            given = self._connection.get_option("ssh_extra_args") or ""
+            self._connection.set_option("ssh_extra_args", f"{given} -o BatchMode=yes".strip())

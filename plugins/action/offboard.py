@@ -1,0 +1,41 @@
+# Copyright: hpc.onboard authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Takes out of an account what converge has made there, in one trip.
+
+The documentation is in plugins/modules/offboard.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ansible_collections.hpc.onboard.plugins.action.converge import ActionModule as Converge
+from ansible_collections.hpc.onboard.plugins.plugin_utils import _receipts, _taken_out
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities import CAPABILITIES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._declared import Declared
+
+
+class ActionModule(Converge):
+    """hpc.onboard.offboard"""
+
+    ARGUMENTS = {
+        "capabilities": {"type": "list", "elements": "str", "default": list(CAPABILITIES)},
+        "resources": {"type": "list", "elements": "dict", "default": []},
+        "only": {"type": "str", "default": "everything", "choices": ["everything", "undeclared"]},
+        "seconds": {"type": "int", "default": 30},
+        "wait": {"type": "int", "default": 0},
+    }
+
+    def _declared(self, arguments: Mapping[str, Any], variables: Mapping[str, Any]) -> Declared:
+        chosen = super()._declared(arguments, variables).resources
+        every = self._collected(arguments["capabilities"], arguments, variables).resources
+        notes = _receipts.kept(str(variables["inventory_hostname"]), bool(self._sandbox(variables)))
+        entries = _taken_out.undeclared(every, notes)
+        if arguments["only"] == "everything":
+            entries = [_taken_out.absent(entry) for entry in chosen] + entries
+        return Declared(_taken_out.in_order(entries), [])
+
+    def _wishes(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        return {**super()._wishes(arguments), "only_made": True}

@@ -1,0 +1,97 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One account in an audit: what is sent to be looked at, and what its answer comes to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ansible_collections.hpc.onboard.plugins.module_utils._core import receipt
+from ansible_collections.hpc.onboard.plugins.plugin_utils import _audit, _findings, _taken_out, _watched
+from ansible_collections.hpc.onboard.plugins.plugin_utils._declared import Declared
+from ansible_collections.hpc.onboard.plugins.plugin_utils._fingerprints import local_key
+from ansible_collections.hpc.onboard.plugins.plugin_utils._plan import Plan, key_of
+from ansible_collections.hpc.onboard.plugins.plugin_utils._receipts import Notes
+
+Entry = Mapping[str, Any]
+Outcome = dict[str, Any]
+
+
+def about(variables: Mapping[str, Any]) -> dict[str, Any]:
+    """What a row tells of an account whatever came of it."""
+    cluster: Mapping[str, Any] = variables.get("cluster") or {}
+    return {
+        "cluster": str(cluster.get("id", "")),
+        "site": str(cluster.get("name", "")),
+        "profile": {name: str(cluster.get(name, "")) for name in ("verified_on", "status")},
+        "declared": None,
+    }
+
+
+def unmeasured(variables: Mapping[str, Any], reason: str) -> dict[str, Any]:
+    """The row of an account that could not be looked at."""
+    return _audit.unmeasured(str(variables.get("inventory_hostname", "it")), reason, about(variables))
+
+
+class Audited:
+    """The look at one account."""
+
+    def __init__(
+        self,
+        variables: Mapping[str, Any],
+        declared: Declared,
+        every: Sequence[Entry],
+        plan: Plan,
+        kept: Notes,
+        watching: bool,
+    ) -> None:
+        """every: all that is declared, whatever --tags say; kept: this machine's copy of the account's receipt."""
+        self._variables, self._declared, self._plan, self._kept = variables, declared, plan, kept
+        cluster, account = variables.get("cluster") or {}, variables.get("account") or {}
+        self._orphans = Plan.of(_taken_out.undeclared(every, kept), lambda _name: "").entries if watching else []
+        self._watches = _watched.watches(cluster, account, every) if watching else []
+        self._watching = watching
+
+    @property
+    def entries(self) -> list[dict[str, Any]]:
+        """What is sent: the plan, what is declared no more, and the watches."""
+        return [*self._plan.entries, *self._orphans, *self._watches]
+
+    def row(self, outcomes: list[Outcome], conversation: Any) -> dict[str, Any]:
+        """What the account comes to. conversation: what was said with it, receipt and seconds."""
+        ours, rest = outcomes[: len(self._plan.entries)], outcomes[len(self._plan.entries) :]
+        orphans, watched = rest[: len(self._orphans)], rest[len(self._orphans) :]
+        merged, look = self._plan.merged(ours), self._look(conversation.receipt)
+        entries = self._declared.resources
+        found = [_findings.of_resource(e, key_of(e), o, look) for e, o in zip(entries, merged, strict=True)]
+        found += [_findings.of_orphan(e, o) for e, o in zip(self._orphans, orphans, strict=True)]
+        found += [_findings.of_watch(e, o) for e, o in zip(self._watches, watched, strict=True)]
+        return {
+            "name": str(self._variables["inventory_hostname"]),
+            **about(self._variables),
+            "state": "measured",
+            "reason": "",
+            "next": "",
+            "seconds": round(conversation.seconds, 1),
+            "checks": len(found),
+            "ok": sum(not one for one in found),
+            "capabilities": self._capabilities(),
+            "findings": list({_findings.same(finding): finding for one in found for finding in one}.values()),
+        }
+
+    def _look(self, told: Mapping[str, Any] | None) -> _findings.Look:
+        """The account's own notes go before this machine's copy: another machine may have written since."""
+        notes = (told or {}).get("notes") or self._kept
+        areas = (self._variables.get("cluster") or {}).get("storage", [])
+        purged = [
+            str(area[name]) for area in areas if area.get("purge") for name in ("path", "variable") if area.get(name)
+        ]
+        return _findings.Look(notes, receipt.own(local_key()), _watched.old_keys(), tuple(purged))
+
+    def _capabilities(self) -> dict[str, str]:
+        """Each capability that was looked at: it is ok, until a finding says more, or not for this account."""
+        declaring = {entry["capability"] for entry in self._declared.resources}
+        silent = {note["capability"] for note in self._declared.notes} - declaring
+        states = {name: "ok" for name in sorted(declaring)} | {name: "not_applicable" for name in sorted(silent)}
+        return states | ({"watch": "ok"} if self._watching else {})

@@ -1,0 +1,91 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The command that mends a finding, or a sentence where no command should.
+
+A place that an account named goes into a command only when it is a plain path, for a person will paste the line.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+PLACE = re.compile(r"(?P<path>~?/[A-Za-z0-9_./+@%=,-]+)(?::(?P<line>[0-9]{1,7}))?")
+
+BY_HAND = {  # what a person runs on the account, first
+    "SEC-001": "chmod go= {path}",
+    "SEC-002": "chmod go= {path}",
+    "SEC-003": "setfacl -b {path}",
+    "SEC-004": "sed -i {line}d {path}",
+    "SEC-006": "rm {path}",
+    "SEC-009": "rm -r {path}",
+    "KEY-009": "rm {path}",
+    "LNK-003": "rm {path}",
+    "LNK-005": "rm {path}",
+    "ENV-001": "rm -r {path}",
+}
+SENTENCES = {
+    "SEC-004": "Take the key out of {place}; the key that a program needs is in its file already.",
+    "SEC-005": "Take the key out of {place} and out of git's history, and make a new one: rotate_ngc.yml.",
+    "SEC-007": "Write the password itself into {place}: onboard.yml does.",
+    "SEC-008": "Take the variable out of {place}: the file with the key is enough.",
+    "KEY-003": "Keep one line for each machine in {place}.",
+    "KEY-004": "Write the entry in {place} as its reader reads it: onboard.yml does.",
+    "KEY-005": "Make a new key and bring it everywhere: ansible-playbook rotate_ngc.yml",
+    "KEY-006": "Give the key its services at its issuer's page, or make a new one: ansible-playbook rotate_ngc.yml",
+    "KEY-007": "Bring a new key everywhere: ansible-playbook rotate_ngc.yml",
+    "KEY-008": "Change to a personal key: ansible-playbook rotate_ngc.yml",
+    "KEY-010": "Keep the key on storage that jobs can read.",
+    "KEY-011": "Deactivate it at its issuer's page, then: ansible-playbook rotate_ngc.yml -e rotate_resume=true",
+    "ENV-003": "Let {place} print for people at a terminal only.",
+    "ENV-004": "Look at what {place} runs.",
+    "ENV-005": "Take what goes before it out of PATH: {place}.",
+    "PKG-001": "Move to the conda that onboard.yml sets up, then remove {place}.",
+    "PKG-002": "Take the block out of {place}: conda init --reverse",
+    "PKG-003": "Name the channels in {place}: conda config --remove channels defaults",
+    "USE-001": "Make room: {place}.",
+    "USE-002": "Make room: {place}.",
+    "USE-003": "Copy what you need elsewhere: {place}.",
+    "SES-001": "Renew it, then run again.",
+    "PRO-001": "Look at the site's documentation, then tell the profile's keepers what changed.",
+    "RUN-001": "See what is said above, then run again.",
+}
+
+
+class Commands:
+    """The commands of one run. onboard, offboard: how those playbooks are called; options: -i and the like."""
+
+    def __init__(self, onboard: str, offboard: str, options: str) -> None:
+        self._onboard, self._offboard, self._options = onboard, offboard, options
+
+    def mends(self, finding: Mapping[str, Any], account: str) -> str:
+        """The command, or the sentence, for a finding of an account."""
+        if finding["rule"] == "ORP-001":
+            return f"{self._offboard} -l {shlex.quote(account)} -e offboard_only=undeclared"
+        if finding["capability"] != "watch" and finding["rule"] != "RUN-001":
+            return self._before(finding, account) + self._again(finding, account)
+        return self._by_hand(finding, account)
+
+    def _again(self, finding: Mapping[str, Any], account: str) -> str:
+        tags = "" if finding["capability"] == "resources" else f" --tags {finding['capability']}"
+        return f"{self._onboard} -l {shlex.quote(account)}{tags}"
+
+    def _before(self, finding: Mapping[str, Any], account: str) -> str:
+        """What onboarding will not touch is moved away by a person first."""
+        path = re.search(r"\(mv (\S+) (\S+)\)", finding["text"])
+        if not path or not all(PLACE.fullmatch(name) for name in path.groups()):
+            return ""
+        return self._there(f"mv {path[1]} {path[2]}", account) + " && "
+
+    def _by_hand(self, finding: Mapping[str, Any], account: str) -> str:
+        place, rule = finding["place"], finding["rule"]
+        plain, command = PLACE.fullmatch(place), BY_HAND.get(rule)
+        if plain and command and ("{line}" not in command or plain["line"]):
+            return self._there(command.format(**plain.groupdict()), account)
+        return SENTENCES.get(rule, "Look at {place}.").format(place=place or "it")
+
+    def _there(self, command: str, account: str) -> str:
+        options = f" {self._options}" if self._options else ""
+        return f"ansible{options} {shlex.quote(account)} -m raw -a {shlex.quote(command)}"

@@ -1,0 +1,39 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is taken out of an account again, and in which order: keys first, then the last thing made first.
+
+Whether a thing is ours to take out is decided on the account, by its receipt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ansible_collections.hpc.onboard.plugins.module_utils._core.kept_key import KeptKey
+from ansible_collections.hpc.onboard.plugins.plugin_utils._plan import KINDS, key_of
+from ansible_collections.hpc.onboard.plugins.plugin_utils._receipts import Notes
+
+Entry = dict[str, Any]
+
+
+def undeclared(declared: Iterable[Mapping[str, Any]], notes: Notes) -> list[Entry]:
+    """The entries of what is noted on an account and not declared any more, as they would be taken out."""
+    known = {key_of(entry) for entry in declared}
+    return [
+        absent({"kind": note["kind"], "capability": note["capability"], "options": note["options"]})
+        for key, note in notes.items()
+        if key not in known and note["kind"] in KINDS
+    ]
+
+
+def absent(entry: Mapping[str, Any]) -> Entry:
+    """The entry of a thing that is not to be there."""
+    options = {name: value for name, value in entry["options"].items() if name not in ("secret", "password")}
+    return {**entry, "options": {**options, "state": "absent"}}
+
+
+def in_order(entries: Iterable[Mapping[str, Any]]) -> list[Entry]:
+    """What is declared last goes first, and keys before all."""
+    reverse = [dict(entry) for entry in entries][::-1]
+    return sorted(reverse, key=lambda entry: not issubclass(KINDS[entry["kind"]], KeptKey))

@@ -1,0 +1,24 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which watches an account gets: looks at what no capability declares, by the audit alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ansible_collections.hpc.onboard.plugins.module_utils._core.watch import Watch
+
+KINDS: dict[str, type[Watch]] = {}
+
+
+def watches(
+    cluster: Mapping[str, Any], account: Mapping[str, Any], declared: Sequence[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """The entries {kind, capability, options} of an account's watches, their options complete."""
+    return []
+
+
+def old_keys() -> dict[str, str]:
+    """The fingerprints of keys that were replaced, and of which secret."""
+    return {}
