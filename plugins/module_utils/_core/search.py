@@ -27,6 +27,9 @@ class Limits(NamedTuple):
     seconds: float = 15.0
 
 
+USUAL = Limits()
+
+
 class Listed(NamedTuple):
     """A folder, and the names of the plain files and of the folders in it."""
 
@@ -38,7 +41,7 @@ class Listed(NamedTuple):
 class Search:
     """One look. areas: the folders that it is for; links are followed as long as they stay in them."""
 
-    def __init__(self, host: Host, areas: List[str], limits: Limits) -> None:
+    def __init__(self, host: Host, areas: List[str], limits: Limits = USUAL) -> None:
         self.host = host
         self._areas = areas + [host.resolve(area) or area for area in areas]
         self._limits = limits

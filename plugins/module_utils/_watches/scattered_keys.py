@@ -6,7 +6,7 @@ from itertools import islice
 from typing import Any, Dict, List, Optional, Tuple
 
 from .._core.host import Host
-from .._core.search import Limits, Search
+from .._core.search import USUAL, Limits, Search
 from .._core.strays import SHOWN, Stray, Strays
 from .._core.values import check_path
 from .._core.watch import Seen, Watch
@@ -21,9 +21,9 @@ class ScatteredKeys(Watch):
         "own": {"type": "list", "elements": "str", "default": []},
         "caches": {"type": "list", "elements": "str", "default": []},
         "known": {"type": "dict", "default": {}},
-        "entries": {"type": "int", "default": Limits().entries},
-        "depth": {"type": "int", "default": Limits().depth},
-        "most_seconds": {"type": "int", "default": int(Limits().seconds)},
+        "entries": {"type": "int", "default": USUAL.entries},
+        "depth": {"type": "int", "default": USUAL.depth},
+        "most_seconds": {"type": "int", "default": int(USUAL.seconds)},
     }
 
     def name(self) -> str:
