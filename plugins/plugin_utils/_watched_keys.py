@@ -14,7 +14,7 @@ from ansible_collections.hpc.onboard.plugins.module_utils._watches.open_keys imp
 from ansible_collections.hpc.onboard.plugins.module_utils._watches.scattered_keys import ScatteredKeys
 from ansible_collections.hpc.onboard.plugins.module_utils._watches.shadowed_keys import ShadowedKeys
 from ansible_collections.hpc.onboard.plugins.module_utils._watches.unread_keys import UnreadKeys
-from ansible_collections.hpc.onboard.plugins.plugin_utils._fingerprints import local_key, state_folder
+from ansible_collections.hpc.onboard.plugins.plugin_utils._versions import Secret
 
 Entry = Mapping[str, Any]
 KINDS: dict[str, type[Watch]] = {
@@ -33,17 +33,18 @@ CACHE_VARIABLES = ("ENROOT_CACHE_PATH", "ENROOT_CONFIG_PATH")
 IN_JOBS = ("netrc_entry", "token_file")  # wandb and Hugging Face are asked where the work is done
 
 
-def watches(cluster: Entry, account: Entry, declared: Sequence[Entry], known: Entry | None = None) -> list[Entry]:
-    """The entries {kind, options} of an account's watches for keys.
+def watches(
+    cluster: Entry, account: Entry, declared: Sequence[Entry], known: Entry | None = None
+) -> list[dict[str, Any]]:
+    """The entries {kind, capability, options} of an account's watches for keys.
 
     cluster: the profile; declared: all that the roles declare; known: fingerprint -> which key that is, in words.
     """
     kept = _kept(declared)
     own = sorted({path + COPIES.get(kind, "") for kind, paths in kept.items() for path in paths} | {*_own(kept)})
     areas = _areas(cluster)
-    common = {"own": own, "known": dict(known or {})}
-    found = [_watch("scattered_keys", **common, caches=_caches(cluster, declared))]
-    found += [_watch("scattered_keys", **common, folder=area) for area in areas]
+    common = {"own": own, "known": dict(known), "caches": _caches(cluster, declared)}
+    found = [_watch("scattered_keys", **common, folder=folder) for folder in ("~", *areas)]
     found.append(_watch("open_keys", own=_own(kept), areas=areas))
     enroots = kept.get("enroot_credential") or _read_by_enroot(cluster)
     files = sorted({*enroots, *(f"~/{name}" for name in ENROOTS)})
@@ -60,10 +61,10 @@ def watches(cluster: Entry, account: Entry, declared: Sequence[Entry], known: En
     return [*found, *([_watch("shadowed_keys", kept=kept)] if kept else [])]
 
 
-def _watch(kind: str, **options: Any) -> Entry:
+def _watch(kind: str, **options: Any) -> dict[str, Any]:
     """An entry whose options are complete."""
     defaults = {name: spec["default"] for name, spec in KINDS[kind].OPTIONS.items() if "default" in spec}
-    return {"kind": kind, "options": {**defaults, **options}}
+    return {"kind": kind, "capability": "watch", "options": {**defaults, **options}}
 
 
 def _kept(declared: Sequence[Entry]) -> dict[str, list[str]]:
@@ -131,32 +132,9 @@ WORDS = {
     "dead": "the dead key of '{}'",
     "purged": "the dead key of '{}'",
 }
-OLD = ("previous", "retired", "dead", "purged")
 
 
-def known_keys() -> dict[str, str]:
-    """Of every version of every secret that was ever rotated from this machine: fingerprint -> which key it is."""
-    return {mark: WORDS[label].format(name) for name, mark, label in _versions()}
-
-
-def old_keys() -> dict[str, str]:
-    """The fingerprints of the keys that were replaced, and of which secret."""
-    return {mark: name for name, mark, label in _versions() if label in OLD}
-
-
-def _versions() -> list[tuple[str, str, str]]:
-    """Name of the secret, fingerprint as accounts show it, and label of each version; the latest last."""
-    folder = state_folder() / "secrets"
-    names = sorted(file.stem for file in folder.glob("*.json")) if folder.is_dir() else []
-    if not names:
-        return []
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._sidecar import Sidecar  # few keys were ever rotated
-
-    key = bytes.fromhex(local_key())
-    secrets = [secret for name in names if (secret := Sidecar(name, key).secret())]
-    return [
-        (secret.name, f"key {one.fingerprint}", one.label)
-        for secret in secrets
-        for one in secret.versions
-        if one.fingerprint
-    ]
+def known_keys(secrets: Mapping[str, Secret]) -> dict[str, str]:
+    """Of every version of these secrets: the fingerprint, as accounts show it -> which key it is."""
+    versions = [(name, one) for name, secret in secrets.items() for one in secret.versions]
+    return {f"key {one.fingerprint}": WORDS[one.label].format(name) for name, one in versions if one.fingerprint}

@@ -9,7 +9,7 @@ read. What was left out is said, so that nothing counts as looked at that was no
 import os
 import stat
 import time
-from typing import Callable, Dict, Iterator, List, NamedTuple, Optional
+from typing import Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Tuple
 
 from .errors import AccountError
 from .host import Host
@@ -36,6 +36,17 @@ class Listed(NamedTuple):
     folder: str
     files: List[str]
     folders: List[str]
+
+
+def expanded(host: Host, paths: Iterable[str]) -> Tuple[List[str], List[str]]:
+    """The absolute paths, and why some cannot be told: a variable of the site is not set, say."""
+    told, problems = [], []
+    for path in paths:
+        try:
+            told.append(host.expand(path))
+        except AccountError as error:
+            problems.append("not looked at: %s (%s)" % (path, error))
+    return told, problems
 
 
 class Search:

@@ -70,7 +70,6 @@ class Strays:
             if self._is_kept(path):
                 yield from self._keys(path, OWN)
         yield from self._copies([home + name for name in key_files.CREDENTIALS] + self._own, start_ups)
-        yield from self._stores()
 
     def of_tree(self, folder: str) -> Iterator[Stray]:
         """What lies in the scripts below a folder, and in the texts there that git keeps."""
@@ -142,7 +141,7 @@ class Strays:
 
     # -- stores of tokens ----------------------------------------------------------------------
 
-    def _stores(self) -> Iterator[Stray]:
+    def of_caches(self) -> Iterator[Stray]:
         """enroot's tokens, which its pulls leave: ${ENROOT_CACHE_PATH}/.tokens.UID (enroot, src/docker.sh)."""
         for cache in sorted(set(self._caches)):
             for name in self._search.names(cache):

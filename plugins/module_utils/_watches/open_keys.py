@@ -8,7 +8,7 @@ from typing import Any, Dict, Iterator, List, Optional
 
 from .._core import files
 from .._core.host import Host
-from .._core.search import Search
+from .._core.search import Search, expanded
 from .._core.watch import Seen, Watch
 from .._text.key_files import CREDENTIALS
 
@@ -34,9 +34,10 @@ class OpenKeys(Watch):
         return [host.home]
 
     _search: Optional[Search] = None
+    _problems: List[str] = []
 
     def seen(self, host: Host) -> List[Seen]:
-        areas = [host.expand(area) for area in self.options["areas"]]
+        areas, self._problems = expanded(host, self.options["areas"])
         self._search = Search(host, [host.home] + areas)
         found: Dict[str, Seen] = {}
         for path in self._files(host, self._search):
@@ -45,11 +46,11 @@ class OpenKeys(Watch):
         return list(found.values())
 
     def unseen(self, host: Host) -> List[str]:
-        return self._search.left_out() if self._search else []
+        return self._problems + (self._search.left_out() if self._search else [])
 
     def _files(self, host: Host, search: Search) -> Iterator[str]:
         """The files that hold a key."""
-        own = {host.expand(path) for path in self.options["own"]}
+        own = set(expanded(host, self.options["own"])[0])
         for name in CREDENTIALS:
             path = host.home + "/" + name
             text = "" if path in own else search.text(path)

@@ -2,18 +2,18 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Keys where none belong: in start-up files, histories, scripts, files that git keeps, and copies of files of keys."""
 
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Dict, List, Optional, Tuple
 
 from .._core.host import Host
-from .._core.search import USUAL, Limits, Search
+from .._core.search import USUAL, Limits, Search, expanded
 from .._core.strays import SHOWN, Stray, Strays
 from .._core.values import check_path
 from .._core.watch import Seen, Watch
 
 
 class ScatteredKeys(Watch):
-    """A tree is looked through for scripts; the home for all else, too."""
+    """A tree is looked through for scripts and caches; the home for all else, too."""
 
     KIND = "scattered_keys"
     OPTIONS: Dict[str, Dict[str, Any]] = {
@@ -41,10 +41,10 @@ class ScatteredKeys(Watch):
         limits = Limits(self.options["entries"], self.options["depth"], self.options["most_seconds"])
         folder = self.options["folder"]
         self._search = Search(host, [host.home, folder], limits)
-        own, caches = ([host.expand(path) for path in self.options[name]] for name in ("own", "caches"))
+        own, caches = (expanded(host, self.options[name])[0] for name in ("own", "caches"))
         strays = Strays(self._search, own, caches, self.options["known"])
         found = list(islice(strays.of_home(), SHOWN)) if folder == host.home else []
-        found += islice(strays.of_tree(folder), SHOWN)
+        found += islice(chain(strays.of_tree(folder), strays.of_caches()), SHOWN)
         return merged(host, found[:SHOWN])
 
     def unseen(self, host: Host) -> List[str]:

@@ -235,8 +235,8 @@ def test_a_draft_of_a_killed_run_is_called_one(scene: Scene) -> None:
 def test_enroots_store_of_tokens_is_found_and_an_empty_one_is_none(scene: Scene) -> None:
     scene.make({"/data": Folder(), "/data/.tokens.1000": Folder(0o700), "/data/.tokens.2": Folder(0o700)})
     scene.make({"/data/.tokens.1000/abc": Plain(b"token", 0o600)})
-    report = looked(scene, caches=["/data", "/nowhere"])
-    assert report.found == {}, "the store lies outside of the areas"
+    assert looked(scene, caches=["/data", "/nowhere"]).found == {}, "it is for the look at that area"
+    assert list(looked(scene, folder="/data", caches=["/data"]).found) == ["SEC-009 /data/.tokens.1000"]
     scene.make({"~/.cache": Folder(), "~/.cache/enroot": Folder(), "~/.cache/enroot/.tokens.1000": Folder(0o700)})
     scene.make({"~/.cache/enroot/.tokens.1000/abc": Plain(b"token", 0o600)})
     assert list(looked(scene, caches=["~/.cache/enroot"]).found) == ["SEC-009 ~/.cache/enroot/.tokens.1000"]
