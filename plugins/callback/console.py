@@ -72,6 +72,7 @@ class CallbackModule(Default):  # type: ignore[misc]
         self._told: dict[str, str] = {}  # what went wrong -> the account where it was told
         self._sandboxes: dict[str, None] = {}
         self._keyrings: dict[str, None] = {}
+        self._then: str | None = None
         self._said = 0  # lines of the account before
         self._doctor = False
         self._patience = PATIENCE
@@ -190,8 +191,9 @@ class CallbackModule(Default):  # type: ignore[misc]
         if sentences:
             result.result["msg"] = "\n".join(sentences)
         end = _recap.ended_as({**result.result, "failed": True})
-        self._show(result, _recap.Ended("ok") if ignore_errors else end)
-        if ignore_errors and result.task.action != AUDIT:
+        rotates = result.task.action == ROTATE
+        self._show(result, _recap.Ended("ok") if ignore_errors and not rotates else end)
+        if ignore_errors and not rotates and result.task.action != AUDIT:
             self._say([(Span("...ignoring", "note"),)])
 
     def v2_runner_on_unreachable(self, result: Any) -> None:
@@ -221,7 +223,7 @@ class CallbackModule(Default):  # type: ignore[misc]
         if self._others or self._display.verbosity >= 2:
             super().v2_playbook_on_stats(stats)
             self._say(_recap.keys(tuple(self._keyrings), self._view(False).look))
-        elif self._accounts:
+        elif self._accounts or self._then:
             view = self._view(bool(context.CLIARGS.get("check", False)))
             self._say(_recap.recap(self._accounts, view, self._run()))
 
@@ -243,7 +245,11 @@ class CallbackModule(Default):  # type: ignore[misc]
         if result.task.action == AUDIT:
             self._show_audit(shown, end)
             return
-        self._accounts[name] = _recap.worst(self._accounts.get(name), end)
+        if "then" in shown:
+            self._then = shown["then"]  # of the lead, which is no account
+        else:
+            kept = _recap.latest if result.task.action == ROTATE else _recap.worst
+            self._accounts[name] = kept(self._accounts.get(name), end)
         self._handle_warnings(result.result)
         if shown.get("sandbox"):
             self._sandboxes[_recap.near(shown["sandbox"])] = None
@@ -276,7 +282,7 @@ class CallbackModule(Default):  # type: ignore[misc]
     def _run(self) -> _recap.Run:
         command = _recap.again(context.CLIARGS, sys.argv[1:], context.CLIARGS.get("args") or ())
         seconds = time.monotonic() - self._begun
-        return _recap.Run(command, seconds, tuple(self._sandboxes), tuple(self._keyrings), self._doctor)
+        return _recap.Run(command, seconds, tuple(self._sandboxes), tuple(self._keyrings), self._doctor, self._then)
 
 
 def _painted(span: Span) -> str:

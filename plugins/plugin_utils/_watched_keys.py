@@ -34,7 +34,7 @@ IN_JOBS = ("netrc_entry", "token_file")  # wandb and Hugging Face are asked wher
 
 
 def watches(
-    cluster: Entry, account: Entry, declared: Sequence[Entry], known: Entry | None = None
+    cluster: Entry, account: Entry, declared: Sequence[Entry], known: Mapping[str, str]
 ) -> list[dict[str, Any]]:
     """The entries {kind, capability, options} of an account's watches for keys.
 

@@ -166,9 +166,14 @@ class Account(Nothing):
         return self._told(self._outcome(target, version, False))
 
     def put_back(self, target: str, version: str) -> None:
-        """Write the current version in place of this one."""
-        self.outcomes.clear()
-        self._told(self._outcome(target, self._current(), False))
+        """Write the current version in place of this one, in this file alone."""
+        user = _versions.username(self._name, self._current())
+        try:
+            (outcome,) = self._trip([file for file in self._files if file.target == target], user, False)
+        except MissingKey as error:
+            raise Refused(str(error)) from None
+        self.outcomes[target, version] = outcome
+        self._told(outcome)
 
     def _told(self, outcome: Mapping[str, Any]) -> Found:
         if outcome["status"] == "not_measured":

@@ -99,15 +99,19 @@ def written(text: str, known: Callable[[str], str]) -> List[Written]:
 def _in_line(line: str, of_wandb: bool, known: Callable[[str], str]) -> List[Tuple[str, str]]:
     """The keys of a line and what each is, each key once."""
     found = [(one.start(), one.group(), form) for form, pattern in _FORMED for one in pattern.finditer(line)]
-    at = [(start, value, "a " + title(form)) for start, value, form in found if form is not LEGACY or form_of(value)]
+    at = [(start, value, _one(form)) for start, value, form in found if form is not LEGACY or form_of(value)]
     at += [(one.start(), _password(one.group()), "a login of the NVIDIA registry") for one in _AUTH.finditer(line)]
     if of_wandb or ("wandb" in line.lower() and not re.search(r"\bgit ", line)):
-        at += [(one.start(), one.group(), "a " + title(WANDB_OLD)) for one in _HEXADECIMAL.finditer(line)]
+        at += [(one.start(), one.group(), _one(WANDB_OLD)) for one in _HEXADECIMAL.finditer(line)]
     at += [(one.start(), one.group(), "") for one in _WORD.finditer(line[:_LONGEST]) if known(one.group())]
     values: Dict[str, str] = {}
     for _start, value, what in sorted(at):
         values.setdefault(value, what)
     return [(value, what) for value, what in values.items() if value]
+
+
+def _one(form: Form) -> str:
+    return ("an " if form.service == NGC else "a ") + title(form)
 
 
 def _password(auth: str) -> str:

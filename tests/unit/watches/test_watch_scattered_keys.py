@@ -49,7 +49,7 @@ def test_a_key_in_a_start_up_file_is_found_with_its_line(scene: Scene) -> None:
     scene.make({"~/.bashrc": Plain(f"# hi\nexport NGC_API_KEY={NVAPI}\n".encode())})
     report = looked(scene)
     assert report.found == {
-        "SEC-004 ~/.bashrc:2": f"a NGC personal or service key stands there, {mark(scene, NVAPI)}",
+        "SEC-004 ~/.bashrc:2": f"an NGC personal or service key stands there, {mark(scene, NVAPI)}",
     }
     assert report.unseen == []
 
