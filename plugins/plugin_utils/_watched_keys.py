@@ -43,7 +43,7 @@ def watches(
     kept = _kept(declared)
     own = sorted({path + COPIES.get(kind, "") for kind, paths in kept.items() for path in paths} | {*_own(kept)})
     areas = _areas(cluster)
-    common = {"own": own, "known": dict(known), "caches": _caches(cluster, declared)}
+    common = {"own": own, "known": dict(known), "caches": caches(cluster, declared)}
     found = [_watch("scattered_keys", **common, folder=folder) for folder in ("~", *areas)]
     found.append(_watch("open_keys", own=_own(kept), areas=areas))
     enroots = kept.get("enroot_credential") or _read_by_enroot(cluster)
@@ -107,7 +107,7 @@ def _read_by_enroot(cluster: Entry) -> list[str]:
     return [str(path)] if path else []
 
 
-def _caches(cluster: Entry, declared: Sequence[Entry]) -> list[str]:
+def caches(cluster: Entry, declared: Sequence[Entry]) -> list[str]:
     """The folders in which enroot may keep its tokens here."""
     sections = [entry["options"] for entry in declared if entry["kind"] == "shell_environment"]
     named = [options.get("variables", {}).get(name) for options in sections for name in CACHE_VARIABLES]

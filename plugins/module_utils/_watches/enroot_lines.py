@@ -47,6 +47,7 @@ class EnrootLines(Watch):
     _search: Optional[Search] = None
 
     def seen(self, host: Host) -> List[Seen]:
+        """The lines that break a rule, file by file."""
         self._search = Search(host, [host.home])
         kept = {host.expand(path): machines for path, machines in self.options["kept"].items()}
         return [one for path in map(host.expand, self.options["files"]) for one in self._of(host, path, kept)][:MOST]
@@ -57,6 +58,7 @@ class EnrootLines(Watch):
         return [Seen(one.rule, place % one.line, one.text) for one in troubles(text, kept.get(path, ()))]
 
     def unseen(self, host: Host) -> List[str]:
+        """What the look left out."""
         return self._search.left_out() if self._search else []
 
 

@@ -37,6 +37,7 @@ class OpenKeys(Watch):
     _problems: List[str] = []
 
     def seen(self, host: Host) -> List[Seen]:
+        """The files that others could read or swap, and the folders that let them."""
         areas, self._problems = expanded(host, self.options["areas"])
         self._search = Search(host, [host.home] + areas)
         found: Dict[str, Seen] = {}
@@ -46,6 +47,7 @@ class OpenKeys(Watch):
         return list(found.values())
 
     def unseen(self, host: Host) -> List[str]:
+        """What the look left out."""
         return self._problems + (self._search.left_out() if self._search else [])
 
     def _files(self, host: Host, search: Search) -> Iterator[str]:

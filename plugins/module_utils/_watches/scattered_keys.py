@@ -38,6 +38,7 @@ class ScatteredKeys(Watch):
     _search: Optional[Search] = None
 
     def seen(self, host: Host) -> List[Seen]:
+        """The keys that stand where none belong, and stores of tokens."""
         limits = Limits(self.options["entries"], self.options["depth"], self.options["most_seconds"])
         folder = self.options["folder"]
         self._search = Search(host, [host.home, folder], limits)
@@ -48,6 +49,7 @@ class ScatteredKeys(Watch):
         return merged(host, found[:SHOWN])
 
     def unseen(self, host: Host) -> List[str]:
+        """What the look left out."""
         return self._search.left_out() if self._search else []
 
 

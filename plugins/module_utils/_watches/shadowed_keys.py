@@ -72,6 +72,7 @@ class ShadowedKeys(Watch):
     _problem = ""
 
     def seen(self, host: Host) -> List[Seen]:
+        """The variables that go before a file of ours."""
         self._search = Search(host, [host.home])
         environment = self._environment(host)
         exports = _exports(host, self._search)
@@ -83,6 +84,7 @@ class ShadowedKeys(Watch):
         return list(found.values())
 
     def unseen(self, host: Host) -> List[str]:
+        """What the look left out."""
         left = self._search.left_out() if self._search else []
         return left + (["the login environment was not looked at: %s" % self._problem] if self._problem else [])
 

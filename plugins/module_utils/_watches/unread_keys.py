@@ -38,6 +38,7 @@ class UnreadKeys(Watch):
     _search: Optional[Search] = None
 
     def seen(self, host: Host) -> List[Seen]:
+        """The files that nobody reads, or that jobs cannot read."""
         self._search = Search(host, [host.home])
         return (
             list(self._of_enroot(host, self._search))
@@ -46,6 +47,7 @@ class UnreadKeys(Watch):
         )
 
     def unseen(self, host: Host) -> List[str]:
+        """What the look left out."""
         return self._search.left_out() if self._search else []
 
     def _of_enroot(self, host: Host, search: Search) -> Iterator[Seen]:
