@@ -28,6 +28,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._plan import Plan
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import RotationError, Step
 from ansible_collections.hpc.onboard.plugins.plugin_utils._sidecar import Sidecar
 from ansible_collections.hpc.onboard.plugins.plugin_utils._steps import Rotation
+from ansible_collections.hpc.onboard.plugins.plugin_utils._sweep import Sweep
 from ansible_collections.hpc.onboard.plugins.plugin_utils._versions import VersionError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._wishes import PREFIX, wishes
 from ansible_collections.hpc.onboard.plugins.plugin_utils._world import Account, record_key
@@ -110,10 +111,14 @@ class ActionModule(Converge):
         labels = Sidecar(secret, key)
 
         def trip(files: list[_targets.File], user: str, look: bool) -> list[dict[str, Any]]:
-            return self._trip(files, user, {} if look else lead["registry"], look, variables)
+            entries = _targets.entries(files, user, {} if look else lead["registry"])
+            outcomes = self._trip([*entries, *sweep.entries()], user, look, variables)
+            outside.leftovers = sweep.told(outcomes[len(files) :])
+            return outcomes[: len(files)]
 
         outside = Account(secret, mine, lambda: str(lead["current"]), trip)
         rotation = Rotation(secret, Ledger(key), labels, outside, tuple(lead["wanted"]))
+        sweep = Sweep.of(rotation.situation(), step["name"], files, variables.get("cluster") or {})
         taken = Step(step["name"], step["version"], tuple(file.target for file in mine))
         for file in mine:
             if taken.name == "plan":
@@ -126,19 +131,13 @@ class ActionModule(Converge):
                 rotation.deliver(file.target, taken)
         now = rotation.situation()
         states = now.states(now.version if taken.name == "retire" else taken.version)
-        return _parts.share_result(taken, mine, outside.outcomes, states)
+        return sweep.added(_parts.share_result(taken, mine, outside.outcomes, states))
 
     def _trip(
-        self,
-        files: list[_targets.File],
-        user: str,
-        registry: Mapping[str, Any],
-        look: bool,
-        variables: Mapping[str, Any],
+        self, entries: list[dict[str, Any]], user: str, look: bool, variables: Mapping[str, Any]
     ) -> list[dict[str, Any]]:
         """One command over the connection for all files of the account."""
         password = NOBODYS if look else self._key(user, variables)
-        entries = [_targets.entry(file, password, registry) for file in files]
         plan = Plan.of(entries, lambda _name: password)
         wishes = {"work": "foresee" if look else "reconcile", "seconds": 60}
         conversation = Conversation(self, plan.entries, wishes, variables)

@@ -249,10 +249,9 @@ class CallbackModule(Default):  # type: ignore[misc]
             return
         if "then" in shown:
             self._then = shown["then"]  # of the lead, which is no account
-        elif result.task.action == ROTATE:
-            self._accounts[name] = _recap.latest(self._accounts.get(name), end)
         else:
-            self._accounts[name] = _recap.worst(self._accounts.get(name), end)
+            kept = _recap.latest if result.task.action == ROTATE else _recap.worst
+            self._accounts[name] = kept(self._accounts.get(name), end)
         self._handle_warnings(result.result)
         if shown.get("sandbox"):
             self._sandboxes[_recap.near(shown["sandbox"])] = None

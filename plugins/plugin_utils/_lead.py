@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.module_utils._text.key_forms import NGC
 from ansible_collections.hpc.onboard.plugins.plugin_utils import _rotation_words as words
 from ansible_collections.hpc.onboard.plugins.plugin_utils import _targets, _versions
 from ansible_collections.hpc.onboard.plugins.plugin_utils._issuers import KEY_PAGES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._judgement import Judgement, Verdict
-from ansible_collections.hpc.onboard.plugins.plugin_utils._key_forms import NGC, Key, Malformed, recognised
+from ansible_collections.hpc.onboard.plugins.plugin_utils._key_forms import Key, Malformed, recognised
 from ansible_collections.hpc.onboard.plugins.plugin_utils._keys import SESSION, MissingKey
 from ansible_collections.hpc.onboard.plugins.plugin_utils._ledger import Ledger, now
 from ansible_collections.hpc.onboard.plugins.plugin_utils._mistakes import nearest

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from shlex import quote
 from typing import NamedTuple
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._key_forms import TITLES
+from ansible_collections.hpc.onboard.plugins.module_utils._text.key_forms import TITLES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import (
     Row,
     Step,
@@ -19,6 +19,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import (
     table,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._situation import COMPROMISED, Situation
+from ansible_collections.hpc.onboard.plugins.plugin_utils._sweep import left_on
 from ansible_collections.hpc.onboard.plugins.plugin_utils._targets import is_asked_there
 
 Check = dict[str, str]
@@ -99,7 +100,7 @@ def left(situation: Situation, step: Step, service: str, pages: Mapping[str, str
     name, again = situation.name, resume(situation.name)
     word = "given up" if is_given_up(situation) else state(situation)
     if not step.name:
-        return Told([check("rotation", "ok", f"{word}; nothing is left to do")])
+        return _done(situation, word)
     if step.obstacle:
         return Told([check("rotation", "failed", step.obstacle)], again)
     if step.name == "grace":
@@ -111,6 +112,16 @@ def left(situation: Situation, step: Step, service: str, pages: Mapping[str, str
         return Told([check("rotation", "warning", text)], said_dead(name) + more)
     text, command = _unfinished(situation, step, word, again)
     return Told([check("rotation", "failed", text + (f": {sentence}" if sentence else ""))], command)
+
+
+def _done(situation: Situation, word: str) -> Told:
+    """All steps are taken. What only a person can take out of an account stays a reminder."""
+    places = left_on(situation)
+    if not places:
+        return Told([check("rotation", "ok", f"{word}; nothing is left to do")])
+    where = ", ".join(f"{account} ({count})" for account, count in sorted(places.items()))
+    text = f"{word}; the old key, dead now, still stood in files of {where}: take it out there"
+    return Told([check("rotation", "warning", text)], "ansible-playbook audit.yml --tags watch")
 
 
 def _farewell(situation: Situation, step: Step, page: str) -> str:

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.module_utils._text.key_forms import HUGGING_FACE, NGC, WANDB
 from ansible_collections.hpc.onboard.plugins.plugin_utils._declared import Value, collect
-from ansible_collections.hpc.onboard.plugins.plugin_utils._key_forms import HUGGING_FACE, NGC, WANDB
 
 HOLDERS = ("enroot_credentials", "registry_auth", "tokens")
 PLACE_OPTIONS = ("machine", "registry", "login")
@@ -73,8 +73,21 @@ def is_asked_there(target: str) -> bool:
     return target.rpartition(":")[2].rstrip("0123456789") in ASKED_THERE
 
 
-def entry(file: File, password: str, registry: Mapping[str, Any]) -> dict[str, Any]:
-    """The entry of a plan that replaces the key in the file; registry: who is asked there, or empty."""
-    asks = registry if file.places[0]["kind"] in ASKED_THERE else {}
-    options = {"path": file.path, "places": file.places, "registry": dict(asks), "password": password}
-    return {"kind": "rotated_key", "capability": "rotate", "options": options}
+def entries(files: Iterable[File], user: str, registry: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The entries of a plan that replace the key in files.
+
+    user: the keyring username of the version; registry: who is asked there, or empty.
+    """
+    return [
+        {
+            "kind": "rotated_key",
+            "capability": "rotate",
+            "options": {
+                "path": file.path,
+                "places": file.places,
+                "registry": dict(registry if file.places[0]["kind"] in ASKED_THERE else {}),
+                "secret": user,
+            },
+        }
+        for file in files
+    ]

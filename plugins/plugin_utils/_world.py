@@ -140,6 +140,7 @@ class Account(Nothing):
     def __init__(self, name: str, files: list[File], current: Callable[[], str], trip: Trip) -> None:
         self._name, self._files, self._current, self._trip = name, files, current, trip
         self.outcomes: dict[tuple[str, str], dict[str, Any]] = {}
+        self.leftovers = 0  # places on the account where the replaced key still stands, as far as was looked
 
     def _outcome(self, target: str, version: str, look: bool) -> dict[str, Any]:
         """What came of the file; the first file that is asked for takes all of them there."""
@@ -182,4 +183,4 @@ class Account(Nothing):
             raise Refused(str(outcome["reason"]))
         words = [remark for remark in outcome.get("remarks", []) if remark.startswith(VERDICT)]
         verdict = words[0].removeprefix(VERDICT + ": ").split(" ")[0] if words else "not_measured"
-        return Found(verdict)
+        return Found(verdict, {"leftovers": self.leftovers} if self.leftovers else {})
