@@ -29,10 +29,10 @@ class Stage(NamedTuple):
     folder: Path
     old: str
 
-    def rotate(self, *more: str, key: str | None = None, **wishes: Any) -> Ran:
-        """A run of rotate_ngc.yml."""
-        wanted = self.wanted(key, "new-key", wishes)
-        return play(self.bed, *wanted, *more, playbook="rotate_ngc.yml", environment=self.environment)
+    def rotate(self, *more: str, key: str | None = None, programs: Path | None = None, **wishes: Any) -> Ran:
+        """A run of rotate_ngc.yml; programs: another folder with ansible-playbook."""
+        wanted = [*self.wanted(key, "new-key", wishes), *more]
+        return play(self.bed, *wanted, playbook="rotate_ngc.yml", environment=self.environment, programs=programs)
 
     def wanted(self, key: str | None, name: str, wishes: dict[str, Any]) -> list[str]:
         """The arguments of a run, the key in a file of that name."""
