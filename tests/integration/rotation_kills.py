@@ -12,11 +12,15 @@ import re
 import select
 import subprocess
 import sys
+import tempfile
 import time
 from base64 import b64decode
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from ansible_collections.hpc.onboard.plugins.plugin_utils._store import Store
+from ansible_collections.hpc.onboard.plugins.plugin_utils._vault import Kdf
 
 from tests.testbed.registry import PRIVATE, new_key
 
@@ -26,24 +30,46 @@ from .runs import REPOSITORY
 HOOK = Path(__file__).parent / "killing"
 PLACES = ("enroot/.credentials", ".config/enroot/.credentials", ".apptainer/docker-config.json")
 DONE = "nothing is left to do"
-LONGEST = 120.0  # seconds that a run may take
+CHEAP: Kdf = {"name": "scrypt", "n": 2**14, "r": 8, "p": 1}  # the cost of a passphrase is not what is tried here
 
 
 class Cut(NamedTuple):
-    """When a run is killed: before or after a record of its ledger (from 1), or after so many seconds."""
+    """When a run is killed: right before or after a record of its ledger (from 1), or so many seconds after one.
 
-    side: str = ""
-    record: int = 0
-    seconds: float = LONGEST
+    Seconds count from a record (0: from the start), since the machine's speed changes and where a run is must not.
+    """
+
+    side: str
+    record: int
+    seconds: float = 0.0
 
 
 class Ended(NamedTuple):
-    """A run that was killed at work, or ended by itself: with this code, after so long."""
+    """A run that was killed at work, or ended by itself with a code; when its records came, and its end (seconds)."""
 
     killed: bool
     code: int
     text: str
-    seconds: float
+    times: list[float]
+
+
+def awaited(reader: int, cut: Cut | None) -> tuple[bool, list[float]]:
+    """Whether the run came to the cut before it ended, and when it wrote its records or ended."""
+    start, times = time.monotonic(), list[float]()
+    exactly = cut is None or cut.side != "at"
+    while True:
+        if exactly or cut is None or len(times) < cut.record:
+            left = None
+        else:
+            left = max(0.0, (times[cut.record - 1] if cut.record else 0.0) + cut.seconds - (time.monotonic() - start))
+        if not select.select([reader], [], [], left)[0]:
+            return True, times
+        told = os.read(reader, 1)
+        if told == b"!":
+            return True, times
+        times.append(time.monotonic() - start)
+        if not told:
+            return False, times
 
 
 @dataclass
@@ -51,6 +77,7 @@ class Lane:
     """A stage whose key is rotated again and again, each time from a state folder without records."""
 
     stage: Stage
+    store: Store
     old: str
     state: Path
     number: int = 0
@@ -59,18 +86,19 @@ class Lane:
     @classmethod
     def of(cls, stage: Stage) -> Lane:
         """A lane with ssh connections of its own."""
-        sockets = Path(stage.bed.folder) / f"cp{stage.accounts[0].user}"
-        sockets.mkdir(mode=0o700)
-        environment = {**stage.environment, "ANSIBLE_SSH_CONTROL_PATH_DIR": str(sockets)}
-        return cls(stage._replace(environment=environment), stage.old, stage.folder / "state")
+        sockets = tempfile.mkdtemp(prefix="cp", dir=stage.bed.folder)
+        environment = {**stage.environment, "ANSIBLE_SSH_CONTROL_PATH_DIR": sockets}
+        store = Store(stage.ring.file, str(stage.ring.passphrase_file))
+        store.rekey(CHEAP, ask_new=False)
+        return cls(stage._replace(environment=environment), store, stage.old, stage.folder / "state")
 
     # -- runs ----------------------------------------------------------------------------------
 
-    def run(self, cut: Cut = Cut(), key: str | None = None, **wishes: Any) -> Ended:  # noqa: B008  # it is a tuple
+    def run(self, cut: Cut | None = None, key: str | None = None, **wishes: Any) -> Ended:
         """A run of rotate_ngc.yml, killed where the cut says if it comes there."""
         reader, writer = os.pipe()
-        own = {"XDG_STATE_HOME": str(self.state), "PYTHONPATH": str(HOOK), "HOLD_SAYS": str(writer)}
-        held = {"HOLD_AT": f"{cut.side} {self.lines() + cut.record}"} if cut.side else {}
+        own = {"XDG_STATE_HOME": str(self.state), "PYTHONPATH": str(HOOK), "TELLS": str(writer)}
+        held = {"HOLD_AT": f"{cut.side} {self.lines() + cut.record}"} if cut else {}
         ansible = [str(Path(sys.executable).parent / "ansible-playbook"), "rotate_ngc.yml"]
         run = subprocess.Popen(
             ["unshare", "--pid", "--fork", "--kill-child=KILL", "--", *ansible, *self.stage.wanted(key, "key", wishes)],
@@ -83,22 +111,22 @@ class Lane:
             text=True,
         )
         os.close(writer)
-        start = time.monotonic()
-        told = select.select([reader], [], [], cut.seconds)[0]
-        killed = not told or os.read(reader, 1) == b"!"
+        killed, times = awaited(reader, cut)
         if killed:
             run.kill()
         while os.read(reader, 1):  # it ends when nobody is left who could write
             pass
-        seconds = time.monotonic() - start
         os.close(reader)
-        text = " ".join(run.communicate()[0].split())
-        return Ended(killed, run.returncode, text, seconds)
+        return Ended(killed, run.wait(), " ".join(run.communicate()[0].split()), times)
 
     def lines(self) -> int:
         """How many records the ledger has."""
         path = self.state / "hpc.onboard" / "ledger.jsonl"
         return path.read_bytes().count(b"\n") if path.exists() else 0
+
+    def first(self) -> str | None:
+        """The key that was stored by hand, as the keyring has it."""
+        return self.store.entries()["hpc.onboard"].get("ngc")
 
     # -- what is found -------------------------------------------------------------------------
 
@@ -117,7 +145,7 @@ class Lane:
         """Another new key, and no records: the key that the accounts hold is the one stored by hand."""
         self.number += 1
         self.state = self.stage.folder / f"state{self.number}"
-        assert self.stage.ring.keyring("set", "hpc.onboard", "ngc", value=self.old).returncode == 0
+        self.store.change(lambda entries: entries["hpc.onboard"].update(ngc=self.old))
         new = new_key()
         self.stage.registry.allow(new, [PRIVATE])
         return new
@@ -151,14 +179,14 @@ class Lane:
         self.stage.registry.revoke(self.old)
         cut_off = self.run(cut, rotate_resume=True, rotate_retired=True)
         assert self.everywhere(new)
-        gone = not self.stage.keyring("ngc")
+        gone = self.first() is None
         self._judge(cut_off, done=gone, halves=False)
-        assert gone or self.stage.keyring("ngc") == self.old
+        assert gone or self.first() == self.old
         ended = self.run(rotate_resume=True, rotate_retired=True)
         assert (ended.killed, ended.code) == (False, 0), ended.text
         assert f"clean; {DONE}" in ended.text
         assert self.everywhere(new)
-        assert self.stage.keyring("ngc") == ""
+        assert self.first() is None
 
     def _judge(self, run: Ended, done: bool, halves: bool) -> None:
         """Of any run: the records are whole, it did not say that more is done than is, and it is counted."""

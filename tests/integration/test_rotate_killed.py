@@ -12,7 +12,8 @@ import queue
 import random
 import threading
 import time
-from collections.abc import Iterator
+from bisect import bisect
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -40,31 +41,34 @@ def lanes(bed: Any, tmp_path_factory: Any) -> Iterator[list[Lane]]:
 
 
 @pytest.fixture(scope="module")
-def undisturbed(lanes: list[Lane]) -> tuple[list[int], list[float]]:
-    """How many records the two runs of a rotation write, and how many seconds they take, all lanes at work."""
-    found: dict[int, tuple[list[int], list[float]]] = {}
+def undisturbed(lanes: list[Lane]) -> list[list[float]]:
+    """When each of the two runs of a rotation writes its records, and when it ends (seconds), all lanes at work."""
+    found: dict[int, list[list[float]]] = {}
 
     def whole(number: int, lane: Lane) -> None:
         new = lane.begin()
         first = lane.run(key=new)
-        records = lane.lines()
         lane.stage.registry.revoke(lane.old)
         second = lane.run(rotate_resume=True, rotate_retired=True)
         assert (first.code, second.code) == (0, 0), first.text + second.text
         lane.old = new
-        found[number] = ([records, lane.lines() - records], [first.seconds, second.seconds])
+        found[number] = [first.times, second.times]
 
-    threads = [threading.Thread(target=whole, args=pair) for pair in enumerate(lanes)]
+    at_once([lambda pair=pair: whole(*pair) for pair in enumerate(lanes)])
+    assert len(found) == len(lanes)
+    assert len({tuple(map(len, runs)) for runs in found.values()}) == 1, "not all lanes write the same records"
+    for times in found[0]:
+        print(f"undisturbed: {len(times) - 1} records in {times[-1]:.1f} s")
+    return found[0]
+
+
+def at_once(works: list[Callable[[], None]]) -> None:
+    """Do all of them, each in a thread."""
+    threads = [threading.Thread(target=work) for work in works]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(found) == len(lanes)
-    assert len({tuple(records) for records, _seconds in found.values()}) == 1, "lanes do not write the same records"
-    records, _seconds = found[0]
-    seconds = [min(times) for times in zip(*(seconds for _records, seconds in found.values()), strict=True)]
-    print(f"undisturbed: {records} records, {seconds[0]:.1f} s and {seconds[1]:.1f} s")
-    return records, seconds
 
 
 def lived(lanes: list[Lane], first: list[Cut], second: list[Cut]) -> None:
@@ -89,11 +93,7 @@ def lived(lanes: list[Lane], first: list[Cut], second: list[Cut]) -> None:
                 return  # its accounts are in no state to go on with
 
     start = time.monotonic()
-    threads = [threading.Thread(target=work, args=(lane,)) for lane in lanes]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once([lambda lane=lane: work(lane) for lane in lanes])
     counts = {name: sum(lane.counts.get(name, 0) for lane in lanes) for name in lanes[0].counts}
     said = ", ".join(f"{number} {name}" for name, number in counts.items())
     print(f"killed: {said}; finished: {counts['moments'] - len(failures)}; {time.monotonic() - start:.0f} s")
@@ -101,23 +101,28 @@ def lived(lanes: list[Lane], first: list[Cut], second: list[Cut]) -> None:
     assert counts["moments"] == len(first) + len(second)
 
 
-def test_killed_at_every_boundary_between_its_records(lanes: list[Lane], undisturbed: Any) -> None:
-    (rotating, retiring), _seconds = undisturbed
-    first = [Cut(side, record) for record in range(1, rotating + 1) for side in ("before", "after")]
-    second = [Cut(side, record) for record in range(1, retiring + 1) for side in ("before", "after")]
+def test_killed_at_every_boundary_between_its_records(lanes: list[Lane], undisturbed: list[list[float]]) -> None:
+    first, second = (
+        [Cut(side, record) for record in range(1, len(times)) for side in ("before", "after")] for times in undisturbed
+    )
     lived(lanes, first, second)
     assert sum(lane.counts["at work"] for lane in lanes) == len(first) + len(second)
 
 
-def test_killed_at_moments_spread_over_the_whole_of_it(lanes: list[Lane], undisturbed: Any) -> None:
-    _records, (rotating, retiring) = undisturbed
+def test_killed_at_moments_spread_over_the_whole_of_it(lanes: list[Lane], undisturbed: list[list[float]]) -> None:
     randomly = random.Random(20261121)
-    number = round(RANDOM * rotating / (rotating + retiring))
-    lived(lanes, spread(randomly, number, rotating), spread(randomly, RANDOM - number, retiring))
-    assert sum(lane.counts["at work"] for lane in lanes) >= RANDOM // 2
+    whole = sum(times[-1] for times in undisturbed)
+    first, second = (spread(randomly, round(RANDOM * times[-1] / whole), times) for times in undisturbed)
+    lived(lanes, first, second)
+    assert sum(lane.counts["with some accounts done"] for lane in lanes) > 0
 
 
-def spread(randomly: random.Random, number: int, end: float) -> list[Cut]:
-    """So many moments of a run that takes until end, one at random in each part of it."""
-    part = (end - EARLIEST) / number
-    return [Cut(seconds=EARLIEST + part * (at + randomly.random())) for at in range(number)]
+def spread(randomly: random.Random, number: int, times: list[float]) -> list[Cut]:
+    """So many moments of a run, one at random in each part of it, as time after the record before."""
+    part = (times[-1] - EARLIEST) / number
+    moments = [EARLIEST + part * (at + randomly.random()) for at in range(number)]
+    records = [bisect(times[:-1], moment) for moment in moments]
+    return [
+        Cut("at", record, moment - (times[record - 1] if record else 0.0))
+        for record, moment in zip(records, moments, strict=True)
+    ]

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Loaded by every Python that has this folder on its path: the run stands still at one record of its ledger.
+"""Loaded by every Python that has this folder on its path: tells of each record of its ledger, or stands still at one.
 
-HOLD_AT says where: "before 7" is when the seventh line is about to be written, "after 7" when it is on the disk and
-nothing else is yet. Whoever reads the pipe HOLD_SAYS is told, and can kill the run exactly there.
+Whoever reads the pipe TELLS gets a dot for each record that is on the disk. HOLD_AT says where the run stands still:
+"before 7" is when the seventh line is about to be written, "after 7" when it is on the disk and nothing else is yet.
+The pipe then gets "!", and whoever reads it can kill the run exactly there.
 """
 
 import os
@@ -22,24 +23,28 @@ def _lines(handle):
 
 
 def _hold():
-    _write(int(os.environ["HOLD_SAYS"]), b"!")
+    _tell(b"!")
     while True:
         signal.pause()
 
 
+def _tell(word):
+    _write(int(os.environ["TELLS"]), word)
+
+
 def _held_write(handle, data):
-    if _lines(handle) == int(_number) - 1:
+    if _side == "before" and _lines(handle) == int(_number) - 1:
         _hold()
     return _write(handle, data)
 
 
 def _held_fsync(handle):
     _fsync(handle)
-    if _lines(handle if isinstance(handle, int) else handle.fileno()) == int(_number):
+    lines = _lines(handle if isinstance(handle, int) else handle.fileno())
+    if _side == "after" and lines == int(_number):
         _hold()
+    if lines >= 0:
+        _tell(b".")
 
 
-if _side == "before":
-    os.write = _held_write
-elif _side == "after":
-    os.fsync = _held_fsync
+os.write, os.fsync = _held_write, _held_fsync
