@@ -144,7 +144,7 @@ class Lead:
                 break
             self._rotation.take_step(step)
             before = step
-        return self._told(checks, step, last)
+        return self._told(checks, self._rotation.unless_refused(step), last)
 
     def _is_for_others(self, step: Step, before: Mapping[str, Any]) -> bool:
         """Whether accounts are to do it, a person, or time. A plan is one look, whoever answered."""
