@@ -279,11 +279,9 @@ def share_result(
     """The result of one account's share: the outcomes of its files."""
     shown = [dict(outcome) for outcome in outcomes.values()]
     bad = [file.target for file in files if states.get(file.target) not in ("staged", "verified", "excused")]
-    return {
+    result = {
         "changed": any(outcome["status"] in ("missing", "different") for outcome in shown) and step.name != "plan",
         "failed": bool(bad),
-        "msg": "; ".join(f"{target}: {states.get(target)}" for target in bad) or step.name,
-        "outcomes": shown,
-        "notes": [],
-        "remarks": [],
+        "msg": " ".join(f"{target}: {WORDS[states.get(target, 'unknown')]}" for target in bad) or step.name,
     }
+    return {**result, "outcomes": shown, "notes": [], "remarks": []} if shown else result  # else the message is told
