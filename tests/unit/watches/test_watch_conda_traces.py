@@ -60,7 +60,7 @@ def prefix(path: str, base: bool = True, settings: bytes = b"channels: [conda-fo
                 "~/x": Folder(),
                 **prefix("~/x/env", base=False),
                 "~/.conda": Folder(),
-                "~/.conda/environments.txt": Plain(b"/home/simone/x/env\n/home/simone/x/../x/env\n/home/simone/gone\n\n"),
+                "~/.conda/environments.txt": Plain(b"/home/simone/x/env\n/home/simone/x/../x/env\n/home/gone\n\n"),
             },
             {"policy": "refused"},
             {"PKG-001 ~/x/env": "at all"},
@@ -78,8 +78,13 @@ def prefix(path: str, base: bool = True, settings: bytes = b"channels: [conda-fo
         ),
         (
             "an environment inside another prefix is part of it",
-            {**prefix("~/mini"), "~/mini/envs": Folder(), **prefix("~/mini/envs/a", base=False),
-             "~/.conda": Folder(), "~/.conda/environments.txt": Plain(b"/home/simone/mini/envs/a\n")},
+            {
+                **prefix("~/mini"),
+                "~/mini/envs": Folder(),
+                **prefix("~/mini/envs/a", base=False),
+                "~/.conda": Folder(),
+                "~/.conda/environments.txt": Plain(b"/home/simone/mini/envs/a\n"),
+            },
             {"policy": "refused"},
             {"PKG-001 ~/mini": "at all"},
         ),
@@ -124,10 +129,18 @@ def prefix(path: str, base: bool = True, settings: bytes = b"channels: [conda-fo
             {},
             {"PKG-002 ~/.zshrc:1": "runs it at every start"},
         ),
-        ("defaults in the settings", {"~/.condarc": Plain(b"channels:\n- conda-forge\n- defaults\n")}, {},
-         {"PKG-003 ~/.condarc:3": "'defaults'"}),
-        ("an address of Anaconda's", {"~/.condarc": Plain(b'channels: ["https://repo.anaconda.com/pkgs/main"]\n')}, {},
-         {"PKG-003 ~/.condarc:1": "repo.anaconda.com"}),
+        (
+            "defaults in the settings",
+            {"~/.condarc": Plain(b"channels:\n- conda-forge\n- defaults\n")},
+            {},
+            {"PKG-003 ~/.condarc:3": "'defaults'"},
+        ),
+        (
+            "an address of Anaconda's",
+            {"~/.condarc": Plain(b'channels: ["https://repo.anaconda.com/pkgs/main"]\n')},
+            {},
+            {"PKG-003 ~/.condarc:1": "repo.anaconda.com"},
+        ),
         ("the account's own wish", {"~/.condarc": Plain(b"channels: [defaults]\n")}, {"defaults_chosen": True}, {}),
         (
             "defaults that mean something else",
@@ -136,18 +149,30 @@ def prefix(path: str, base: bool = True, settings: bytes = b"channels: [conda-fo
             {},
         ),
         ("no channels at all", prefix("~/mini", settings=b""), {}, {"PKG-003 ~/mini": "no channels are set"}),
-        ("ours that is not told", prefix("~/conda", settings=b""), {"own": [{"path": "~/conda"}]},
-         {"PKG-003 ~/conda": "no channels are set"}),
+        (
+            "ours that is not told",
+            prefix("~/conda", settings=b""),
+            {"own": [{"path": "~/conda"}]},
+            {"PKG-003 ~/conda": "no channels are set"},
+        ),
         (
             "ours as it is set up",
-            {**prefix("~/conda", settings=b""), "~/conda/condarc.d": Folder(),
-             "~/conda/condarc.d/hpc.onboard.yml": Plain(condarc.render("/x", ["conda-forge"], "26.1.1-3").encode())},
+            {
+                **prefix("~/conda", settings=b""),
+                "~/conda/condarc.d": Folder(),
+                "~/conda/condarc.d/hpc.onboard.yml": Plain(condarc.render("/x", ["conda-forge"], "26.1.1-3").encode()),
+            },
             {"own": [{"path": "~/conda"}]},
             {},
         ),
-        ("the user's settings choose for all", {**prefix("~/mini", settings=b""), "~/.condarc": Plain(b"channels: [a]\n")}, {}, {}),
+        (
+            "the user's settings choose for all",
+            {**prefix("~/mini", settings=b""), "~/.condarc": Plain(b"channels: [a]\n")},
+            {},
+            {},
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_is_found(
     scene: Scene, claim: str, tree: dict[str, Thing], options: dict[str, Any], found: dict[str, str]
 ) -> None:
