@@ -51,6 +51,13 @@ class Account:
             except AccountError as error:
                 self._failure = str(error)
 
+    def environment(self) -> Dict[str, str]:
+        """The variables as a login shell has them; they may hold keys, so none is ever shown by value alone."""
+        self.learn()
+        if self._failure:
+            raise AccountError(self._failure)
+        return dict(self._environment or {})
+
     def variable(self, name: str) -> str:
         """The value of a variable of the site, an absolute path, as the login shell sets it."""
         self.learn()
