@@ -24,7 +24,7 @@ class Walk:
     """What may be spent on all trees together: entries that are looked at, and seconds.
 
     cut says why a walk ended early: "" (it did not), "entries" or "time"; only a walk that was cut by entries
-    finds the same the next time. closed holds the folders that could not be opened, with the errno's name.
+    finds the same the next time. closed holds the folders that were not entered, as a person reads them, with why.
     """
 
     def __init__(self, host: Host, entries: int, seconds: float) -> None:
@@ -54,8 +54,13 @@ class Walk:
                 if status is None:
                     continue
                 yield Passed(path, status)
-                if stat.S_ISDIR(status.st_mode) and status.st_dev == device and depth < DEPTH:
+                if not stat.S_ISDIR(status.st_mode):
+                    continue
+                if status.st_dev == device and depth < DEPTH:
                     folders.append((path, depth + 1))
+                else:
+                    why = "too deep" if status.st_dev == device else "another file system"
+                    self.closed.append("%s (%s)" % (self._host.shown(path), why))
             if self.cut:
                 return
             pending.extend(reversed(folders))
