@@ -6,7 +6,7 @@ import os
 import select
 import signal
 import time
-from typing import IO, List, Mapping, NamedTuple, Optional, Tuple, cast
+from typing import IO, Callable, List, Mapping, NamedTuple, Optional, Tuple, cast
 
 LARGEST = 256 * 1024
 
@@ -19,8 +19,16 @@ class Said(NamedTuple):
     why: str
 
 
-def said(line: List[str], environment: Mapping[str, str], seconds: float, name: Optional[str] = None) -> Said:
+def said(
+    line: List[str],
+    environment: Mapping[str, str],
+    seconds: float,
+    name: Optional[str] = None,
+    prepare: Optional[Callable[[], None]] = None,
+) -> Said:
     """Run line with an absolute path first; name is what it is called in its own arguments.
+
+    prepare is called in the new process before the program takes it over; when that fails, nothing runs.
 
     It has nothing to read, no terminal and a session of its own, which is killed as a whole at the end; a program
     that hangs in a dead file server is not waited for.
@@ -38,8 +46,9 @@ def said(line: List[str], environment: Mapping[str, str], seconds: float, name: 
             env=dict(environment),
             cwd="/",
             start_new_session=True,
+            preexec_fn=prepare,
         )
-    except OSError:
+    except (OSError, subprocess.SubprocessError):
         return Said("", 0.0, "cannot be run")
     stream = cast("IO[bytes]", process.stdout)
     printed, why = b"", ""

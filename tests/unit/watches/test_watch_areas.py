@@ -183,7 +183,9 @@ def test_what_may_not_be_opened_is_said_and_not_called_empty() -> None:
             os.write(writer, json.dumps([[one.place for one in watch.seen(host)], watch.unseen(host)]).encode())
 
         reader, writer = os.pipe()
-        os.waitpid(child(look), 0)
+        pid = child(look)
+        os.close(writer)
+        os.waitpid(pid, 0)
         found, unseen = json.loads(os.read(reader, 10000))
         (root / "area/a/shut").chmod(0o700)
         assert found == []
