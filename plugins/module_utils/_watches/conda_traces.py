@@ -27,7 +27,8 @@ class CondaTraces(Look):
         "belongs": {"type": "str", "default": ""},  # where this site wants it, as a person reads it
         "own": {"type": "list", "elements": "dict", "default": []},  # {path}: what the roles set up
         "purged": {"type": "list", "elements": "dict", "default": []},  # {name, path, days}
-        "defaults_chosen": {"type": "bool", "default": False},  # the account's own wish names Anaconda's channels
+        # whether the account's own wish names Anaconda's channels
+        "anacondas": {"type": "str", "default": "unwanted", "choices": ["unwanted", "chosen"]},
     }
 
     def name(self) -> str:
@@ -41,7 +42,7 @@ class CondaTraces(Look):
             if why:
                 self.find("PKG-001", host.shown(path), why)
         self._blocks(host)
-        if not self.options["defaults_chosen"]:
+        if self.options["anacondas"] == "unwanted":
             self._channels(host, prefixes + [one["path"] for one in self.places("own")])
 
     # -- where it lies -------------------------------------------------------------------------

@@ -141,7 +141,7 @@ def prefix(path: str, base: bool = True, settings: bytes = b"channels: [conda-fo
             {},
             {"PKG-003 ~/.condarc:1": "repo.anaconda.com"},
         ),
-        ("the account's own wish", {"~/.condarc": Plain(b"channels: [defaults]\n")}, {"defaults_chosen": True}, {}),
+        ("the account's own wish", {"~/.condarc": Plain(b"channels: [defaults]\n")}, {"anacondas": "chosen"}, {}),
         (
             "defaults that mean something else",
             {"~/.condarc": Plain(b"channels: [defaults]\ndefault_channels: [https://mirror.site/conda]\n")},
