@@ -8,11 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ansible_collections.hpc.onboard.plugins.module_utils._core.watch import Watch
+from ansible_collections.hpc.onboard.plugins.module_utils._watches.areas import Areas
+from ansible_collections.hpc.onboard.plugins.module_utils._watches.conda_traces import CondaTraces
+from ansible_collections.hpc.onboard.plugins.module_utils._watches.home_caches import HomeCaches
+from ansible_collections.hpc.onboard.plugins.module_utils._watches.quota import Quota
+from ansible_collections.hpc.onboard.plugins.module_utils._watches.startup_files import StartupFiles
 from ansible_collections.hpc.onboard.plugins.plugin_utils._conda import uses_anacondas_channels
 
 Watched = dict[str, Any]
 Entries = list[dict[str, Any]]
 
+KINDS: dict[str, type[Watch]] = {kind.KIND: kind for kind in (Areas, CondaTraces, HomeCaches, Quota, StartupFiles)}
+CAPABILITY = "watch"
 BIG_BYTES, BIG_FILES = 1_000_000_000, 20_000  # a cache, where the profile does not say how large a home is
 SHARE = 20  # of a home that is known: a twentieth is big
 RUNTIMES = {"apptainer": "apptainer", "enroot": "enroot"}  # the tool whose cache the profile's place is for
@@ -22,7 +30,7 @@ GRACE = "the grace period"
 def watches(
     cluster: Mapping[str, Any], account: Mapping[str, Any], declared: Iterable[Mapping[str, Any]]
 ) -> list[Watched]:
-    """The watches for one account, in a fixed order.
+    """The entries {kind, capability, options} of one account's watches, their options complete, in a fixed order.
 
     cluster: the profile with the account's names filled in. account: as the inventory gives it, of which nothing is
     needed yet. declared: {kind, capability, options} of everything that the roles declare.
@@ -44,7 +52,8 @@ def severity(rule: str, text: str) -> str | None:
 
 
 def _watch(kind: str, **options: Any) -> Watched:
-    return {"kind": kind, "options": options}
+    defaults = {name: spec["default"] for name, spec in KINDS[kind].OPTIONS.items() if "default" in spec}
+    return {"kind": kind, "capability": CAPABILITY, "options": {**defaults, **options}}
 
 
 def _caches(cluster: Mapping[str, Any]) -> dict[str, Any]:

@@ -52,7 +52,7 @@ class Account:
                 self._failure = str(error)
 
     def environment(self) -> Dict[str, str]:
-        """The variables as a login shell has them; they may hold keys, so none is ever shown by value alone."""
+        """The environment of the login shell. Raises AccountError where it does not answer."""
         self.learn()
         if self._failure:
             raise AccountError(self._failure)

@@ -13,12 +13,6 @@ from typing import Any
 import pytest
 from account_scene import KEY
 from ansible_collections.hpc.onboard.plugins.module_utils._core.engine import answer
-from ansible_collections.hpc.onboard.plugins.module_utils._core.watch import Watch
-from ansible_collections.hpc.onboard.plugins.module_utils._watches.areas import Areas
-from ansible_collections.hpc.onboard.plugins.module_utils._watches.conda_traces import CondaTraces
-from ansible_collections.hpc.onboard.plugins.module_utils._watches.home_caches import HomeCaches
-from ansible_collections.hpc.onboard.plugins.module_utils._watches.quota import Quota
-from ansible_collections.hpc.onboard.plugins.module_utils._watches.startup_files import StartupFiles
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts import AccountsFile
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities import CAPABILITIES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._declared import collect
@@ -27,10 +21,10 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._mistakes import Lines
 from ansible_collections.hpc.onboard.plugins.plugin_utils._payload import BROKEN, command, payload, places
 from ansible_collections.hpc.onboard.plugins.plugin_utils._plan import KINDS, TYPES, Plan
 from ansible_collections.hpc.onboard.plugins.plugin_utils._role_settings import Roles
+from ansible_collections.hpc.onboard.plugins.plugin_utils._watched_places import KINDS as WATCHED
 from ansible_collections.hpc.onboard.plugins.plugin_utils._watched_places import severity, watches
 from watching import whole
 
-WATCHES: dict[str, type[Watch]] = {kind.KIND: kind for kind in (Areas, CondaTraces, HomeCaches, Quota, StartupFiles)}
 FILE = Path(__file__).parents[3] / "inventory" / "accounts.yml"
 
 
@@ -60,7 +54,8 @@ def given(name: str) -> dict[str, dict[str, Any]]:
 def test_the_watches_get_options_that_they_know(name: str) -> None:
     assert list(given(name)) == ["home_caches", "conda_traces", "areas", "quota", "startup_files"]
     for kind, options in given(name).items():
-        specs = WATCHES[kind].OPTIONS
+        specs = WATCHED[kind].OPTIONS
+        assert set(options) == set(specs)
         assert all(isinstance(value, TYPES[specs[option]["type"]]) for option, value in options.items())
         assert all(value in specs[option].get("choices", [value]) for option, value in options.items())
     assert "{user}" not in json.dumps(given(name))
@@ -74,11 +69,8 @@ def test_an_account_that_was_just_set_up_is_in_order(name: str, tmp_path: Path) 
     entries = Plan.of(declared(host), lambda secret: "hf_" + "A" * 34 if secret == "huggingface" else "k" * 40).entries
     plan = {"resources": entries, "work": "reconcile", "fingerprint_key": KEY, "sandbox": sandbox}
     assert {one["status"] for one in answer(plan, KINDS)["outcomes"]} <= {"missing", "in_place", "different"}
-    listed = [
-        {"kind": kind, "capability": "watch", "options": whole(WATCHES[kind], options)}
-        for kind, options in given(name).items()
-    ]
-    said = answer({**plan, "resources": listed, "work": "examine"}, WATCHES)["outcomes"]
+    listed = watches(host.variables["cluster"], host.variables["account"], declared(host))
+    said = answer({**plan, "resources": listed, "work": "examine"}, WATCHED)["outcomes"]
     slow = {key for one in said for key in one["before"] if key.startswith("ENV-004")}  # of a busy machine
     assert [(one["identity"], set(one["before"]) - slow) for one in said if set(one["before"]) - slow] == []
     assert {one["reason"] for one in said} == {None}
@@ -111,10 +103,10 @@ def test_a_grace_period_that_runs_is_worse_than_its_rule() -> None:
 
 def test_the_watches_travel_with_all_that_they_need(tmp_path: Path) -> None:
     """The account gets only the modules that a kind names; it must be able to import them all."""
-    listed = [{"kind": kind, "capability": "watch", "options": whole(cls, {})} for kind, cls in WATCHES.items()]
+    listed = [{"kind": kind, "capability": "watch", "options": whole(cls, {})} for kind, cls in WATCHED.items()]
     sandbox = {"root": "", "home": str(tmp_path), "shell": "/bin/sh", "environment": {}}
     plan = {"resources": listed, "work": "examine", "fingerprint_key": KEY, "sandbox": sandbox}
-    sent = payload(plan, places(WATCHES))
+    sent = payload(plan, places(WATCHED))
     line = command(sys.executable, [])
     done = subprocess.run(["/bin/sh", "-c", line], input=sent, capture_output=True, timeout=120, check=False)
     assert done.returncode != BROKEN, done.stderr.decode()
