@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How long onboarding takes when there is nothing to do, beside the least that any Ansible run can take; and rotating.
+"""How long onboarding takes when there is nothing to do, an audit and a rotation, beside the least of any Ansible run.
 
 Whole processes over real ssh, each with a connection of its own, in turn (A B A B ...) within one run, so
 that a ratio holds when the machine's speed drifts. Printed, never asserted: python -m tests.bench
@@ -8,6 +8,7 @@ that a ratio holds when the machine's speed drifts. Printed, never asserted: pyt
 from __future__ import annotations
 
 import argparse
+import json
 import statistics
 import tempfile
 import time
@@ -15,6 +16,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from tests.bench import audits
 from tests.bench.rivals import builtin_playbook, pyinfra_files
 from tests.integration.rotation_kills import Lane
 from tests.integration.rotation_scene import staged
@@ -57,12 +59,19 @@ class Bench:
         own = keyring_environment(Path(bed.folder)) if environment is None else environment
         self.environment = {**own, "PYTHONDONTWRITEBYTECODE": ""}
 
-    def run(self, *command: str, program: str = "ansible-playbook") -> Run:
+    def run(
+        self,
+        *command: str,
+        program: str = "ansible-playbook",
+        environment: Mapping[str, str] | None = None,
+        may_fail: bool = False,
+    ) -> Run:
         """A run that must succeed; its connections are closed after it, outside the time that counts for nobody."""
 
         def run() -> None:
-            done = self.bed.ansible(*command, cwd=REPOSITORY, env=self.environment, program=program)
-            if done.returncode:
+            own = {**self.environment, **(environment or {})}
+            done = self.bed.ansible(*command, cwd=REPOSITORY, env=own, program=program, timeout=1800)
+            if done.returncode and not may_fail:
                 raise SystemExit(f"{program} {' '.join(command)}: {done.stdout}{done.stderr}")
 
         return run
@@ -70,6 +79,12 @@ class Bench:
     def onboard(self, inventory: Path) -> Run:
         """onboard.yml, all accounts."""
         return self.run("onboard.yml", "-i", str(inventory))
+
+    def audit(self, inventory: Path, environment: Mapping[str, str] | None = None, may_fail: bool = False) -> Run:
+        """audit.yml, all accounts, the report in every format; findings are no failure here."""
+        wishes = json.dumps({"audit_output": str(self.bed.folder / "report"), "audit_fail_on": "never"})
+        order = ("audit.yml", "-i", str(inventory), "-e", wishes)
+        return self.run(*order, environment=environment, may_fail=may_fail)
 
     def raw(self, inventory: Path) -> Run:
         """The floor: one connection and one command that does nothing."""
@@ -150,12 +165,21 @@ def main() -> None:
     """Bring the testbed up, and print one line for each comparison."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=7)
-    rounds = parser.parse_args().rounds
+    parser.add_argument("--only", choices=list(PARTS), action="append")
+    wishes = parser.parse_args()
     with Testbed() as bed:
-        bench = Bench(bed)
-        floors(bench, rounds)
-        rivals(bench, max(3, rounds // 2))
-        rotations(bench, max(3, rounds // 2))
+        for name, part in PARTS.items():
+            if name in (wishes.only or PARTS):
+                part(Bench(bed), wishes.rounds)
+
+
+PARTS: dict[str, Callable[[Bench, int], None]] = {
+    "onboard": floors,
+    "rivals": lambda bench, rounds: rivals(bench, max(3, rounds // 2)),
+    "audit": lambda bench, rounds: audits.growth(bench, max(3, rounds // 2)),
+    "rotate": lambda bench, rounds: rotations(bench, max(3, rounds // 2)),
+    "hung": lambda bench, _rounds: audits.hung(bench),
+}
 
 
 if __name__ == "__main__":
