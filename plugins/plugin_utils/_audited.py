@@ -14,12 +14,14 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils import (
     _findings,
     _taken_out,
     _watched,
+    _watched_here,
     _watched_secrets,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._declared import Declared
 from ansible_collections.hpc.onboard.plugins.plugin_utils._fingerprints import local_key
 from ansible_collections.hpc.onboard.plugins.plugin_utils._plan import Plan, key_of
 from ansible_collections.hpc.onboard.plugins.plugin_utils._receipts import Notes
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rules import RULES
 
 Entry = Mapping[str, Any]
 Outcome = dict[str, Any]
@@ -37,8 +39,24 @@ def about(variables: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def unmeasured(variables: Mapping[str, Any], reason: str) -> dict[str, Any]:
-    """The row of an account that could not be looked at."""
-    return _audit.unmeasured(str(variables.get("inventory_hostname", "it")), reason, about(variables))
+    """The row of an account that could not be looked at; a certificate that has ended may be why."""
+    row = _audit.unmeasured(str(variables.get("inventory_hostname", "it")), reason, about(variables))
+    return {**row, "findings": [*row["findings"], *here(variables)]}
+
+
+def here(variables: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What this machine knows of an account without looking at it: certificates, tickets, the profile's age."""
+    cluster, account = variables.get("cluster") or {}, variables.get("account") or {}
+    if not cluster or account.get("sandbox"):
+        return []
+    given = {"-l": "ansible_user", "-p": "ansible_port"}
+    options = [word for flag, name in given.items() if variables.get(name) for word in (flag, str(variables[name]))]
+    destination = [*options, str(variables.get("ansible_host", ""))]
+    age = int(variables.get("audit_max_age") or _watched_here.MAX_AGE)
+    return [
+        {**one, "capability": "watch", "severity": RULES[one["rule"]].severity, "desired": {}, "actual": {}}
+        for one in _watched_here.findings(cluster, destination, datetime.now(UTC), age)
+    ]
 
 
 class Audited:
@@ -80,7 +98,8 @@ class Audited:
         found = [_findings.of_resource(e, key_of(e), o, look) for e, o in zip(entries, merged, strict=True)]
         found += [_findings.of_orphan(e, o) for e, o in zip(self._orphans, orphans, strict=True)]
         found += [_findings.of_watch(e, o) for e, o in zip(self._watches, watched, strict=True)]
-        found += [_watched_secrets.findings(self._secrets, datetime.now(UTC).date())] if self._watching else []
+        if self._watching:
+            found += [_watched_secrets.findings(self._secrets, datetime.now(UTC).date()), here(self._variables)]
         return {
             "name": str(self._variables["inventory_hostname"]),
             **about(self._variables),

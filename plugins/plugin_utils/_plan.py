@@ -29,7 +29,7 @@ MODULE_UTILS = "ansible_collections.hpc.onboard.plugins.module_utils"
 
 
 class Kinds(Mapping[str, type[Resource]]):
-    """The kinds of resource, by name. What few runs need is loaded when it is asked for; for the rest every run waits."""
+    """The kinds of resource, by name. What few runs need is loaded when asked for; every run waits for the rest."""
 
     def __init__(self, loaded: Iterable[type[Resource]], further: Mapping[str, str]) -> None:
         """further: kinds that are not loaded, and the place of each (see _payload.places)."""

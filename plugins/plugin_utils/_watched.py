@@ -25,4 +25,4 @@ def watches(
     secrets: the versions of those that were rotated.
     """
     keys = _watched_keys.watches(cluster, account, declared, _watched_keys.known_keys(secrets))
-    return [*keys, *_watched_places.watches(cluster, account, declared)]
+    return [*keys, *(_watched_places.watches(cluster, account, declared) if cluster else [])]
