@@ -19,9 +19,11 @@ from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import Ac
 from ansible_collections.hpc.onboard.plugins.plugin_utils import _answer, _payload, _receipts, _watched
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audited import Audited, unmeasured
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities import CAPABILITIES
-from ansible_collections.hpc.onboard.plugins.plugin_utils._declared import selected
+from ansible_collections.hpc.onboard.plugins.plugin_utils._durable import StateError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._plan import PLACES, Plan
+from ansible_collections.hpc.onboard.plugins.plugin_utils._versions import VersionError
 
+TROUBLE = (AccountError, StateError, VersionError, _answer.NoAnswer)
 BEGUN = time.monotonic()
 EVERYTHING = {**PLACES, **_payload.places(_watched.KINDS)}
 _payload.prepare(EVERYTHING)  # every account is a forked process; what is made here is made once
@@ -51,9 +53,10 @@ class ActionModule(Converge):
             row = self._looked(arguments, variables)
         except AnsibleConnectionFailure as error:
             row = unmeasured(variables, _answer.not_reached(str(error), str(variables.get("inventory_hostname", "it"))))
-        except (AccountError, _answer.NoAnswer) as error:
+        except TROUBLE as error:
             row = unmeasured(variables, str(error))
-        return {"changed": False, "audit": row}
+        sandbox = self._sandbox(variables)
+        return {"changed": False, "audit": row, **({"sandbox": sandbox["root"]} if sandbox else {})}
 
     def _looked(self, arguments: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
         """Look at the account: what is declared for it, what is not any more, and what is only watched."""
@@ -63,7 +66,8 @@ class ActionModule(Converge):
         every = self._collected(arguments["capabilities"], arguments, variables).resources
         plan = Plan.of(declared.resources, lambda secret: self._key(secret, variables))
         kept = _receipts.kept(name, bool(self._sandbox(variables)))
-        seen = Audited(variables, declared, every, plan, kept, self._is_watching(variables))
+        asked, watching = self._left(arguments["capabilities"], variables), self._is_watching(variables)
+        seen = Audited(variables, declared, every, plan, kept, asked, watching)
         account = Conversation(
             self, seen.entries, {"work": "examine", "seconds": arguments["seconds"], "receipt": True}, variables
         )
@@ -71,8 +75,7 @@ class ActionModule(Converge):
 
     def _is_watching(self, variables: Mapping[str, Any]) -> bool:
         """Whether --tags and --skip-tags leave what no capability declares."""
-        run, skip = variables.get("ansible_run_tags", ["all"]), variables.get("ansible_skip_tags", [])
-        return bool(selected(["watch"], run, skip))
+        return bool(self._left(["watch"], variables))
 
     def _ask_nobody(self) -> None:
         """Let ssh fail where it would ask a person: an audit runs from cron."""

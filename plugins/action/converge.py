@@ -89,10 +89,13 @@ class ActionModule(ActionBase):  # type: ignore[misc]
             self._display.warning(problem)
 
     def _declared(self, arguments: Mapping[str, Any], variables: Mapping[str, Any]) -> Declared:
-        names = arguments["capabilities"]
-        if "always" in self._task.tags:
-            names = selected(names, variables.get("ansible_run_tags", ["all"]), variables.get("ansible_skip_tags", []))
-        return self._collected(names, arguments, variables)
+        return self._collected(self._left(arguments["capabilities"], variables), arguments, variables)
+
+    def _left(self, names: list[str], variables: Mapping[str, Any]) -> list[str]:
+        """What --tags and --skip-tags leave of these, in a task that is always run."""
+        if "always" not in self._task.tags:
+            return names
+        return selected(names, variables.get("ansible_run_tags", ["all"]), variables.get("ansible_skip_tags", []))
 
     def _collected(self, names: list[str], arguments: Mapping[str, Any], variables: Mapping[str, Any]) -> Declared:
         without = (variables.get("account") or {}).get("without", [])

@@ -263,10 +263,13 @@ class CallbackModule(Default):  # type: ignore[misc]
     def _show_audit(self, shown: dict[str, Any], end: _recap.Ended) -> None:
         """The report tells of all accounts together; what went wrong before it is told in its own words."""
         self._handle_warnings(shown)
+        if shown.get("sandbox"):
+            self._sandboxes[_recap.near(shown["sandbox"])] = None
         if "report" in shown:
-            from ansible_collections.hpc.onboard.plugins.plugin_utils import _report_console  # audits alone need it
+            from ansible_collections.hpc.onboard.plugins.plugin_utils._report_console import lines  # audits alone
 
-            self._say(_report_console.lines(shown["report"], self._view(False).look))
+            look = self._view(False).look
+            self._say([*lines(shown["report"], look), *_recap.practised(tuple(self._sandboxes), look)])
         elif end.state == "failed" and "audit" not in shown:
             self._display.error(str(shown.get("msg", "")), wrap_text=False)
 

@@ -21,7 +21,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audited import unmeas
 from ansible_collections.hpc.onboard.plugins.plugin_utils._durable import StateError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._mending import Commands
 from ansible_collections.hpc.onboard.plugins.plugin_utils._mistakes import Lines, Mistakes, nearest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._report_files import FORMATS, write
+from ansible_collections.hpc.onboard.plugins.plugin_utils._report_files import FORMATS, ReportError, write
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rules import SEVERITIES
 
 WISHES = {
@@ -46,7 +46,7 @@ def reported(variables: Mapping[str, Any], value: Value, warn: Callable[[str], N
         result = _report(variables, wishes, warn, begun)
     except Mistakes as mistakes:
         return {"failed": True, "msg": str(mistakes)}
-    except (AccountError, StateError) as error:
+    except (AccountError, StateError, ReportError) as error:
         return {"failed": True, "msg": str(error)}
     except OSError as error:
         return {"failed": True, "msg": f"{error.filename}: {error.strerror}: put that right, then run again"}

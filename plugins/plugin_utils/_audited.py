@@ -5,10 +5,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core import receipt
-from ansible_collections.hpc.onboard.plugins.plugin_utils import _audit, _findings, _taken_out, _watched
+from ansible_collections.hpc.onboard.plugins.plugin_utils import (
+    _audit,
+    _findings,
+    _taken_out,
+    _watched,
+    _watched_secrets,
+)
 from ansible_collections.hpc.onboard.plugins.plugin_utils._declared import Declared
 from ansible_collections.hpc.onboard.plugins.plugin_utils._fingerprints import local_key
 from ansible_collections.hpc.onboard.plugins.plugin_utils._plan import Plan, key_of
@@ -44,14 +51,20 @@ class Audited:
         every: Sequence[Entry],
         plan: Plan,
         kept: Notes,
+        asked: Sequence[str],
         watching: bool,
     ) -> None:
-        """every: all that is declared, whatever --tags say; kept: this machine's copy of the account's receipt."""
+        """asked: the capabilities that --tags leave; every: all that is declared, whatever --tags say.
+
+        kept: this machine's copy of the account's receipt.
+        """
         self._variables, self._declared, self._plan, self._kept = variables, declared, plan, kept
+        self._asked = asked
         cluster, account = variables.get("cluster") or {}, variables.get("account") or {}
         self._orphans = Plan.of(_taken_out.undeclared(every, kept), lambda _name: "").entries if watching else []
         self._watches = _watched.watches(cluster, account, every) if watching else []
         self._watching = watching
+        self._secrets = _watched_secrets.known({entry["options"].get("secret") for entry in every} - {None})
 
     @property
     def entries(self) -> list[dict[str, Any]]:
@@ -67,6 +80,7 @@ class Audited:
         found = [_findings.of_resource(e, key_of(e), o, look) for e, o in zip(entries, merged, strict=True)]
         found += [_findings.of_orphan(e, o) for e, o in zip(self._orphans, orphans, strict=True)]
         found += [_findings.of_watch(e, o) for e, o in zip(self._watches, watched, strict=True)]
+        found += [_watched_secrets.findings(self._secrets, datetime.now(UTC).date())] if self._watching else []
         return {
             "name": str(self._variables["inventory_hostname"]),
             **about(self._variables),
@@ -87,11 +101,11 @@ class Audited:
         purged = [
             str(area[name]) for area in areas if area.get("purge") for name in ("path", "variable") if area.get(name)
         ]
-        return _findings.Look(notes, receipt.own(local_key()), _watched.old_keys(), tuple(purged))
+        return _findings.Look(notes, receipt.own(local_key()), _watched_secrets.old_keys(self._secrets), tuple(purged))
 
     def _capabilities(self) -> dict[str, str]:
         """Each capability that was looked at: it is ok, until a finding says more, or not for this account."""
         declaring = {entry["capability"] for entry in self._declared.resources}
-        silent = {note["capability"] for note in self._declared.notes} - declaring
-        states = {name: "ok" for name in sorted(declaring)} | {name: "not_applicable" for name in sorted(silent)}
+        further = [name for name in declaring if name not in self._asked]
+        states = {name: "ok" if name in declaring else "not_applicable" for name in [*self._asked, *further]}
         return states | ({"watch": "ok"} if self._watching else {})

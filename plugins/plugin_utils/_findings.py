@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.receipt import hashes
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rules import RULES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rules import RULES, WATCHED
 
 Outcome = Mapping[str, Any]
 Finding = dict[str, Any]
@@ -91,10 +91,20 @@ def _finding(entry: Mapping[str, Any], outcome: Outcome, wrong: Wrong, cause: st
         "class": wrong.what,
         "cause": cause,
         "severity": wrong.severity or RULES[wrong.rule].severity,
-        "text": wrong.text,
+        "text": _about(wrong.text, wrong.about or outcome["identity"]),
         "desired": _short(outcome["after"], fields),
         "actual": _short(outcome["before"], fields),
     }
+
+
+def _about(text: str, thing: str) -> str:
+    """The sentence with the thing's name in the place of 'It' and 'Its'."""
+    if text.startswith("It "):
+        return thing + text[2:]
+    if text.startswith("Its "):
+        noun, _blank, rest = text[4:].partition(" ")
+        return f"The {noun} of {thing} {rest}"
+    return text
 
 
 def same(finding: Finding) -> tuple[str, ...]:
@@ -148,7 +158,7 @@ def _key(entry: Mapping[str, Any], outcome: Outcome, look: Look) -> list[Wrong]:
             or Wrong("KEY-001", "missing", "It is not in the file that its reader reads.")
         ]
     if "is" in before:
-        return [Wrong("KEY-004", "broken", str(outcome["reason"] or f"There is a {before['is']}."), ("is",))]
+        return [Wrong("KEY-004", "broken", _sentence(str(outcome["reason"] or f"There is a {before['is']}")), ("is",))]
     file = str(entry["options"].get("path") or outcome["identity"])
     wrongs = [_key_field(field, before.get(field, ""), file, look) for field in outcome["fields"]]
     blocked = _in_the_way("KEY-004", outcome)
@@ -169,7 +179,9 @@ def _key_field(field: str, found: str, file: str, look: Look) -> Wrong:
         return _mode("SEC-002", field, found, f"folder {file.rpartition('/')[0]}")
     if field == "lines":
         return Wrong("KEY-003", "changed", f"It has {found} lines; the first one counts.", (field,))
-    return Wrong("KEY-004", "changed", f"{field}: {found or 'missing'}.", (field,))
+    return Wrong(
+        "KEY-004", "changed", f"It is not written as its reader finds it ({field}: {found or 'missing'}).", (field,)
+    )
 
 
 def _mode(rule: str, field: str, found: str, about: str) -> Wrong:
@@ -217,7 +229,7 @@ def _script(_entry: Mapping[str, Any], outcome: Outcome, _look: Look) -> list[Wr
         return [_in_the_way("SCR-001", outcome) or Wrong("SCR-001", "missing", "It is not there.")]
     if outcome["reason"]:
         return [Wrong("SCR-002", "changed", _sentence(str(outcome["reason"])))]
-    return [Wrong("SCR-002", "changed", f"Its {' and '.join(outcome['fields'])} differ.")]
+    return [Wrong("SCR-002", "changed", f"It differs in {' and '.join(outcome['fields'])}.")]
 
 
 def _conda(_entry: Mapping[str, Any], outcome: Outcome, _look: Look) -> list[Wrong]:
@@ -226,12 +238,12 @@ def _conda(_entry: Mapping[str, Any], outcome: Outcome, _look: Look) -> list[Wro
         return [_in_the_way("PKG-005", outcome) or Wrong("PKG-005", "missing", "It is not there.")]
     if outcome["reason"]:
         return [Wrong("PKG-005", "broken", _sentence(str(outcome["reason"])))]
+    if "is" in before:
+        return [Wrong("PKG-005", "broken", f"It is {before['is']}.", ("is",))]
     return [_conda_field(field, before) for field in outcome["fields"]]
 
 
 def _conda_field(field: str, before: Mapping[str, str]) -> Wrong:
-    if field == "is":
-        return Wrong("PKG-005", "broken", f"It is {before['is']}.", (field,))
     if field.startswith("environment "):
         if field not in before:
             return Wrong("PKG-005", "missing", f"The {field} is not there.", (field,))
@@ -267,37 +279,4 @@ JUDGES: dict[str, Judge] = {
     "shell_environment": _environment,
     "path_script": _script,
     "conda_install": _conda,
-}
-
-WATCHED = {  # what a watch's finding is, and who moved
-    "SEC-001": ("unmanaged", "hand"),
-    "SEC-002": ("unmanaged", "hand"),
-    "SEC-003": ("unmanaged", "hand"),
-    "SEC-004": ("unmanaged", "hand"),
-    "SEC-005": ("unmanaged", "hand"),
-    "SEC-006": ("unmanaged", "hand"),
-    "SEC-007": ("unmanaged", "hand"),
-    "SEC-008": ("unmanaged", "hand"),
-    "SEC-009": ("unmanaged", "hand"),
-    "KEY-003": ("broken", "hand"),
-    "KEY-004": ("broken", "hand"),
-    "KEY-009": ("unmanaged", "hand"),
-    "KEY-010": ("broken", "site"),
-    "LNK-003": ("broken", "site"),
-    "LNK-005": ("broken", "hand"),
-    "ENV-001": ("unmanaged", "hand"),
-    "ENV-003": ("unmanaged", "hand"),
-    "ENV-004": ("unmanaged", "hand"),
-    "ENV-005": ("changed", "hand"),
-    "PKG-001": ("unmanaged", "hand"),
-    "PKG-002": ("unmanaged", "hand"),
-    "PKG-003": ("unmanaged", "hand"),
-    "USE-001": ("at_risk", "time"),
-    "USE-002": ("at_risk", "time"),
-    "USE-003": ("at_risk", "time"),
-    "SES-001": ("at_risk", "time"),
-    "PRO-001": ("at_risk", "time"),
-    "KEY-007": ("at_risk", "time"),
-    "KEY-008": ("at_risk", "unknown"),
-    "KEY-011": ("at_risk", "hand"),
 }

@@ -222,6 +222,15 @@ def _took(run: Run) -> str:
     return duration(run.seconds) if run.seconds is not None and run.seconds >= 1 else ""
 
 
+def practised(sandboxes: Sequence[str], look: Look) -> list[Line]:
+    """Where the accounts were that were none, and how to have real ones."""
+    if not sandboxes:
+        return []
+    where = os.path.commonpath(sandboxes) if len({*map(os.path.isabs, sandboxes)}) == 1 else "sandboxes"
+    text = f"Nothing left this machine: all of it lies in {where}. Put your own accounts into the accounts file,"
+    return indented(f"{text} without 'sandbox'.", 0, look)
+
+
 def _advice(accounts: Mapping[str, Ended], view: View, run: Run) -> list[Line]:
     """What to do now, in the last lines."""
     look = view.look
@@ -235,9 +244,7 @@ def _advice(accounts: Mapping[str, Ended], view: View, run: Run) -> list[Line]:
     if run.doctor:
         return lines
     if run.sandboxes:
-        where = os.path.commonpath(run.sandboxes) if len({*map(os.path.isabs, run.sandboxes)}) == 1 else "sandboxes"
-        text = f"Nothing left this machine: all of it lies in {where}. Put your own accounts into the accounts file,"
-        return lines + indented(f"{text} without 'sandbox'.", 0, look)
+        return lines + practised(run.sandboxes, look)
     if changed and not view.check:
         lines += indented("Log in anew, and it is all there.", 0, look, "ok")
     return lines

@@ -17,8 +17,3 @@ def watches(
 ) -> list[dict[str, Any]]:
     """The entries {kind, capability, options} of an account's watches, their options complete."""
     return []
-
-
-def old_keys() -> dict[str, str]:
-    """The fingerprints of keys that were replaced, and of which secret."""
-    return {}

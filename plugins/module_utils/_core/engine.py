@@ -11,7 +11,7 @@ import json
 import os
 import sys
 import time
-from typing import Any, Callable, Dict, List, Mapping, NamedTuple
+from typing import Any, Callable, Container, Dict, List, Mapping, NamedTuple
 
 from . import receipt
 from .account import Account
@@ -56,9 +56,10 @@ def answer(plan: Mapping[str, Any], kinds: Kinds) -> Document:
         account = Account.of_this_process(plan.get("sandbox"))
         said["account"] = {"home": account.home, "shell": account.shell}
         task = _task(plan, kinds, account)
-        said["outcomes"] = documents = _outcomes(task)
+        alone = _not_ours(task)
+        said["outcomes"] = documents = _outcomes(task, alone)
         if plan.get("receipt"):
-            said["receipt"] = receipt.told(_noted(task, _news(task, documents, True)))
+            said["receipt"] = receipt.told(_noted(task, _news(task, documents, alone, True)))
     except AccountError as error:
         said["error"] = str(error)
     except OSError as error:
@@ -85,8 +86,8 @@ def _task(plan: Mapping[str, Any], kinds: Kinds, account: Account) -> Task:
     return Task(plan, resources, real, float(plan.get("seconds") or SECONDS))
 
 
-def _outcomes(task: Task) -> List[Document]:
-    documents = WORKS[task.plan["work"]](task, _not_ours(task))
+def _outcomes(task: Task, settled: Dict[int, Document]) -> List[Document]:
+    documents = WORKS[task.plan["work"]](task, settled)
     declared = task.plan["resources"]
     return [dict(document, capability=entry["capability"]) for entry, document in zip(declared, documents)]
 
@@ -105,7 +106,7 @@ def _reconciled(task: Task, settled: Dict[int, Document]) -> List[Document]:
     if any(one["status"] in CHANGES for one in seen) or Lock.left_behind(task.real()):
         hung = {position: one for position, one in enumerate(seen) if one["status"] == "not_measured"}
         if task.plan.get("receipt"):
-            _noted(task, _news(task, seen, False))
+            _noted(task, _news(task, seen, settled, False))
         seen = run_isolated(task.resources, Step(task.real, reconcile, True, task.seconds), {**hung, **settled})
     return seen
 
@@ -123,11 +124,14 @@ def _followed(task: Task, settled: Dict[int, Document]) -> List[Document]:
 WORKS = {"reconcile": _reconciled, "foresee": _foreseen, "examine": _examined, "follow": _followed}
 
 
-def _news(task: Task, documents: List[Document], done: bool) -> Mapping[str, Any]:
+def _news(task: Task, documents: List[Document], alone: Container[int], done: bool) -> Mapping[str, Any]:
     """What is to be noted of a run, or, before it is done, of what it is about to make; of a mere look, nothing."""
     if task.plan["work"] != "reconcile":
         return {}
-    return receipt.notes(task.plan["resources"], documents, receipt.own(task.plan["fingerprint_key"]), done)
+    both = enumerate(zip(task.plan["resources"], documents))
+    return receipt.notes(
+        [pair for position, pair in both if position not in alone], receipt.own(task.plan["fingerprint_key"]), done
+    )
 
 
 def _noted(task: Task, notes: Mapping[str, Any]) -> Document:

@@ -10,7 +10,7 @@ false), for a run that is killed in between must not leave anything that nobody 
 import hashlib
 import json
 import os
-from typing import Any, Dict, List, Mapping, Optional
+from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from .host import Host
 from .resource import CHANGES, Outcome, Resource, State
@@ -121,11 +121,11 @@ def note(declared: Mapping[str, Any], document: Mapping[str, Any], fingerprints:
 
 
 def notes(
-    declared: List[Mapping[str, Any]], documents: List[Document], fingerprints: str, done: bool
+    results: List[Tuple[Mapping[str, Any], Document]], fingerprints: str, done: bool
 ) -> Dict[str, Optional[Document]]:
     """What is to be noted of a run: all that is as wanted, or is made so; what was taken out no more."""
     found: Dict[str, Optional[Document]] = {}
-    for entry, document in zip(declared, documents):
+    for entry, document in results:
         if document["status"] not in ("in_place",) + CHANGES:
             continue
         gone = not document["after"]

@@ -56,7 +56,7 @@ def test_the_login_shell_is_asked_once_for_all_resources_and_processes(tmp_path:
     scene.make({"/scratch": Folder(), "/scratch/simone": Folder()})
     wanted = [{"kind": "directory", "path": f"$SCRATCH/{number}", "root": "$SCRATCH"} for number in range(3)]
     plan = scene.plan([*wanted, {"kind": "storage_link", "path": "~/scratch", "target": "$SCRATCH"}])
-    outcomes = engine._outcomes(engine._task(plan, KINDS, Account(HOME, shell)))
+    outcomes = engine._outcomes(engine._task(plan, KINDS, Account(HOME, shell)), {})
     assert {one["status"] for one in outcomes} == {"missing"}
     assert count.read_text() == "run\n"
 
@@ -65,7 +65,7 @@ def test_a_plan_without_variables_asks_no_login_shell(tmp_path: Path, scene: Sce
     shell, count = stub(tmp_path)
     scene.make({"/scratch": Folder()})
     engine._outcomes(
-        engine._task(scene.plan([{"kind": "directory", "path": "/scratch/x"}]), KINDS, Account(HOME, shell))
+        engine._task(scene.plan([{"kind": "directory", "path": "/scratch/x"}]), KINDS, Account(HOME, shell)), {}
     )
     assert not count.exists()
 
@@ -74,7 +74,7 @@ def test_a_plan_without_variables_asks_no_login_shell(tmp_path: Path, scene: Sce
 def test_a_variable_that_is_no_path_costs_only_what_needs_it(name: str, tmp_path: Path, scene: Scene) -> None:
     shell, count = stub(tmp_path)
     plan = scene.plan([{"kind": "directory", "path": f"${name}/x"}, {"kind": "directory", "path": "/y"}])
-    outcomes = engine._outcomes(engine._task(plan, KINDS, Account(HOME, shell)))
+    outcomes = engine._outcomes(engine._task(plan, KINDS, Account(HOME, shell)), {})
     assert [one["status"] for one in outcomes] == ["failed", "missing"]
     assert f"${name} is not set to a path" in outcomes[0]["reason"]
     assert count.read_text() == "run\n"
@@ -83,7 +83,7 @@ def test_a_variable_that_is_no_path_costs_only_what_needs_it(name: str, tmp_path
 def test_a_variable_with_a_hostile_value_is_refused(tmp_path: Path, scene: Scene) -> None:
     shell, _count = stub(tmp_path, "export SCRATCH='/scratch/$(id)'")
     plan = scene.plan([{"kind": "directory", "path": "$SCRATCH/x"}])
-    outcome = engine._outcomes(engine._task(plan, KINDS, Account(HOME, shell)))[0]
+    outcome = engine._outcomes(engine._task(plan, KINDS, Account(HOME, shell)), {})[0]
     assert (outcome["status"], "not a path that can be used" in outcome["reason"]) == ("failed", True)
 
 

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the page does beyond being read: filters, copying, light and dark, saving its document.
+"use strict";
+(() => {
+  const one = (selector) => document.querySelector(selector);
+  const all = (selector) => Array.from(document.querySelectorAll(selector));
+  const form = one("#filters"), items = all("#list li"), groups = all("#list .group"), shown = one("#shown");
+  const words = new Map();
+
+  const text = (item) => {
+    if (!words.has(item)) words.set(item, item.textContent.toLowerCase());
+    return words.get(item);
+  };
+
+  const wanted = () => {
+    const data = new FormData(form);
+    return {
+      severities: data.getAll("severity"), account: data.get("account"), class: data.get("class"), cause: data.get("cause"),
+      text: data.get("text").trim().toLowerCase(), fresh: data.has("new"), waived: data.has("waived"),
+    };
+  };
+
+  const fits = (item, wish) => {
+    const data = item.dataset;
+    return wish.severities.includes(data.severity) && (wish.waived || !("waived" in data)) && (!wish.fresh || "new" in data)
+      && ["account", "class", "cause"].every((name) => !wish[name] || data[name] === wish[name])
+      && (!wish.text || text(item).includes(wish.text));
+  };
+
+  const filter = () => {
+    const wish = wanted();
+    let number = 0;
+    for (const item of items) {
+      const fit = fits(item, wish);
+      if (item.hidden === fit) item.hidden = !fit;
+      number += fit;
+    }
+    for (const group of groups) {
+      const left = group.querySelectorAll("li:not([hidden])").length;
+      group.hidden = !left;
+      group.querySelector(".many").textContent = left.toLocaleString("en");
+    }
+    const total = items.length.toLocaleString("en");
+    shown.textContent = items.length ? `${number.toLocaleString("en")} of ${total} findings shown` : "";
+  };
+
+  const go = (item) => {
+    if (item.hidden) {
+      form.reset();
+      filter();
+    }
+    const details = item.querySelector("details");
+    details.open = true;
+    details.querySelector("summary").focus({preventScroll: true});
+    item.scrollIntoView({block: "start"});
+  };
+
+  const arrive = () => {
+    const item = document.getElementById(location.hash.slice(1));
+    if (item && item.matches("#list li")) go(item);
+  };
+
+  const copy = async (button) => {
+    const code = button.previousElementSibling;
+    try {
+      await navigator.clipboard.writeText(code.textContent);
+      button.textContent = "Copied";
+    } catch {
+      getSelection().selectAllChildren(code);
+      button.textContent = document.execCommand("copy") ? "Copied" : "Selected";
+    }
+    setTimeout(() => { button.textContent = "Copy"; }, 2000);
+  };
+
+  const open = (state) => { for (const item of items) if (!item.hidden) item.querySelector("details").open = state; };
+
+  const dark = matchMedia("(prefers-color-scheme: dark)"), theme = one("#theme");
+  const isDark = () => (document.documentElement.dataset.theme || (dark.matches ? "dark" : "light")) === "dark";
+  const label = () => { theme.textContent = isDark() ? "Light" : "Dark"; };
+
+  theme.addEventListener("click", () => {
+    document.documentElement.dataset.theme = isDark() ? "light" : "dark";
+    label();
+  });
+  dark.addEventListener("change", label);
+
+  one("#save").addEventListener("click", () => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([one("#document").textContent], {type: "application/json"}));
+    link.download = "audit.json";
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  });
+
+  one("#expand").addEventListener("click", (event) => {
+    const state = event.target.textContent === "Open all";
+    open(state);
+    event.target.textContent = state ? "Close all" : "Open all";
+  });
+
+  let later = 0;
+  form.addEventListener("input", () => {
+    cancelAnimationFrame(later);
+    later = requestAnimationFrame(filter);
+  });
+  form.addEventListener("submit", (event) => event.preventDefault());
+  form.addEventListener("reset", () => setTimeout(filter));
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest(".copy"), link = event.target.closest(".matrix a");
+    if (button) copy(button);
+    if (link && link.hash === location.hash) arrive();
+  });
+  addEventListener("hashchange", arrive);
+
+  form.hidden = !items.length;
+  label();
+  filter();
+  arrive();
+})();

@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The report of an audit from its parts: order, counts, verdict, waivers, baseline, what is remembered."""
+
+from __future__ import annotations
+
+import copy
+from datetime import date
+from typing import Any
+
+import pytest
+from ansible_collections.hpc.onboard.plugins.plugin_utils import _audit
+from ansible_collections.hpc.onboard.plugins.plugin_utils._mending import Commands
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rules import RULES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._waivers import Waiver
+
+TODAY = date(2026, 11, 21)
+COMMANDS = Commands("ansible-playbook onboard.yml", "ansible-playbook offboard.yml", "")
+ABOUT = {"cluster": "lrz", "site": "LRZ", "profile": {"verified_on": "2026-11-21", "status": "documented"}}
+
+
+def finding(rule: str, **more: Any) -> dict[str, Any]:
+    """A finding of an account, as its look gives it."""
+    return {
+        "rule": rule,
+        "capability": "storage_links",
+        "resource": "link ~/dss",
+        "place": "",
+        "class": "missing",
+        "cause": "hand",
+        "severity": RULES[rule].severity,
+        "text": "It is not there.",
+        "desired": {},
+        "actual": {},
+        **more,
+    }
+
+
+def row(name: str, *findings: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """What an account came to."""
+    said = {
+        "name": name,
+        **ABOUT,
+        "declared": None,
+        "state": "measured",
+        "reason": "",
+        "next": "",
+        "seconds": 0.1,
+        "checks": 5,
+        "ok": 5 - len(findings),
+        "capabilities": {"storage_links": "ok", "conda": "not_applicable", "watch": "ok"},
+        "findings": list(findings),
+    }
+    return {**said, **more}
+
+
+def unmeasured(name: str) -> dict[str, Any]:
+    """An account that did not answer."""
+    return _audit.unmeasured(name, "no route", {**ABOUT, "declared": None})
+
+
+def told(
+    *rows: dict[str, Any], known: Any = None, waivers: Any = (), accepted: Any = None, **run: Any
+) -> dict[str, Any]:
+    """The report."""
+    past = _audit.Past(known or {}, [], list(waivers), accepted)
+    return _audit.report({"fail_on": "high", "incomplete": "fail", **run}, rows, past, COMMANDS, TODAY)
+
+
+def waiver(rule: str, account: str = "*", resource: str = "*", expires: str = "2026-12-31") -> Waiver:
+    """A waiver as it is read."""
+    return Waiver(rule, account, resource, "we know", expires, "ada", "waivers.yml:3")
+
+
+def test_nothing_found_is_no_failure() -> None:
+    said = told(row("a@lrz"), row("b@lrz"))
+    assert said["findings"] == []
+    assert (said["summary"]["exit"], said["summary"]["ok"], said["summary"]["coverage_pct"]) == (0, 10, 100)
+
+
+@pytest.mark.parametrize(
+    ("rule", "fail_on", "code"),
+    [
+        ("SEC-001", "critical", 2),
+        ("LNK-001", "critical", 0),
+        ("LNK-001", "high", 2),
+        ("PKG-002", "high", 0),
+        ("PKG-002", "medium", 2),
+        ("SEC-009", "medium", 0),
+        ("SEC-009", "low", 2),
+        ("SEC-001", "never", 0),
+    ],
+)
+def test_the_verdict_follows_the_severity(rule: str, fail_on: str, code: int) -> None:
+    assert told(row("a@lrz", finding(rule)), fail_on=fail_on)["summary"]["exit"] == code
+
+
+@pytest.mark.parametrize(("incomplete", "code"), [("fail", 2), ("ignore", 0)])
+def test_an_account_that_was_not_measured_fails_the_run_unless_that_is_let_be(incomplete: str, code: int) -> None:
+    said = told(row("a@lrz"), unmeasured("b@lrz"), incomplete=incomplete)
+    assert said["summary"]["exit"] == code
+    assert (said["summary"]["measured"], said["summary"]["not_measured"], said["summary"]["coverage_pct"]) == (1, 1, 50)
+    assert [(one["rule"], one["account"]) for one in said["findings"]] == [("RUN-002", "b@lrz")]
+
+
+@pytest.mark.parametrize(("capability", "code"), [("storage_links", 2), ("watch", 0)])
+def test_what_onboarding_keeps_must_be_measured(capability: str, code: int) -> None:
+    unseen = finding("RUN-001", capability=capability, **{"class": "not_measured"})
+    assert told(row("a@lrz", unseen))["summary"]["exit"] == code
+
+
+def test_the_worst_comes_first_and_the_same_is_told_the_same() -> None:
+    rows = [row("b@lrz", finding("PKG-002"), finding("SEC-001")), row("a@lrz", finding("LNK-001"))]
+    said = told(*copy.deepcopy(rows))
+    assert [one["rule"] for one in said["findings"]] == ["SEC-001", "LNK-001", "PKG-002"]
+    assert said == told(*copy.deepcopy(rows[::-1]))
+    assert [one["name"] for one in said["accounts"]] == ["a@lrz", "b@lrz"]
+    assert said["accounts"][1]["capabilities"] == {
+        "storage_links": "critical",
+        "conda": "not_applicable",
+        "watch": "ok",
+    }
+
+
+def test_a_waiver_lets_a_finding_be() -> None:
+    said = told(row("a@lrz", finding("LNK-001")), waivers=[waiver("LNK-001", "a@*", "link *"), waiver("ENV-001")])
+    assert said["summary"]["exit"] == 0
+    assert (said["summary"]["waived"], said["summary"]["by_severity"]["high"]) == (1, 0)
+    assert said["findings"][0]["waiver"]["justification"] == "we know"
+    assert [one["state"] for one in said["waivers"]] == ["used", "unused"]
+    assert said["accounts"][0]["capabilities"]["storage_links"] == "ok"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        waiver("LNK-002"),
+        waiver("LNK-001", "b@*"),
+        waiver("LNK-001", resource="x"),
+        waiver("LNK-001", expires="2026-11-20"),
+    ],
+)
+def test_a_waiver_for_something_else_or_that_is_over_lets_nothing_be(other: Waiver) -> None:
+    said = told(row("a@lrz", finding("LNK-001")), waivers=[other])
+    assert (said["summary"]["exit"], said["summary"]["waived"]) == (2, 0)
+    assert said["waivers"][0]["state"] == ("expired" if other.expires < "2026-11-21" else "unused")
+
+
+def test_a_waiver_holds_on_its_last_day() -> None:
+    said = told(row("a@lrz", finding("LNK-001")), waivers=[waiver("LNK-001", expires="2026-11-21")])
+    assert said["summary"]["exit"] == 0
+
+
+def test_a_downtime_that_is_known_can_be_waived() -> None:
+    said = told(unmeasured("b@lrz"), waivers=[waiver("RUN-002", "b@lrz")])
+    assert said["summary"]["exit"] == 0
+
+
+def test_with_a_baseline_only_new_findings_fail() -> None:
+    first = told(row("a@lrz", finding("LNK-001")))
+    accepted = frozenset(one["fingerprint"] for one in first["findings"])
+    again = told(row("a@lrz", finding("LNK-001")), accepted=accepted)
+    assert (again["summary"]["exit"], again["findings"][0]["baseline"], again["summary"]["new"]) == (0, "unchanged", 0)
+    more = told(row("a@lrz", finding("LNK-001"), finding("KEY-001")), accepted=accepted)
+    assert (more["summary"]["exit"], more["summary"]["new"]) == (2, 1)
+
+
+def test_since_when_a_finding_is_known_is_remembered_and_what_is_gone_is_told() -> None:
+    first = told(row("a@lrz", finding("LNK-001")))
+    known = {one: {**entry, "since": "2026-01-02"} for one, entry in _audit.known_now({}, first).items()}
+    again = told(row("a@lrz", finding("LNK-001")), known=known)
+    assert again["findings"][0]["since"] == "2026-01-02"
+    assert again["resolved"] == []
+    gone = told(row("a@lrz"), known=known)
+    assert [(one["rule"], one["account"], one["since"]) for one in gone["resolved"]] == [
+        ("LNK-001", "a@lrz", "2026-01-02")
+    ]
+    assert _audit.known_now(known, gone) == {}
+
+
+@pytest.mark.parametrize(
+    "rows", [[unmeasured("a@lrz")], [row("b@lrz")], [row("a@lrz", capabilities={"conda": "ok"})], []]
+)
+def test_what_was_not_looked_for_is_not_gone(rows: list[dict[str, Any]]) -> None:
+    known = _audit.known_now({}, told(row("a@lrz", finding("LNK-001"))))
+    said = told(*rows, known=known)
+    assert said["resolved"] == []
+    assert known.items() <= _audit.known_now(known, said).items()
+
+
+def test_a_finding_is_known_by_what_it_is_about_and_not_by_what_was_found() -> None:
+    one = told(row("a@lrz", finding("LNK-002", actual={"target": "/a"}, text="It leads to /a.")))["findings"][0]
+    other = told(row("a@lrz", finding("LNK-002", actual={"target": "/b"}, text="It leads to /b.")))["findings"][0]
+    assert one["fingerprint"] == other["fingerprint"]
+    assert one["fingerprint"] != told(row("b@lrz", finding("LNK-002")))["findings"][0]["fingerprint"]
+
+
+@pytest.mark.parametrize(
+    ("given", "fix"),
+    [
+        (finding("LNK-001"), "ansible-playbook onboard.yml -l a@lrz --tags storage_links"),
+        (
+            finding("SCR-002", text="~/bin/x is not ours: move it away (mv ~/bin/x ~/bin/x.mine), then run again."),
+            "ansible a@lrz -m raw -a 'mv ~/bin/x ~/bin/x.mine'"
+            " && ansible-playbook onboard.yml -l a@lrz --tags storage_links",
+        ),
+        (
+            finding("SCR-002", text="move it away (mv ~/$(id) ~/x), then run again."),
+            "ansible-playbook onboard.yml -l a@lrz --tags storage_links",
+        ),
+        (finding("ORP-001"), "ansible-playbook offboard.yml -l a@lrz -e offboard_only=undeclared"),
+        (finding("LNK-003", capability="watch", place="~/old"), "ansible a@lrz -m raw -a 'rm ~/old'"),
+        (
+            finding("SEC-004", capability="watch", place="~/.bashrc:12"),
+            "ansible a@lrz -m raw -a 'sed -i 12d ~/.bashrc'",
+        ),
+        (finding("LNK-003", capability="watch", place="~/a b"), "Look at ~/a b."),
+        (finding("LNK-003", capability="watch", place="~/$(id)"), "Look at ~/$(id)."),
+        (finding("LNK-003", capability="watch", place="~/x\nrm -rf ~"), "Look at ~/x\nrm -rf ~."),
+    ],
+)
+def test_the_command_that_mends_it(given: dict[str, Any], fix: str) -> None:
+    assert told(row("a@lrz", given))["findings"][0]["fix"] == fix

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From outcomes to findings: rule, class, severity and cause of each difference."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import pytest
+from ansible_collections.hpc.onboard.plugins.module_utils._core.receipt import hashes
+from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import Outcome
+from ansible_collections.hpc.onboard.plugins.plugin_utils._findings import (
+    JUDGES,
+    Look,
+    of_orphan,
+    of_resource,
+    of_watch,
+)
+from ansible_collections.hpc.onboard.plugins.plugin_utils._plan import KINDS
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rules import CAUSES, CLASSES, RULES, SEVERITIES, WATCHED
+
+MINE = "mine"
+KEY = {"password": "key aaaa", "lines": "1", "mode": "0600", "folder mode": "0700"}
+LINK = {"target": "/work/p", "leads to": "folder"}
+
+
+def outcome(before: dict[str, str], after: dict[str, str], reason: str | None = None) -> dict[str, Any]:
+    """An outcome as the account answers it."""
+    return {**Outcome("the thing", before, after, reason).document(), "capability": "some"}
+
+
+def note(state: dict[str, str], **more: Any) -> dict[str, Any]:
+    """What is noted of a thing that was brought to this state."""
+    return {"hashes": hashes(state), "fingerprints": MINE, "made": True, "done": True, **more}
+
+
+def look(noted: dict[str, Any] | None = None, **more: Any) -> Look:
+    """What an account was looked at with."""
+    given: dict[str, Any] = {"notes": {"k": noted} if noted else {}, "fingerprints": MINE, "old": {}, "purged": ()}
+    return Look(**{**given, **more})
+
+
+class Case(NamedTuple):
+    """A kind, what was found and wanted, and the findings as rule, class, severity."""
+
+    kind: str
+    before: dict[str, str]
+    after: dict[str, str]
+    found: list[tuple[str, str, str]]
+    reason: str | None = None
+
+
+CASES = [
+    Case("enroot_credential", KEY, KEY, []),
+    Case("enroot_credential", {}, KEY, [("KEY-001", "missing", "high")]),
+    Case("enroot_credential", {**KEY, "password": "key bbbb"}, KEY, [("KEY-002", "changed", "high")]),
+    Case("enroot_credential", {**KEY, "password": "key old"}, KEY, [("KEY-002", "stale", "high")]),
+    Case("registry_auth", {**KEY, "mode": "0644"}, KEY, [("SEC-001", "changed", "critical")]),
+    Case("registry_auth", {**KEY, "mode": "0400"}, KEY, [("SEC-001", "changed", "low")]),
+    Case("netrc_entry", {**KEY, "folder mode": "0750"}, KEY, [("SEC-002", "changed", "critical")]),
+    Case("token_file", {**KEY, "mode": "0600 and an access list"}, KEY, [("SEC-003", "changed", "critical")]),
+    Case("enroot_credential", {**KEY, "lines": "2"}, KEY, [("KEY-003", "changed", "high")]),
+    Case("enroot_credential", {**KEY, "form": "other"}, {**KEY, "form": "ours"}, [("KEY-004", "changed", "high")]),
+    Case("ngc_config", {"is": "link"}, KEY, [("KEY-004", "broken", "high")], "it is a link"),
+    Case(
+        "enroot_credential",
+        {**KEY, "mode": "0640", "password": "key bbbb"},
+        KEY,
+        [("SEC-001", "changed", "critical"), ("KEY-002", "changed", "high")],
+    ),
+    Case("storage_link", {}, LINK, [("LNK-001", "missing", "high")]),
+    Case("storage_link", {**LINK, "target": "/x"}, LINK, [("LNK-002", "changed", "high")]),
+    Case("storage_link", {**LINK, "leads to": "nothing"}, LINK, [("LNK-003", "broken", "high")], "nothing is there"),
+    Case("storage_link", {}, LINK, [("LNK-001", "broken", "high")], "nothing is there"),
+    Case("storage_link", {"is": "folder"}, LINK, [("LNK-004", "changed", "high")], "it is real"),
+    Case("directory", {}, {"is": "folder"}, [("DIR-001", "missing", "medium")]),
+    Case("directory", {}, {"is": "folder"}, [("DIR-001", "broken", "medium")], "only the site can make it"),
+    Case("directory", {"is": "file"}, {"is": "folder"}, [("DIR-002", "changed", "medium")], "no folder"),
+    Case("shell_environment", {}, {"a": "x"}, [("ENV-006", "missing", "medium")]),
+    Case("shell_environment", {"a": "y"}, {"a": "x"}, [("ENV-002", "changed", "medium")]),
+    Case("shell_environment", {"a": "y"}, {"a": "x"}, [("ENV-002", "changed", "medium")], "changed by hand"),
+    Case("path_script", {}, {"content": "x"}, [("SCR-001", "missing", "medium")]),
+    Case("path_script", {"content": "y"}, {"content": "x"}, [("SCR-002", "changed", "medium")]),
+    Case("conda_install", {}, {"conda": "1"}, [("PKG-005", "missing", "high")]),
+    Case("conda_install", {"conda": "0"}, {"conda": "1"}, [("PKG-004", "changed", "medium")]),
+    Case("conda_install", {"is": "folder"}, {"conda": "1"}, [("PKG-005", "broken", "high")]),
+    Case("conda_install", {"conda": "1"}, {"conda": "1", "environment a": "x"}, [("PKG-005", "missing", "high")]),
+    Case("conda_install", {"conda": "1"}, {"conda": "1", "condarc.d/x": "x"}, [("PKG-003", "changed", "medium")]),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.kind}-{case.found}")
+def test_each_difference_breaks_its_rule(case: Case) -> None:
+    entry = {"kind": case.kind, "options": {"path": "~/a/file"}}
+    said = of_resource(entry, "k", outcome(case.before, case.after, case.reason), look(old={"key old": "ngc"}))
+    assert sorted((one["rule"], one["class"], one["severity"]) for one in said) == sorted(case.found)
+    assert all(one["text"].endswith((".", "?", "!")) for one in said)
+
+
+def test_every_declared_kind_has_a_judge() -> None:
+    assert set(JUDGES) == set(KINDS) - {"rotated_key"}  # which no role declares
+
+
+@pytest.mark.parametrize(
+    ("noted", "before", "after", "cause"),
+    [
+        (note(KEY), {**KEY, "mode": "0644"}, KEY, "hand"),
+        (note({**KEY, "mode": "0644"}), {**KEY, "mode": "0644"}, KEY, "spec"),
+        (note(KEY), {**KEY, "password": "key b"}, KEY, "hand"),
+        (note({**KEY, "password": "key b"}), {**KEY, "password": "key b"}, KEY, "spec"),
+        (note(KEY, fingerprints="another machine"), {**KEY, "password": "key b"}, KEY, "unknown"),
+        (note(KEY, done=False), {**KEY, "mode": "0644"}, KEY, "unknown"),
+        (None, {**KEY, "mode": "0644"}, KEY, "unknown"),
+        (note(KEY), {}, KEY, "hand"),
+    ],
+)
+def test_the_receipt_tells_who_moved(noted: Any, before: Any, after: Any, cause: str) -> None:
+    entry = {"kind": "enroot_credential", "options": {"path": "~/a"}}
+    assert [one["cause"] for one in of_resource(entry, "k", outcome(before, after), look(noted))] == [cause]
+
+
+def test_each_field_has_a_cause_of_its_own() -> None:
+    entry = {"kind": "enroot_credential", "options": {"path": "~/a"}}
+    noted = note({**KEY, "password": "key b"})
+    said = of_resource(entry, "k", outcome({**KEY, "password": "key b", "mode": "0644"}, KEY), look(noted))
+    assert {one["rule"]: one["cause"] for one in said} == {"KEY-002": "spec", "SEC-001": "hand"}
+
+
+@pytest.mark.parametrize(("purged", "cause"), [((), "site"), (("/work",), "time"), (("/wor",), "site")])
+def test_what_a_link_led_to_went_with_the_site_or_with_time(purged: tuple[str, ...], cause: str) -> None:
+    entry = {"kind": "storage_link", "options": {"path": "~/w", "target": "/work/p"}}
+    said = of_resource(entry, "k", outcome({**LINK, "leads to": "nothing"}, LINK), look(note(LINK), purged=purged))
+    assert [one["cause"] for one in said] == [cause]
+
+
+@pytest.mark.parametrize("status", ["failed", "not_measured", "blocked"])
+def test_what_was_not_looked_at_is_said(status: str) -> None:
+    unmet = {**Outcome.unmet("the thing", status, "it hangs").document(), "capability": "some"}
+    said = of_resource({"kind": "directory", "options": {}}, "k", unmet, look())
+    assert [(one["rule"], one["class"], one["text"]) for one in said] == [("RUN-001", "not_measured", "it hangs")]
+
+
+def test_a_watch_names_rules_and_places() -> None:
+    seen = outcome({"SEC-004 ~/.bashrc:12": "A key.", "XXX-999 ~/x": "no rule"}, {})
+    said = of_watch({"kind": "w", "options": {}}, {**seen, "remarks": ["one file was too large"]})
+    assert [(one["rule"], one["place"], one["class"]) for one in said] == [
+        ("RUN-001", "", "not_measured"),
+        ("SEC-004", "~/.bashrc:12", "unmanaged"),
+        ("RUN-001", "", "not_measured"),
+    ]
+
+
+def test_a_thing_that_is_not_declared_any_more_is_found_while_it_is_there() -> None:
+    entry = {"kind": "storage_link", "options": {}}
+    assert [one["rule"] for one in of_orphan(entry, outcome(LINK, {}))] == ["ORP-001"]
+    assert of_orphan(entry, outcome({}, {})) == []
+
+
+def test_the_words_of_the_catalogue_are_used() -> None:
+    assert all(rule.severity in SEVERITIES for rule in RULES.values())
+    assert all(rule in RULES and what in CLASSES and cause in CAUSES for rule, (what, cause) in WATCHED.items())
