@@ -9,7 +9,7 @@ import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._lines import Look, plain
 from ansible_collections.hpc.onboard.plugins.plugin_utils._report_console import groups, lines, text
 from example import REPORTS, WAIVER, account, example, finding, large, report
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from strange import reports
 
@@ -32,6 +32,7 @@ def test_no_line_is_wider_than_the_terminal(name: str, wide: int, ascii_only: bo
         assert {span.style for span in line} <= STYLES
 
 
+@settings(max_examples=50, deadline=None)
 @given(reports, st.integers(40, 120))
 def test_nothing_of_an_account_moves_the_cursor_or_hides(document: dict[str, Any], wide: int) -> None:
     said = text(document, Look(wide))

@@ -64,7 +64,7 @@ def test_nothing_of_an_account_is_markup(name: str) -> None:
     check(REPORTS[name])
 
 
-@settings(max_examples=40)
+@settings(max_examples=50, deadline=None)
 @given(reports)
 def test_nothing_strange_is_markup(document: dict[str, Any]) -> None:
     check(document)

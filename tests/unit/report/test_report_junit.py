@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._report_junit import text
 from example import REPORTS, copy, example, finding, report
-from hypothesis import given
+from hypothesis import given, settings
 from junitparser import Error, Failure, JUnitXml, Skipped
 from lxml import etree
 from strange import reports
@@ -32,6 +32,7 @@ def test_it_is_valid(name: str) -> None:
     SCHEMA.assertValid(etree.fromstring(text(REPORTS[name]).encode()))
 
 
+@settings(max_examples=50, deadline=None)
 @given(reports)
 def test_nothing_strange_is_markup(document: dict[str, Any]) -> None:
     root = etree.fromstring(text(document).encode())

@@ -11,7 +11,7 @@ import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._report import SOURCE, visible
 from ansible_collections.hpc.onboard.plugins.plugin_utils._report_markdown import cell, code, prose, text
 from example import HOSTILE, REPORTS, example
-from hypothesis import given
+from hypothesis import given, settings
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from strange import reports, texts
@@ -41,6 +41,7 @@ def test_nothing_of_an_account_is_markup(name: str) -> None:
     check(text(REPORTS[name]))
 
 
+@settings(max_examples=50, deadline=None)
 @given(reports)
 def test_nothing_strange_is_markup(document: dict[str, Any]) -> None:
     check(text(document))
@@ -61,6 +62,7 @@ def test_every_row_of_a_table_has_all_its_cells(name: str) -> None:
             assert width == heads
 
 
+@settings(deadline=None)
 @given(texts)
 def test_prose_is_read_as_it_was(said: str) -> None:
     said = visible(said).strip()
@@ -69,6 +71,7 @@ def test_prose_is_read_as_it_was(said: str) -> None:
     assert read == f"x{said}x"
 
 
+@settings(deadline=None)
 @given(texts)
 def test_code_is_read_as_it_was(said: str) -> None:
     said = visible(said)
@@ -77,6 +80,7 @@ def test_code_is_read_as_it_was(said: str) -> None:
     assert token.content.strip() == said.strip()
 
 
+@settings(deadline=None)
 @given(texts)
 def test_a_cell_is_one_cell(said: str) -> None:
     said = visible(said)

@@ -12,7 +12,7 @@ import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._report_sarif import message, text
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rules import RULES
 from example import REPORTS, example, finding, report
-from hypothesis import given
+from hypothesis import given, settings
 from jsonschema import Draft4Validator
 from sarif.loader import load_sarif_file
 from strange import reports, texts
@@ -39,11 +39,13 @@ def test_it_is_valid(name: str) -> None:
     VALIDATOR.validate(json.loads(said))
 
 
+@settings(max_examples=30, deadline=None)
 @given(reports)
 def test_what_is_strange_is_valid_too(document: dict[str, Any]) -> None:
     VALIDATOR.validate(json.loads(text(document)))
 
 
+@settings(deadline=None)
 @given(texts)
 def test_no_message_has_a_link_or_a_place_to_fill_in(said: str) -> None:
     made = message(said)["text"]
