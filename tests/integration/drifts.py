@@ -103,7 +103,7 @@ LRZ = [
 
 DFKI = [
     Drift("a folder for caches is gone", ("DIR-001 missing hand medium",), "rmdir /data/{user}/enroot/cache"),
-    Drift("a file in place of a folder", ("DIR-002 changed hand medium",),
+    Drift("a file in place of a folder", ("DIR-002 changed hand medium", "RUN-001 not_measured unknown info"),
           "rmdir /data/{user}/enroot/tmp; echo a > /data/{user}/enroot/tmp", by_hand="rm /data/{user}/enroot/tmp"),
     *_link("data", "/data/{user}", "/data")[:5],
     Drift("the script is gone", ("SCR-001 missing hand medium",), "rm bin/usrun.sh"),
@@ -129,12 +129,12 @@ DFKI = [
 
 PEGASUS = [
     Drift("the storage was emptied", ("DIR-001 missing hand medium",) * 4 + ("LNK-003 broken site high",),
-          "rm -r /netscratch/{user}"),
-    Drift("the site's storage is gone", ("DIR-001 broken site medium",) * 4 + ("LNK-003 broken site high",),
+          "rm -r /netscratch/{user}", by_hand="true"),
+    Drift("the site's storage is gone", ("DIR-001 broken site medium", *("RUN-001 not_measured unknown info",) * 5),
           site="mv /netscratch/{user} /tmp/{user}; umount -l /netscratch; rmdir /netscratch",
           by_hand="mkdir /netscratch; mount -t tmpfs -o mode=1777 testbed /netscratch;"
                   " mv /tmp/{user} /netscratch/{user}"),
-    Drift("the line for zsh is gone", ("ENV-006 missing hand medium",), "rm .zshenv"),
+    Drift("the line for zsh is gone", ("ENV-006 missing hand medium",) * 2, "rm .zshenv"),
 ]  # fmt: skip
 
 WILSON = [

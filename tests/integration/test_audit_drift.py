@@ -19,7 +19,6 @@ pytestmark = pytest.mark.testbed
 
 ACCOUNTS = {"lrz": 4, "dfki": 3, "pegasus": 1, "wilson": 3, "daint": 1, "narval": 2}
 SHELLS = {"pegasus": "/usr/bin/zsh", "wilson": "/bin/tcsh", "narval": "/usr/bin/fish"}
-ENVIRONMENT = {"name": "demo", "content": "dependencies: [python]\n"}
 
 
 class Planted(NamedTuple):
@@ -49,16 +48,19 @@ def scene(bed: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]
         for number in range(count):  # a project of its own: what the site does to it, it does to no other account
             project = f"{cluster}{number}"
             accounts.append(bed.new_account(cluster, SHELLS.get(cluster, "/bin/bash"), project=project, skel=True))
+    folder = tmp_path_factory.mktemp("drift")
+    (folder / "demo.yml").write_text("dependencies: [python]\n")
+    environments = [{"name": "demo", "file": str(folder / "demo.yml")}]
     with Web(installer(2, 0.01)) as web:
         settings: dict[str, Any] = {}
         for account in accounts:
             if account.cluster.name == "dfki":
-                settings[account.name] = conda_settings(account, web, environments=[ENVIRONMENT])
+                settings[account.name] = conda_settings(account, web, environments=environments)
             elif account.cluster.name in ("wilson", "narval"):
                 settings[account.name] = {"vars": TOKENS}
             elif account.cluster.name == "lrz":
                 settings[account.name] = OWN
-        here = Scene(bed, tmp_path_factory.mktemp("drift"), accounts, settings)
+        here = Scene(bed, folder, accounts, settings)
         ran = here.onboard()
         assert ran.code == 0, ran.text
         for account in accounts:
