@@ -13,33 +13,44 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from ansible import context
 from ansible.errors import AnsibleConnectionFailure
+from ansible.parsing.dataloader import DataLoader
+from ansible.utils.vars import load_extra_vars
 from ansible_collections.hpc.onboard.plugins.action.converge import ActionModule as Converge
 from ansible_collections.hpc.onboard.plugins.action.converge import Conversation
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils import _answer, _lead, _targets
+from ansible_collections.hpc.onboard.plugins.plugin_utils import _answer, _lead, _parts, _targets
 from ansible_collections.hpc.onboard.plugins.plugin_utils._durable import StateError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._ledger import Ledger
+from ansible_collections.hpc.onboard.plugins.plugin_utils._new_key import LARGEST, STDIN
 from ansible_collections.hpc.onboard.plugins.plugin_utils._outside import Unanswered, Unreachable
 from ansible_collections.hpc.onboard.plugins.plugin_utils._plan import Plan
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import RotationError, Step
 from ansible_collections.hpc.onboard.plugins.plugin_utils._sidecar import Sidecar
 from ansible_collections.hpc.onboard.plugins.plugin_utils._steps import Rotation
+from ansible_collections.hpc.onboard.plugins.plugin_utils._sweep import Sweep
 from ansible_collections.hpc.onboard.plugins.plugin_utils._versions import VersionError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._wishes import PREFIX, wishes
 from ansible_collections.hpc.onboard.plugins.plugin_utils._world import Account, record_key
 
 ARGUMENTS = {
     "part": {"type": "str", "choices": ["lead", "account"], "required": True},
-    "secret": {"type": "str", "default": "ngc"},
+    "secret": {"type": "str", "default": ""},
     "lead": {"type": "dict", "default": {}},
     "last": {"type": "bool", "default": False},
 }
+NOBODYS = "nvapi-" + "0" * 64  # what a look foresees to write: another key than the one that is there
 TROUBLE = (AccountError, RotationError, StateError, VersionError, _answer.NoAnswer)
 NEVER_THERE = ("refused", "timed out", "No route", "not resolve", "Permission denied", "unreachable")
-STDIN = b""
-if any("rotate_key_file=-" in str(given) for given in context.CLIARGS.get("extra_vars") or ()):
-    STDIN = sys.stdin.buffer.read(10_000)  # here, in the main process: the processes of a run have none
+
+
+def _piped() -> bytes:
+    """The key on standard input, where it is wanted from there; a terminal is asked unseen instead."""
+    wanted = load_extra_vars(DataLoader()).get("rotate_key_file")
+    return sys.stdin.buffer.read(LARGEST) if wanted == STDIN and not sys.stdin.isatty() else b""
+
+
+PIPED = _piped()  # here, in the main process: the processes of a run have no standard input
 
 
 class ActionModule(Converge):
@@ -57,68 +68,76 @@ class ActionModule(Converge):
                 return self._lead(arguments, variables)
             return self._share(arguments["secret"], arguments["lead"], variables)
         except TROUBLE as error:
-            return {"failed": True, "msg": str(error)}
+            said = {"failed": True, "msg": str(error)}
+            lead = arguments["part"] == "lead"
+            return _parts.refused(arguments["secret"], str(error)) if lead else said
 
     # The lead
 
     def _lead(self, arguments: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
         secret = arguments["secret"]
-        hosts = [str(host) for host in variables["ansible_play_hosts_all"]]
-        known = {host: self._files(secret, variables["hostvars"][host]) for host in hosts}
-        targets = [file.target for files in known.values() for file in files]
-        wishes = {
-            name: self._templar.template(variables[name]) for name in _lead.WISHES if variables.get(name) is not None
-        }
-        lead = _lead.Lead(secret, targets, wishes, STDIN)
+        wished = wishes(
+            {name: self._templar.template(value) for name, value in variables.items() if name.startswith(PREFIX)}
+        )
+        hosts = {str(host): variables["hostvars"][host] for host in variables["ansible_play_hosts_all"]}
+        declared = {host: self._declared_keys(own) for host, own in hosts.items()}
+        why = _parts.no_secret(secret, {name for found in declared.values() for name in _targets.secrets(found)})
+        if why and not (secret and wished.resume):
+            raise AccountError(why)
+        targets = [file.target for host, found in declared.items() for file in _targets.files(host, secret, found)]
+        lead = _lead.Lead(_lead.Given(secret, tuple(targets), wished, PIPED))
         if self._task.check_mode:
             return lead.foreseen()
         return lead.taken(arguments["lead"], arguments["last"])
 
-    def _files(self, secret: str, variables: Mapping[str, Any]) -> list[_targets.File]:
+    def _declared_keys(self, variables: Mapping[str, Any]) -> list[dict[str, Any]]:
         account = variables.get("account") or {}
         if account.get("sandbox"):
             return []  # its keys are pretended
-        name = variables.get("inventory_hostname", "")
-        return _targets.files(str(name), secret, account.get("without", []), self._value(variables))
+        return _targets.holders(account.get("without", []), self._value(variables))
 
     # An account
 
     def _share(self, secret: str, lead: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
         step = lead.get("step") or {}
-        mine = [file for file in self._files(secret, variables) if file.target in step.get("targets", [])]
+        if not step:
+            return {"changed": False, "skipped": True}
+        name = str(variables.get("inventory_hostname", ""))
+        files = _targets.files(name, secret, self._declared_keys(variables))
+        mine = [file for file in files if file.target in step["targets"]]
         if not mine:
             return {"changed": False, "skipped": True}
         key = record_key()
         labels = Sidecar(secret, key)
 
         def trip(files: list[_targets.File], user: str, look: bool) -> list[dict[str, Any]]:
-            return self._trip(files, user, {} if look else lead["registry"], look, variables)
+            entries = _targets.entries(files, user, {} if look else lead["registry"])
+            outcomes = self._trip([*entries, *sweep.entries()], user, look, variables)
+            outside.leftovers = sweep.told(outcomes[len(files) :])
+            return outcomes[: len(files)]
 
         outside = Account(secret, mine, lambda: str(lead["current"]), trip)
         rotation = Rotation(secret, Ledger(key), labels, outside, tuple(lead["wanted"]))
+        sweep = Sweep.of(rotation.situation(), step["name"], files, variables.get("cluster") or {})
         taken = Step(step["name"], step["version"], tuple(file.target for file in mine))
         for file in mine:
             if taken.name == "plan":
                 rotation.look(file.target, taken)
             elif taken.name == "retire":
                 rotation.confirm(file.target)
+            elif taken.name == "abort":
+                rotation.take_back(file.target, taken)
             else:
                 rotation.deliver(file.target, taken)
         now = rotation.situation()
         states = now.states(now.version if taken.name == "retire" else taken.version)
-        return _lead.share_result(taken, mine, outside.outcomes, states)
+        return sweep.added(_parts.share_result(taken, mine, outside.outcomes, states))
 
     def _trip(
-        self,
-        files: list[_targets.File],
-        user: str,
-        registry: Mapping[str, Any],
-        look: bool,
-        variables: Mapping[str, Any],
+        self, entries: list[dict[str, Any]], user: str, look: bool, variables: Mapping[str, Any]
     ) -> list[dict[str, Any]]:
         """One command over the connection for all files of the account."""
-        password = self._key(user, variables)
-        entries = [_targets.entry(file, password, registry) for file in files]
+        password = NOBODYS if look else self._key(user, variables)
         plan = Plan.of(entries, lambda _name: password)
         wishes = {"work": "foresee" if look else "reconcile", "seconds": 60}
         conversation = Conversation(self, plan.entries, wishes, variables)

@@ -33,7 +33,8 @@ from ansible.plugins.callback.default import CallbackModule as Default
 from ansible.utils import color
 from ansible_collections.hpc.onboard.plugins.plugin_utils import _console, _live, _recap, _terminal
 from ansible_collections.hpc.onboard.plugins.plugin_utils._cells import cells
-from ansible_collections.hpc.onboard.plugins.plugin_utils._lines import Line, Look, Span, indented, plain
+from ansible_collections.hpc.onboard.plugins.plugin_utils._fingerprints import state_folder
+from ansible_collections.hpc.onboard.plugins.plugin_utils._lines import Line, Look, Span, command, indented, plain
 from ansible_collections.hpc.onboard.plugins.plugin_utils._progress import BOARD
 
 ROTATE = "hpc.onboard.rotate"
@@ -72,6 +73,7 @@ class CallbackModule(Default):  # type: ignore[misc]
         self._told: dict[str, str] = {}  # what went wrong -> the account where it was told
         self._sandboxes: dict[str, None] = {}
         self._keyrings: dict[str, None] = {}
+        self._then: str | None = None
         self._said = 0  # lines of the account before
         self._doctor = False
         self._patience = PATIENCE
@@ -190,8 +192,9 @@ class CallbackModule(Default):  # type: ignore[misc]
         if sentences:
             result.result["msg"] = "\n".join(sentences)
         end = _recap.ended_as({**result.result, "failed": True})
-        self._show(result, _recap.Ended("ok") if ignore_errors else end)
-        if ignore_errors and result.task.action != AUDIT:
+        shared = result.task.action in (ROTATE, AUDIT)  # the lead or the report judges all accounts together
+        self._show(result, _recap.Ended("ok") if ignore_errors and not shared else end)
+        if ignore_errors and not shared:
             self._say([(Span("...ignoring", "note"),)])
 
     def v2_runner_on_unreachable(self, result: Any) -> None:
@@ -221,9 +224,10 @@ class CallbackModule(Default):  # type: ignore[misc]
         if self._others or self._display.verbosity >= 2:
             super().v2_playbook_on_stats(stats)
             self._say(_recap.keys(tuple(self._keyrings), self._view(False).look))
-        elif self._accounts:
+        elif self._accounts or self._then:
             view = self._view(bool(context.CLIARGS.get("check", False)))
             self._say(_recap.recap(self._accounts, view, self._run()))
+            self._remind(view.look)
 
     # Between the two
 
@@ -243,7 +247,11 @@ class CallbackModule(Default):  # type: ignore[misc]
         if result.task.action == AUDIT:
             self._show_audit(shown, end)
             return
-        self._accounts[name] = _recap.worst(self._accounts.get(name), end)
+        if "then" in shown:
+            self._then = shown["then"]  # of the lead, which is no account
+        else:
+            kept = _recap.latest if result.task.action == ROTATE else _recap.worst
+            self._accounts[name] = kept(self._accounts.get(name), end)
         self._handle_warnings(result.result)
         if shown.get("sandbox"):
             self._sandboxes[_recap.near(shown["sandbox"])] = None
@@ -273,10 +281,19 @@ class CallbackModule(Default):  # type: ignore[misc]
         elif end.state == "failed" and "audit" not in shown:
             self._display.error(str(shown.get("msg", "")), wrap_text=False)
 
+    def _remind(self, look: Look) -> None:
+        """Say that an old key lives on, where keys were used and one was ever rotated."""
+        if not self._keyrings or not (state_folder() / "secrets").is_dir():
+            return
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._reminders import reminders  # few have any
+
+        for one in reminders():
+            self._say([(), *indented(one.text, 0, look, "changed"), *command(one.command, 2, look)])
+
     def _run(self) -> _recap.Run:
-        command = _recap.again(context.CLIARGS, sys.argv[1:], context.CLIARGS.get("args") or ())
+        typed = _recap.again(context.CLIARGS, sys.argv[1:], context.CLIARGS.get("args") or ())
         seconds = time.monotonic() - self._begun
-        return _recap.Run(command, seconds, tuple(self._sandboxes), tuple(self._keyrings), self._doctor)
+        return _recap.Run(typed, seconds, tuple(self._sandboxes), tuple(self._keyrings), self._doctor, self._then)
 
 
 def _painted(span: Span) -> str:

@@ -15,6 +15,8 @@ description:
   - Made for C(rotate_ngc.yml) and C(rotate.yml). The lead decides from the records what comes next and takes every step
     that needs no account; each account takes its share of a step in one command over one connection.
   - The new key comes by prompt, from the file that C(rotate_key_file) names, or with C(-) from standard input.
+  - What a person wants of it comes by variables that begin with C(rotate_), all of which are in docs/rotation.md; one
+    that is not known is an error. Sandboxes are not rotated, since their keys are pretended.
 options:
   part:
     description: Which part is taken.
@@ -24,9 +26,9 @@ options:
     - lead
     - account
   secret:
-    description: The name of the key in the keyring.
+    description: The name of the key in the keyring; without it, those that the accounts hold are named, as an error.
     type: str
-    default: ngc
+    default: ''
   lead:
     description: The result of the lead before.
     type: dict
@@ -63,6 +65,10 @@ checks:
   description: What the lead found and did, each a C(name), C(status), C(text) and C(next).
   type: list
   elements: dict
+  returned: by the lead
+then:
+  description: The command that goes on with the rotation; empty where nothing is left to do.
+  type: str
   returned: by the lead
 step:
   description: What the accounts are to do, its C(name), C(version) and C(targets).

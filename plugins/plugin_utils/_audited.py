@@ -70,9 +70,9 @@ class Audited:
         self._asked = asked
         cluster, account = variables.get("cluster") or {}, variables.get("account") or {}
         self._orphans = Plan.of(_taken_out.undeclared(every, kept), lambda _name: "").entries if watching else []
-        self._watches = _watched.watches(cluster, account, every) if watching else []
-        self._watching = watching
         self._secrets = _watched_secrets.known({entry["options"].get("secret") for entry in every} - {None})
+        self._watches = _watched.watches(cluster, account, every, self._secrets) if watching else []
+        self._watching = watching
 
     @property
     def entries(self) -> list[dict[str, Any]]:

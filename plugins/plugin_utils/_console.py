@@ -17,6 +17,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._lines import (
     ended,
     indented,
     item,
+    row,
     told,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._live import amount
@@ -181,15 +182,32 @@ def checks(name: str, result: Mapping[str, Any], view: View) -> list[Line]:
     found, look = result["checks"], view.look
     failed = any(check["status"] == "failed" for check in found)
     lines = _heading(name, {**result, "failed": failed}, verdict(found), view)
-    for check in found:
-        if check["status"] == "ok" and view.detail is Detail.EXCEPTIONS:
-            continue
-        mark, style = CHECKS[check["status"]]
-        mark = mark if mark == "!" else look.mark(mark)
+    shown = [check for check in found if check["status"] != "ok" or view.detail is not Detail.EXCEPTIONS]
+    if "then" in result:
+        return [*lines, *_table(shown, look)]
+    for check in shown:
+        mark, style = _marked(check, look)
         lines += told(mark, check["status"], style, f"{check['name']}: {check['text']}", look)
         if check["status"] != "ok" and check.get("next"):
             lines += indented(check["next"], 6 if look.width < 60 else 17, look, "bold")
     return lines
+
+
+def _table(found: list[dict[str, Any]], look: Look) -> Iterator[Line]:
+    """Every target with what is known of it in a column of its own; what else is said is below."""
+    column = max((len(check["name"]) for check in found if ":" in check["name"]), default=0)
+    for check in found:
+        mark, style = _marked(check, look)
+        if ":" in check["name"]:
+            yield from row(mark, style, check["name"], check["text"], column, look)
+        else:
+            yield from row(mark, style, check["name"], check["text"], look.width, look)
+
+
+def _marked(check: dict[str, Any], look: Look) -> tuple[str, str]:
+    """The mark of a check, and its style."""
+    mark, style = CHECKS[check["status"]]
+    return mark if mark == "!" else look.mark(mark), style
 
 
 def verdict(found: list[dict[str, Any]]) -> str:

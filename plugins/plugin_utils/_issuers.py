@@ -19,10 +19,11 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+from ansible_collections.hpc.onboard.plugins.module_utils._text.key_forms import HUGGING_FACE, NGC, WANDB
 from ansible_collections.hpc.onboard.plugins.plugin_utils._answer import harmless
 from ansible_collections.hpc.onboard.plugins.plugin_utils._exchange import Answer, Line, Question, Unreached
 from ansible_collections.hpc.onboard.plugins.plugin_utils._judgement import ISSUER, Finding, Verdict
-from ansible_collections.hpc.onboard.plugins.plugin_utils._key_forms import HUGGING_FACE, NGC, WANDB, Key, stranger
+from ansible_collections.hpc.onboard.plugins.plugin_utils._key_forms import Key, stranger
 
 NGC_ISSUER = "https://api.ngc.nvidia.com/v3/keys/get-caller-info"
 WANDB_ISSUER = "https://api.wandb.ai/graphql"

@@ -4,56 +4,36 @@
 
 A key of another service, half a key or a key with a line break must not leave this machine: a service may log
 what it refuses. So whoever sends a key wants a `Key`, and `recognised` alone makes one.
-
-Sources: nvapi- and 64 characters, and base64 of client:uuid (84 characters) for legacy keys: github.com/NVIDIA/nvcf
-issue 886, github.com/NVIDIA/infra-controller (rest-api/auth) and public scanners for secrets; personal keys live side
-by side and a new legacy key ends the old one: org.ngc.nvidia.com/setup/api-keys. wandb: 40 characters or more
-(github.com/wandb/wandb), hexadecimal of old and now behind wandb_v1_. Hugging Face: hf_ and 34 letters and digits, as
-public scanners for secrets have it; longer ones are let through.
 """
 
 from __future__ import annotations
 
 import base64
-import binascii
 import re
 import secrets
 import string
 import uuid
-from dataclasses import dataclass
 from typing import NoReturn
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.module_utils._core.values import check_secret
-
-NGC, WANDB, HUGGING_FACE = "ngc", "wandb", "huggingface"
-TITLES = {NGC: "NGC", WANDB: "wandb", HUGGING_FACE: "Hugging Face"}
-
-_CLIENT = re.compile(rb"[A-Za-z0-9]{26}:[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
+from ansible_collections.hpc.onboard.plugins.module_utils._text.key_forms import (
+    FORMS,
+    HUGGING_FACE,
+    LEGACY,
+    NGC,
+    TITLES,
+    WANDB,
+    WANDB_OLD,
+    Form,
+    form_of,
+    title,
+)
 
 
 class Malformed(Exception):
     """The text has not the form of a key of that service. The words are fixed and never hold the text."""
 
-
-@dataclass(frozen=True)
-class Form:
-    """What the keys of one kind look like, and how they are replaced."""
-
-    name: str
-    service: str
-    beginning: str
-    pattern: re.Pattern[str]
-    rotates: bool
-    """Whether old and new can both be valid for a while; otherwise making the new key ends the old one at once."""
-
-
-NVAPI = Form("personal or service key", NGC, "nvapi-", re.compile(r"nvapi-[A-Za-z0-9_-]{64}"), True)
-LEGACY = Form("legacy key", NGC, "", re.compile(r"[A-Za-z0-9+/]{84}"), False)
-WANDB_NOW = Form("key", WANDB, "wandb_v1_", re.compile(r"wandb_v1_[A-Za-z0-9_]{40,120}"), True)
-WANDB_OLD = Form("key of the first form", WANDB, "", re.compile(r"(?:[a-z0-9]{1,20}-)?[0-9a-f]{40}"), True)
-HF = Form("token", HUGGING_FACE, "hf_", re.compile(r"hf_[A-Za-z0-9]{34,64}"), True)
-FORMS = (NVAPI, LEGACY, WANDB_NOW, WANDB_OLD, HF)
 
 _RECOGNISER = object()
 
@@ -97,7 +77,7 @@ class Key:
     @property
     def kind(self) -> str:
         """What it is, in words: 'NGC legacy key'."""
-        return f"{TITLES[self.service]} {self._form.name}"
+        return title(self._form)
 
     def __repr__(self) -> str:
         return f"<Key: {self.kind}>"
@@ -113,7 +93,7 @@ def recognised(value: object, service: str) -> Key:
     except AccountError as error:
         raise Malformed(str(error)) from None
     text = str(value)
-    form = _form_of(text)
+    form = form_of(text)
     if form is None or form.service != service:
         raise Malformed(_why(text, service, form))
     return Key(text, form, _RECOGNISER)
@@ -134,19 +114,6 @@ def stranger(key: Key) -> Key:
 
 def _random(length: int, alphabet: str) -> str:
     return "".join(secrets.choice(alphabet) for _letter in range(length))
-
-
-def _form_of(text: str) -> Form | None:
-    found = next((form for form in FORMS if form.pattern.fullmatch(text)), None)
-    return None if found is LEGACY and not _names_a_client(text) else found
-
-
-def _names_a_client(text: str) -> bool:
-    """Whether the text is base64 of client:uuid."""
-    try:
-        return _CLIENT.fullmatch(base64.b64decode(text, validate=True)) is not None
-    except binascii.Error:
-        return False
 
 
 def _why(text: str, service: str, form: Form | None) -> str:
@@ -171,7 +138,7 @@ def _why(text: str, service: str, form: Form | None) -> str:
 
 
 def _damaged(text: str, form: Form) -> str:
-    shortest, longest = {NVAPI: (70, 70), WANDB_NOW: (49, 129), HF: (37, 67)}[form]
+    shortest, longest = form.lengths
     if len(text) < shortest:
         return f"the key begins as a key of {TITLES[form.service]} and is too short: copy the whole of it again"
     if len(text) > longest:

@@ -7,117 +7,96 @@ It can be run any number of times; where the rotation is stands in its records, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils import _versions
-from ansible_collections.hpc.onboard.plugins.plugin_utils._exchange import Transport
+from ansible_collections.hpc.onboard.plugins.module_utils._text.key_forms import NGC
+from ansible_collections.hpc.onboard.plugins.plugin_utils import _rotation_words as words
+from ansible_collections.hpc.onboard.plugins.plugin_utils import _targets, _versions
+from ansible_collections.hpc.onboard.plugins.plugin_utils._issuers import KEY_PAGES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._judgement import Judgement, Verdict
 from ansible_collections.hpc.onboard.plugins.plugin_utils._key_forms import Key, Malformed, recognised
 from ansible_collections.hpc.onboard.plugins.plugin_utils._keys import SESSION, MissingKey
-from ansible_collections.hpc.onboard.plugins.plugin_utils._ledger import Ledger
-from ansible_collections.hpc.onboard.plugins.plugin_utils._new_key import new_key
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import (
-    RESUME,
-    Step,
-    may_begin,
-    next_step,
-    state,
-    table,
-)
+from ansible_collections.hpc.onboard.plugins.plugin_utils._ledger import Ledger, now
+from ansible_collections.hpc.onboard.plugins.plugin_utils._mistakes import nearest
+from ansible_collections.hpc.onboard.plugins.plugin_utils._new_key import confirmed, new_key
+from ansible_collections.hpc.onboard.plugins.plugin_utils._outside import Refused
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import Step, may_begin, next_step, resume
 from ansible_collections.hpc.onboard.plugins.plugin_utils._sidecar import Sidecar
-from ansible_collections.hpc.onboard.plugins.plugin_utils._situation import COMPROMISED, SCHEDULED, Situation
+from ansible_collections.hpc.onboard.plugins.plugin_utils._situation import Situation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._steps import Rotation
-from ansible_collections.hpc.onboard.plugins.plugin_utils._targets import File
-from ansible_collections.hpc.onboard.plugins.plugin_utils._verdicts import Settings, judged
+from ansible_collections.hpc.onboard.plugins.plugin_utils._verdicts import judged
+from ansible_collections.hpc.onboard.plugins.plugin_utils._wishes import Wishes
 from ansible_collections.hpc.onboard.plugins.plugin_utils._world import Controller, fingerprint, kind_of, record_key
 
-WISHES = (
-    "rotate_key_file",
-    "rotate_resume",
-    "rotate_mode",
-    "rotate_retired",
-    "rotate_registry",
-    "rotate_image",
-    "rotate_canary_image",
-    "rotate_issuer",
-    "rotate_realms",
-    "rotate_ca_file",
-    "rotate_levels",
-    "rotate_canary",
-    "rotate_excuse",
-)
-SERVICES = {"wandb": "wandb", "huggingface": "huggingface"}
-PAGE = "https://org.ngc.nvidia.com/setup/api-keys"
-WORDS = {
-    "unknown": "what it holds is not known.",
-    "staged": "ready, holds the old key.",
-    "installed": "holds the new key, not tried yet.",
-    "verified": "holds the new key, and the registry takes it as its reader finds it.",
-    "failed": "not replaced, or the registry refuses the key there.",
-    "rolled_back": "as it was before.",
-    "unreachable": "could not be reached.",
-    "excused": "excused.",
-}
-UNTRIED = "holds the new key; it could not be tried at the registry from there."
-ACCOUNTS = ("plan", "canary", "spread", "retire")  # steps that accounts have a share in
+ACCOUNTS = ("plan", "canary", "spread", "retire", "abort")  # steps that accounts have a share in
+Check = dict[str, str]
+
+
+class Given(NamedTuple):
+    """What a run is about: the targets that the inventory has, the wishes, and what came on standard input."""
+
+    secret: str
+    targets: tuple[str, ...]
+    wishes: Wishes = Wishes()
+    stdin: bytes = b""
 
 
 class Lead:
     """One secret's rotation, as far as this machine takes it."""
 
-    def __init__(self, secret: str, targets: list[str], wishes: Mapping[str, Any], given: bytes) -> None:
-        self._secret, self._targets, self._wishes, self._given = secret, tuple(targets), wishes, given
-        self._service = SERVICES.get(secret, "ngc")
-        self._settings = self._chosen()
-        self._outside = Controller(secret, self._service, self._settings, self._at_hand)
-        canary = str(wishes.get("rotate_canary") or "")
-        self._labels = Sidecar(secret, record_key())
-        self._ledger = Ledger(record_key())
-        self._rotation = Rotation(secret, self._ledger, self._labels, self._outside, self._targets, canary)
-
-    def _chosen(self) -> Settings:
-        """The services that are asked, with NVIDIA's as defaults."""
-        wish, chosen = self._wishes, Settings()
-        file = wish.get("rotate_ca_file")
-        levels = wish.get("rotate_levels")
-        issuer = {"ngc": "issuer"}.get(self._service, self._service)
-        issuers: dict[str, Any] = {issuer: wish["rotate_issuer"]} if wish.get("rotate_issuer") else {}
-        try:
-            return Settings(
-                levels=tuple(levels) if levels is not None else chosen.levels,
-                **issuers,
-                registry=wish.get("rotate_registry") or chosen.registry,
-                image=wish.get("rotate_image") or chosen.image,
-                canary=wish.get("rotate_canary_image") or chosen.canary,
-                realms=tuple(wish.get("rotate_realms") or ()),
-                transport=Transport(ca_file=str(file) if file else None),
-            )
-        except ValueError as error:
-            raise AccountError(f"the settings of the rotation: {error}") from None
+    def __init__(self, given: Given) -> None:
+        self._secret, self._targets, self._wishes, self._stdin = given
+        self._labels, self._ledger = Sidecar(self._secret, record_key()), Ledger(record_key())
+        known = self._labels.secret()
+        before = [target for one in (known.versions if known else ()) for target in one.targets]
+        self._service = _targets.service(self._secret, self._targets or before)
+        self._settings = self._wishes.settings(self._service)
+        self._outside = Controller(self._secret, self._service, self._settings, self._at_hand)
+        parts = (self._secret, self._ledger, self._labels, self._outside, self._targets, self._wishes.canary, now())
+        self._rotation = Rotation(*parts)
+        grace = self._wishes.grace or self._rotation.situation().grace
+        until = (datetime.now(UTC) + timedelta(seconds=grace)).strftime("%Y-%m-%dT%H:%M:%SZ") if grace else ""
+        self._rotation = Rotation(*parts, until)
 
     # -- the new key ---------------------------------------------------------------------------
 
-    def _new(self) -> Key:
+    def _new(self, hint: str = "") -> Key:
         """The new key: what was given on standard input, in a file, or what a person types."""
-        return new_key(self._secret, self._service, str(self._wishes.get("rotate_key_file") or ""), self._given)
+        return new_key(self._secret, self._service, self._wishes.key_file, self._stdin, hint)
 
     def _at_hand(self, user: str) -> Key:
-        """The key that this run was given, else one that is asked for."""
+        """The key that this run was given; else one that is asked for now, and is good."""
         value = SESSION.kept(user)
-        return recognised(value, self._service) if value else self._new()
+        if value:
+            return recognised(value, self._service)
+        try:
+            key = self._new(self._hint())
+            found = judged(key, self._settings)
+            if found.verdict is not Verdict.VALID:
+                raise AccountError(f"the new key of '{self._secret}' was not taken ({found.verdict}): {found.sentence}")
+        except AccountError as error:
+            raise AccountError(f"{error}. Then: {resume(self._secret)}") from None
+        return key
+
+    def _hint(self) -> str:
+        """What a person is told who makes the new key only now."""
+        if not self._rotation.situation().at_once:
+            return ""
+        return (
+            f"Every account is ready. Make the new key now, at {KEY_PAGES[self._service]}:\nthe old one ends with it.\n"
+        )
 
     # -- what is done --------------------------------------------------------------------------
 
     def foreseen(self) -> dict[str, Any]:
         """Judge the new key where one is given, and say what would be done; nothing is kept or changed."""
-        checks = []
-        if self._wishes.get("rotate_key_file"):
-            checks.append(_judgement_check("new key", judged(self._new(), self._settings)))
-        text = "holds the key; it would be replaced."
-        checks += [{"name": target, "status": "ok", "text": text, "next": ""} for target in self._targets]
+        checks = [_judgement_check(judged(self._new(), self._settings))] if self._wishes.key_file else []
+        checks += [words.check(target, "ok", "holds the key; it would be replaced") for target in self._targets]
         return self._result(checks, {})
 
     def taken(self, after: Mapping[str, Any], last: bool) -> dict[str, Any]:
@@ -131,33 +110,89 @@ class Lead:
 
     def _led(self, after: Mapping[str, Any], last: bool) -> dict[str, Any]:
         checks = [] if after else self._begun()
-        for target in () if after else self._wishes.get("rotate_excuse") or ():
-            if target not in self._targets:
-                raise AccountError(f"rotate_excuse: {target!r} is no target; there are: {', '.join(self._targets)}")
-            self._rotation.excuse(str(target))
         if any(check["status"] == "failed" for check in checks):
             return self._result(checks, {})
         before: Step | None = None
+        asked = after.get("asked") or {}
         while True:
             step = next_step(self._rotation.situation())
-            if step == before or not step.name or step.obstacle or self._is_for_others(step, after.get("step") or {}):
+            if step.name == "grace" and self._wishes.retired:
+                self._rotation.end_grace()
+                continue
+            if step == before or not step.name or self._is_for_others(step, asked, last):
                 break
-            self._rotation.take_step(step)
+            self._rotation.take_step(self._mine(step))
             before = step
-        return self._told(checks, step, last)
+        return self._told(checks, step, asked, last)
 
-    def _is_for_others(self, step: Step, before: Mapping[str, Any]) -> bool:
+    def _is_for_others(self, step: Step, asked: Mapping[str, Any], last: bool) -> bool:
         """Whether accounts are to do it, a person, or time. A plan is one look, whoever answered."""
+        planned = step.name == "plan" and asked.get("name") == "plan"
+        if step.obstacle and (step.name != "plan" or planned):
+            return True
         if step.name in ACCOUNTS and step.targets:
-            return not (step.name == "plan" and before.get("name") == "plan")
-        return step.name == "grace" or (
-            step.name == "retire" and step.person and not self._wishes.get("rotate_retired")
-        )
+            return not planned
+        return step.name == "grace" or (step.name == "retire" and step.person and not self._is_dead(step, last))
 
-    def _begun(self) -> list[dict[str, str]]:
+    def _is_dead(self, step: Step, last: bool) -> bool:
+        """Whether a person says that the key is deactivated. Of a compromised one they are asked, in time."""
+        current = self._rotation.situation().secret
+        if self._wishes.retired or last or current is None or step.version != current.current.id:
+            return self._wishes.retired
+        page = KEY_PAGES[self._service]
+        return confirmed(f"Deactivate the old key of '{self._secret}' now, at {page}\nIs it deactivated? (yes/no): ")
+
+    def _mine(self, step: Step) -> Step:
+        """Of a plan, the targets whose accounts have said nothing: they could not be reached."""
+        states = self._rotation.situation().states(step.version)
+        left = tuple(target for target in step.targets if states.get(target) == "unknown")
+        return replace(step, targets=left) if step.name == "plan" else step
+
+    def _begun(self) -> list[Check]:
+        """Begin, give up, or go on."""
+        self._check_words()
         situation = self._rotation.situation()
-        if self._wishes.get("rotate_resume"):
+        if self._wishes.give_up:
+            return self._given_up(situation)
+        checks = [] if self._goes_on(situation) else self._opened(situation)
+        for target in self._wishes.excuse:
+            self._rotation.excuse(target)
+        return checks
+
+    def _check_words(self) -> None:
+        """The targets that are named must be some."""
+        known = {*self._targets, *self._rotation.situation().states(self._rotation.situation().version)} - {""}
+        for name, wanted in (("rotate_canary", (self._wishes.canary,)), ("rotate_excuse", self._wishes.excuse)):
+            for target in filter(None, wanted):
+                if target not in known:
+                    raise AccountError(f"{name}: {target!r} is no target; {nearest(target, known)} Nothing was done")
+
+    def _goes_on(self, situation: Situation) -> bool:
+        """Whether this run goes on with a rotation: it says so, or that the old key of an open one is dead."""
+        return self._wishes.resume or (self._wishes.retired and bool(next_step(situation).name))
+
+    def _given_up(self, situation: Situation) -> list[Check]:
+        """Give the open rotation up, unless that was begun already."""
+        if situation.version and situation.given_up(situation.version):
             return []
+        current = situation.secret.current if situation.secret else None
+        if current and current.id != situation.version and situation.possible_holders(situation.version):
+            self._old_key_lives(current.id)
+        self._rotation.give_up()
+        return []
+
+    def _old_key_lives(self, version: str) -> None:
+        """What accounts are to get back must not be refused by now. Raises AccountError."""
+        try:
+            found = self._outside.prove(version)
+        except Refused as error:
+            raise AccountError(f"not given up, since the old key is not at hand: {error}") from None
+        if found.verdict in ("invalid", "not_entitled"):
+            sentence = self._outside.sentences[version]
+            then = resume(self._secret)
+            raise AccountError(f"not given up, since the old key is dead: {sentence}. The new one is needed: {then}")
+
+    def _opened(self, situation: Situation) -> list[Check]:
         why = may_begin(situation)
         if why:
             raise AccountError(why)
@@ -165,91 +200,63 @@ class Lead:
             raise AccountError(
                 f"no account holds the key '{self._secret}' (sandboxes only pretend to): nothing is rotated"
             )
+        first, kind = self._first(situation)
+        if kind in _versions.AT_ONCE and not self._wishes.key_file:
+            self._open(kind, kind, first)  # the new one is not to be made before all accounts are ready
+            return []
         key = self._new()
-        first = situation.secret.current.fingerprint if situation.secret else self._first()
         if fingerprint(key.value) == first:
-            text = "is the current one already; nothing is to be done."
-            return [{"name": "new key", "status": "ok", "text": text, "next": ""}]
+            return [words.check("new key", "ok", "is the current one already; nothing is to be done")]
         found = judged(key, self._settings)
-        check = _judgement_check("new key", found)
         if found.verdict is not Verdict.VALID:
-            return [{**check, "status": "failed"}]
-        mode = COMPROMISED if self._wishes.get("rotate_mode") == COMPROMISED else SCHEDULED
-        version = self._rotation.begin(kind_of(key), mode, self._first_kind(), first)
+            return [_judgement_check(found)]
+        version = self._open(kind_of(key), kind, first)
         SESSION.keep(_versions.username(self._secret, version), key.value)
-        return [check]
+        return [_judgement_check(found)]
 
-    def _first(self) -> str:
-        """The fingerprint of the key that was stored by hand."""
+    def _open(self, kind: str, first_kind: str, first: str) -> str:
+        return self._rotation.begin(kind, self._wishes.mode, first_kind, first, self._wishes.grace)
+
+    def _first(self, situation: Situation) -> tuple[str, str]:
+        """Fingerprint and kind of the key that is current."""
+        if situation.secret:
+            return situation.secret.current.fingerprint, situation.secret.current.kind
         try:
-            return fingerprint(SESSION.value(self._secret)[0])
+            value = SESSION.value(self._secret)[0]
         except MissingKey as error:
             raise AccountError(f"{error}; without the old key nobody can say when it is dead") from None
-
-    def _first_kind(self) -> str:
         try:
-            return kind_of(recognised(SESSION.value(self._secret)[0], self._service))
-        except (MissingKey, Malformed):
-            return ""
+            return fingerprint(value), kind_of(recognised(value, self._service))
+        except Malformed:
+            return fingerprint(value), ""
 
     # -- what is said --------------------------------------------------------------------------
 
-    def _told(self, checks: list[dict[str, str]], step: Step, last: bool) -> dict[str, Any]:
+    def _told(self, checks: list[Check], step: Step, asked: Mapping[str, Any], last: bool) -> dict[str, Any]:
         situation = self._rotation.situation()
-        if last:
-            checks = [*checks, *self._targets_told(situation), *self._places(situation), *self._open(step)]
-        ours = step.name in ACCOUNTS and step.targets and not step.obstacle
-        share = {"name": step.name, "version": step.version, "targets": list(step.targets)} if ours else {}
-        return self._result(checks, share)
+        share = {"name": step.name, "version": step.version, "targets": list(step.targets)}
+        new = (step.name, step.version) != (asked.get("name"), asked.get("version"))  # each is asked once a run
+        ours = step.name in ACCOUNTS and step.targets and new and (step.name == "plan" or not step.obstacle)
+        if not last:
+            share = share if ours else {}
+            return {**self._result(checks, share), "asked": share or dict(asked)}
+        old = situation.replaced
+        ever = self._ledger.who_has(old.fingerprint) if old and old.fingerprint else ()
+        sentence, key = self._outside.sentences.get(step.version, ""), self._wishes.key_file
+        left = words.left(situation, step, self._service, KEY_PAGES, sentence, key)
+        shown = [*words.targets(situation), *words.places(situation, ever), *left.checks]
+        return self._result([*checks, *shown], {}, left.command)
 
-    def _targets_told(self, situation: Situation) -> list[dict[str, str]]:
-        """Each target and what is known of it; what was not tried there is never called verified."""
-        mine = [one for one in situation.mine if one.version == situation.version]
-        verdicts = {one.target: one.verdict for one in mine}
-        return [
-            {
-                "name": row.target,
-                "status": "ok" if row.settled else "warning",
-                "text": UNTRIED if row.state == "verified" and verdicts[row.target] != "valid" else WORDS[row.state],
-                "next": "",
-            }
-            for row in table(situation)
-        ]
-
-    def _places(self, situation: Situation) -> list[dict[str, str]]:
-        """Of a compromised key, every place that it ever went to."""
-        if situation.mode != COMPROMISED or situation.secret is None:
-            return []
-        gone = [one for one in situation.secret.versions if one.label in ("previous", "retired", "dead", "purged")]
-        ever = sorted({place for one in gone if one.fingerprint for place in self._ledger.who_has(one.fingerprint)})
-        ever += sorted({place for one in gone for place in one.targets} - set(ever))
-        text = f"was at {', '.join(ever)}." if ever else "was at no place that is known."
-        return [{"name": "the old key", "status": "warning", "text": text, "next": ""}]
-
-    def _open(self, step: Step) -> list[dict[str, str]]:
-        """What is left, as a check: nothing, an obstacle, or what a person does next."""
-        name, again = "rotation", RESUME.format(name=self._secret)
-        word = state(self._rotation.situation())
-        if not step.name:
-            return [{"name": name, "status": "ok", "text": f"{word}; nothing is left to do.", "next": ""}]
-        if step.obstacle:
-            return [{"name": name, "status": "failed", "text": f"{step.obstacle}.", "next": again}]
-        if step.name == "retire" and step.person:
-            text = f"{word}: deactivate the old key where it was made ({PAGE}), then say so."
-            return [{"name": name, "status": "warning", "text": text, "next": f"{again} -e rotate_retired=true"}]
-        sentence = self._outside.sentences.get(step.version, "")
-        text = f"{word}; what follows is {step.name}." + (f" {sentence}" if sentence else "")
-        return [{"name": name, "status": "failed", "text": text, "next": again}]
-
-    def _result(self, checks: list[dict[str, str]], step: Mapping[str, Any]) -> dict[str, Any]:
+    def _result(self, checks: Sequence[Check], step: Mapping[str, Any], command: str = "") -> dict[str, Any]:
         situation = self._rotation.situation()
         failed = [check for check in checks if check["status"] == "failed"]
         return {
             "changed": False,
             "failed": bool(failed),
             "msg": "; ".join(f"{check['name']}: {check['text']}" for check in failed or checks),
-            "checks": checks,
+            "checks": list(checks),
             "title": f"rotation of {self._secret}",
+            "then": command,
             "step": dict(step),
             "current": situation.secret.current.id if situation.secret else _versions.FIRST,
             "wanted": list(self._targets),
@@ -258,6 +265,8 @@ class Lead:
 
     def _asked_there(self) -> dict[str, Any]:
         """The registry as the accounts ask it."""
+        if self._service != NGC:
+            return {}
         place = self._settings.place(self._settings.canary or self._settings.image)
         file = self._settings.transport.ca_file
         return {
@@ -268,22 +277,6 @@ class Lead:
         }
 
 
-def _judgement_check(name: str, found: Judgement) -> dict[str, str]:
+def _judgement_check(found: Judgement) -> Check:
     status = "ok" if found.verdict is Verdict.VALID else "failed"
-    return {"name": name, "status": status, "text": f"{found.verdict}: {found.sentence}", "next": ""}
-
-
-def share_result(
-    step: Step, files: list[File], outcomes: Mapping[Any, Mapping[str, Any]], states: Mapping[str, str]
-) -> dict[str, Any]:
-    """The result of one account's share: the outcomes of its files."""
-    shown = [dict(outcome) for outcome in outcomes.values()]
-    bad = [file.target for file in files if states.get(file.target) not in ("staged", "verified", "excused")]
-    return {
-        "changed": any(outcome["status"] in ("missing", "different") for outcome in shown) and step.name != "plan",
-        "failed": bool(bad),
-        "msg": "; ".join(f"{target}: {states.get(target)}" for target in bad) or step.name,
-        "outcomes": shown,
-        "notes": [],
-        "remarks": [],
-    }
+    return words.check("new key", status, f"{found.verdict}: {found.sentence}")

@@ -52,6 +52,16 @@ def told(mark: str, word: str, style: str, text: str, look: Look) -> list[Line]:
     return _behind(Span(head, style), clean(text), "", indent, look)
 
 
+def row(mark: str, style: str, name: str, text: str, column: int, look: Look) -> list[Line]:
+    """A mark, a name in a column so many cells wide, and a text; where there is no room, the text follows the name."""
+    head = f"  {mark} "
+    if look.width < NARROW or column > look.width // 2:
+        return _behind(Span(head, style), clean(f"{name}: {text}"), "", cells(head), look)
+    name = clean(name).ljust(column) + "  "
+    (_head, *first), *more = _behind(Span(head + name), clean(text), "", cells(head + name), look)
+    return [(Span(head, style), Span(name), *first), *more]
+
+
 def indented(text: str, indent: int, look: Look, style: str = "") -> list[Line]:
     """A text of its own lines, from that column on."""
     return _behind(Span(" " * indent), clean(text), style, indent, look)

@@ -10,25 +10,31 @@ from pathlib import Path
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._key_forms import Key, Malformed, recognised
-from ansible_collections.hpc.onboard.plugins.plugin_utils._store_errors import StoreLocked
-from ansible_collections.hpc.onboard.plugins.plugin_utils._worker_prompt import ThroughAnsible
+from ansible_collections.hpc.onboard.plugins.plugin_utils._worker_prompt import NotAnswered, NoTerminal, asked
 
 LARGEST = 10_000
+STDIN = "-"
 NOBODY = "there is no terminal to ask for the new key: name a file with it, mode 600: -e rotate_key_file=PATH"
+NOTHING_PIPED = "nothing came on standard input: pipe the new key in, or leave rotate_key_file out to be asked for it"
 
 
-def new_key(secret: str, service: str, file: str, given: bytes) -> Key:
-    """The new key in its form; given is what came on standard input. Raises AccountError, which never holds it."""
+def new_key(secret: str, service: str, file: str, given: bytes, hint: str = "") -> Key:
+    """The new key in its form; given is what came on standard input. Raises AccountError, which never holds it.
+
+    hint: what a person at the terminal is told before they are asked.
+    """
     try:
-        return recognised(_typed(secret, file, given), service)
+        return recognised(_typed(secret, file, given, hint), service)
     except Malformed as error:
         raise AccountError(f"the new key of '{secret}' was not taken, and nothing was changed: {error}") from None
 
 
-def _typed(secret: str, file: str, given: bytes) -> str:
-    if file == "-":
+def _typed(secret: str, file: str, given: bytes, hint: str) -> str:
+    if file == STDIN:
+        if not given:
+            raise AccountError(NOTHING_PIPED)
         return given.decode("utf-8", "replace").rstrip("\r\n")
-    return _from_file(file) if file else _asked(secret)
+    return _from_file(file) if file else _asked(secret, hint)
 
 
 def _from_file(name: str) -> str:
@@ -46,8 +52,18 @@ def _from_file(name: str) -> str:
     return text.removesuffix("\n").removesuffix("\r")
 
 
-def _asked(secret: str) -> str:
+def _asked(secret: str, hint: str) -> str:
     try:
-        return ThroughAnsible().ask(f"New key of '{secret}' (it is not shown)")
-    except StoreLocked:
+        return asked(f"{hint}New key of '{secret}' (it is not shown): ", unseen=True)
+    except NoTerminal:
         raise AccountError(NOBODY) from None
+    except NotAnswered:
+        raise AccountError(f"no new key of '{secret}' was given, and nothing was changed") from None
+
+
+def confirmed(question: str) -> bool:
+    """Whether a person at the terminal says yes; no where there is none, or no answer."""
+    try:
+        return asked(question).strip().lower() in ("y", "yes")
+    except (NoTerminal, NotAnswered):
+        return False

@@ -34,6 +34,11 @@ EATEN = 91  # exit code: a shell read the input
 
 KINDS = ("_resources", "_watches")  # the folders in which the kinds are
 PARTS = re.compile(r"^from \.(\w+) import", re.MULTILINE)  # a kind that is made of others
+SELDOM = {  # of the engine, what only the kinds need that import it: stem -> module
+    name.rpartition(".")[2]: f"{PACKAGE}.{name}"
+    for name in ("_core.search", "_core.strays", "_text.git_index", "_text.key_files", "_text.key_forms")
+}
+IMPORTED = re.compile(r"^ *from \.(.*)$", re.MULTILINE)
 LONG_WORK = (f"{PACKAGE}._core.job", f"{PACKAGE}._core.machine")  # of the engine, what only long work needs
 
 USUAL = (
@@ -134,7 +139,8 @@ def _module(place: str) -> str:
 def engine(kinds: tuple[tuple[str, str], ...]) -> bytes:
     """What every plan needs, packed."""
     packages = [PACKAGE, *(f"{PACKAGE}.{folder}" for folder in ("_core", "_text", "_jobs", *KINDS))]
-    common = {name: source for name, source in _sources("_core", "_text").items() if name not in LONG_WORK}
+    left_out = {*LONG_WORK, *SELDOM.values()}
+    common = {name: source for name, source in _sources("_core", "_text").items() if name not in left_out}
     words = {"boot": _BOOT, "places": dict(kinds), "frame": FRAME, "broken": BROKEN}
     return _packed({**words, **dict.fromkeys(packages), **common})
 
@@ -146,7 +152,16 @@ def kind(module: str) -> list[bytes]:
     folder = module.rpartition(".")[0]
     parts = [block for part in PARTS.findall(source) for block in kind(f"{folder}.{part}")]
     long_work = [_long_work()] if "from .._jobs" in source else []
-    return list(dict.fromkeys([*long_work, *parts, _packed({module: source})]))
+    seldom = [_packed({name: _sources("_core", "_text")[name]}) for name in _seldom(source)]
+    return list(dict.fromkeys([*long_work, *seldom, *parts, _packed({module: source})]))
+
+
+def _seldom(source: str) -> list[str]:
+    """The modules of SELDOM that a source imports, and those that they import."""
+    words = set(re.findall(r"\w+", " ".join(IMPORTED.findall(source))))
+    named = [module for stem, module in SELDOM.items() if stem in words]
+    below = [module for name in named for module in _seldom(_sources("_core", "_text")[name])]
+    return sorted({*named, *below})
 
 
 @lru_cache

@@ -13,6 +13,7 @@ from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import 
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.conda_install import CondaInstall
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.directory import Directory
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.enroot_credential import EnrootCredential
+from ansible_collections.hpc.onboard.plugins.module_utils._resources.key_leftovers import KeyLeftovers
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.netrc_entry import NetrcEntry
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.ngc_config import NgcConfig
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.path_script import PathScript
@@ -30,6 +31,7 @@ KINDS: dict[str, type[Resource]] = {
         CondaInstall,
         Directory,
         EnrootCredential,
+        KeyLeftovers,
         NetrcEntry,
         NgcConfig,
         PathScript,

@@ -45,7 +45,8 @@ class Ended(NamedTuple):
 class Run(NamedTuple):
     """What a run was.
 
-    command: how to run it again, without -l; keyrings: where keys came from; doctor: nothing was to be changed.
+    command: how to run it again, without -l; keyrings: where keys came from; doctor: nothing was to be changed;
+    then: of a rotation the command that goes on with it, empty where nothing is left to do.
     """
 
     command: str
@@ -53,6 +54,7 @@ class Run(NamedTuple):
     sandboxes: tuple[str, ...] = ()
     keyrings: tuple[str, ...] = ()
     doctor: bool = False
+    then: str | None = None
 
 
 def ended_as(result: Mapping[str, Any], unreachable: bool = False) -> Ended:
@@ -85,6 +87,11 @@ def worst(first: Ended | None, then: Ended) -> Ended:
     return first
 
 
+def latest(first: Ended | None, then: Ended) -> Ended:
+    """How an account ended that is asked again: a failure that is over counts no more, a change does."""
+    return then if first is None or first.state in BAD or then.state in BAD else worst(first, then)
+
+
 def recap(accounts: Mapping[str, Ended], view: View, run: Run) -> list[Line]:
     """All of the last lines."""
     look = view.look
@@ -92,7 +99,7 @@ def recap(accounts: Mapping[str, Ended], view: View, run: Run) -> list[Line]:
     lines: list[Line] = [()]
     if len(accounts) > 1:
         for group in bad:
-            lines += _group(group, run.command if len(bad) > 1 else "", look)
+            lines += _group(group, run.command if len(bad) > 1 and run.then is None else "", look)
     if view.detail is Detail.EXCEPTIONS:
         word = "ready" if run.doctor else "as wanted"
         collected = _collected(accounts, word, look)
@@ -100,7 +107,8 @@ def recap(accounts: Mapping[str, Ended], view: View, run: Run) -> list[Line]:
         lines += _steps_of_many(accounts, look)
     if len(lines) > 1:
         lines.append(())
-    lines += ended((Span(totals(accounts, view.check, run.doctor), _style(accounts)),), _took(run), look)
+    if accounts:
+        lines += ended((Span(totals(accounts, view.check, run.doctor), _style(accounts)),), _took(run), look)
     return lines + keys(run.keyrings, look) + _advice(accounts, view, run)
 
 
@@ -239,6 +247,8 @@ def _advice(accounts: Mapping[str, Ended], view: View, run: Run) -> list[Line]:
     lines: list[Line] = []
     if view.detail is Detail.EXCEPTIONS and changed:
         lines += indented(f"-v shows each change, and so does -l '{changed[0]}'.", 0, look, "faint")
+    if run.then is not None:
+        return lines + (indented("What is next:", 0, look) + command(run.then, 2, look) if run.then else [])
     if bad:
         return lines + indented("Mend what is said above, then:", 0, look) + command(run.command + limit(bad), 2, look)
     if run.doctor:

@@ -48,6 +48,8 @@ TEXTS = {
 EVIDENCE: dict[str, str | tuple[int, int]] = {
     "http_status": (100, 599),
     "seconds": (0, 1_000_000),
+    "leftovers": (0, 10_000),
+    "grace": (0, 366 * 86_400),
     "level": "L[0-5]",
     "errno": r"E[A-Z0-9]{1,20}",
     "mode_before": r"0[0-7]{3}",

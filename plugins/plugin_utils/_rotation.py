@@ -20,7 +20,6 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._situation import COMP
 from ansible_collections.hpc.onboard.plugins.plugin_utils._versions import Version
 
 ENDED = ("retired", "dead", "purged")
-RESUME = "ansible-playbook rotate.yml -e secret={name} -e rotate_resume=true"
 
 
 class RotationError(Exception):
@@ -110,7 +109,7 @@ def _before_prove(now: Situation) -> Step:
         return Step("plan", version, missing)
     if now.at_once and missing and not now.last("take", version):
         why = f"the new key of '{now.name}' revokes the old one at once, and not every target is ready for it"
-        return Step("plan", version, missing, obstacle=f"{why}: make them ready, or excuse them")
+        return Step("plan", version, missing, obstacle=f"{why}: {', '.join(missing)}: make them ready, or excuse them")
     if now.mode == COMPROMISED and now.secret and not now.gone(now.secret.current.id):
         return Step("retire", now.secret.current.id, person=True)
     return Step("take", version, person=True)
@@ -160,9 +159,7 @@ def _farewell(now: Situation, one: Version) -> Step | None:
 def _grace_over(now: Situation, previous: str) -> bool:
     if now.hasty or now.last("grace", previous, "ok"):
         return True
-    settled = [one for one in now.mine if one.step == "settle" and one.result == "ok" and one.version == now.version]
-    until = str(settled[-1].evidence.get("until", "")) if settled else ""
-    return not until or bool(now.now and now.now >= until)
+    return not now.until or bool(now.now and now.now >= now.until)
 
 
 def why_not_retire(now: Situation, version: str) -> str:
@@ -235,6 +232,21 @@ def everywhere(situation: Situation) -> bool:
     return made is not None and made.label == "current" and not situation.unsettled(made.id)
 
 
+def playbook(name: str) -> str:
+    """The beginning of every command that has to do with the rotation of that secret."""
+    return "ansible-playbook rotate_ngc.yml" if name == "ngc" else f"ansible-playbook rotate.yml -e secret={name}"
+
+
+def resume(name: str) -> str:
+    """The command that goes on."""
+    return f"{playbook(name)} -e rotate_resume=true"
+
+
+def said_dead(name: str) -> str:
+    """The command by which a person says that the key which goes is deactivated."""
+    return f"{playbook(name)} -e rotate_retired=true"
+
+
 def table(situation: Situation) -> list[Row]:
     """Every target of the last rotation and its state."""
     states = situation.states(situation.version) if situation.version else {}
@@ -243,4 +255,4 @@ def table(situation: Situation) -> list[Row]:
 
 def command(situation: Situation) -> str:
     """The one command that goes on with it; empty where nothing is open."""
-    return RESUME.format(name=situation.name) if next_step(situation).name else ""
+    return resume(situation.name) if next_step(situation).name else ""

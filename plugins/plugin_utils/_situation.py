@@ -53,6 +53,25 @@ class Situation:
         return str(self.opening.evidence.get("mode", SCHEDULED)) if self.opening else SCHEDULED
 
     @property
+    def grace(self) -> int:
+        """For how many seconds after it settles the old key is to live, as it was begun."""
+        return int(self.opening.evidence.get("grace", 0)) if self.opening else 0
+
+    @property
+    def until(self) -> str:
+        """The moment until which the version before the last rotation's is kept alive; empty for none."""
+        settled = [one for one in self.mine if (one.step, one.result) == ("settle", "ok")]
+        mine = [one for one in settled if one.version == self.version]
+        return str(mine[-1].evidence.get("until", "")) if mine else ""
+
+    @property
+    def replaced(self) -> Version | None:
+        """The version that the last rotation replaces, or is to."""
+        versions = self.secret.versions if self.secret else ()
+        before = [one for one in versions if one.id != self.version and not self.given_up(one.id)]
+        return before[-1] if before else None
+
+    @property
     def made(self) -> Version | None:
         """The version of the last rotation, once it is among the labels."""
         versions = self.secret.versions if self.secret else ()

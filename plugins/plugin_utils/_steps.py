@@ -48,14 +48,20 @@ class Rotation(Delivery):
 
     grace_until: str = ""
 
-    def begin(self, kind: str, mode: str = SCHEDULED, first_kind: str = "", fingerprint: str = "") -> str:
-        """Open a rotation: the version that is to be made, named before it is. Raises RotationError."""
+    def begin(
+        self, kind: str, mode: str = SCHEDULED, first_kind: str = "", fingerprint: str = "", grace: int = 0
+    ) -> str:
+        """Open a rotation: the version that is to be made, named before it is. Raises RotationError.
+
+        grace: for how many seconds after it settles the old version is to live.
+        """
         why = may_begin(self.situation())
         if why:
             raise RotationError(why)
         self.labels.adopt(first_kind or kind, fingerprint, self.wanted)
         version = _versions.new_id()
-        self._note("plan", "begun", version, evidence={"mode": mode, "kind": kind})
+        evidence: dict[str, str | int] = {"mode": mode, "kind": kind, **({"grace": grace} if grace else {})}
+        self._note("plan", "begun", version, evidence=evidence)
         return version
 
     def take_step(self, step: Step) -> None:
@@ -123,6 +129,10 @@ class Rotation(Delivery):
     def confirm(self, target: str) -> bool:
         """See whether a target works without the old key; any process may do this for any target."""
         return self._confirmed(target)
+
+    def take_back(self, target: str, step: Step) -> None:
+        """Bring back to a target what was there before a version that is given up; any process may do this."""
+        self._put_back(target, "abort", step.version)
 
     def _take(self, step: Step) -> None:
         version = step.version

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from ansible_collections.hpc.onboard.plugins.module_utils._text.key_forms import HUGGING_FACE, NGC, WANDB
 from ansible_collections.hpc.onboard.plugins.plugin_utils import _issuers as issuers
 from ansible_collections.hpc.onboard.plugins.plugin_utils._exchange import Line, Transport, Unreached
 from ansible_collections.hpc.onboard.plugins.plugin_utils._judgement import (
@@ -25,7 +26,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._judgement import (
     Judgement,
     Verdict,
 )
-from ansible_collections.hpc.onboard.plugins.plugin_utils._key_forms import HUGGING_FACE, NGC, WANDB, Key
+from ansible_collections.hpc.onboard.plugins.plugin_utils._key_forms import Key
 from ansible_collections.hpc.onboard.plugins.plugin_utils._registry import Place, manifest_level, token_level
 
 _ADDRESS = re.compile(r"https://(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?(?:[/?][!-~]*)?")

@@ -8,12 +8,20 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.watch import Watch
+from ansible_collections.hpc.onboard.plugins.plugin_utils import _watched_keys
+from ansible_collections.hpc.onboard.plugins.plugin_utils._versions import Secret
 
-KINDS: dict[str, type[Watch]] = {}
+KINDS: dict[str, type[Watch]] = {**_watched_keys.KINDS}
 
 
 def watches(
-    cluster: Mapping[str, Any], account: Mapping[str, Any], declared: Sequence[Mapping[str, Any]]
+    cluster: Mapping[str, Any],
+    account: Mapping[str, Any],
+    declared: Sequence[Mapping[str, Any]],
+    secrets: Mapping[str, Secret],
 ) -> list[dict[str, Any]]:
-    """The entries {kind, capability, options} of an account's watches, their options complete."""
-    return []
+    """The entries {kind, capability, options} of an account's watches, their options complete.
+
+    secrets: the versions of those that were rotated.
+    """
+    return _watched_keys.watches(cluster, account, declared, _watched_keys.known_keys(secrets))

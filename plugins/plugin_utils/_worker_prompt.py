@@ -16,6 +16,27 @@ from ._store_errors import StoreLocked
 SETTLED = 0.3  # seconds until a status line that was being drawn is gone
 
 
+class NoTerminal(Exception):
+    """There is nobody to ask."""
+
+
+class NotAnswered(Exception):
+    """They were asked and did not answer."""
+
+
+def asked(question: str, unseen: bool = False) -> str:
+    """What the person at the terminal types. Raises NoTerminal, NotAnswered."""
+    try:
+        with BOARD.hushed():
+            time.sleep(SETTLED)
+            typed = Display().prompt_until(question, private=unseen)
+    except AnsiblePromptNoninteractive:
+        raise NoTerminal from None
+    except AnsibleError as error:
+        raise NotAnswered(type(error).__name__) from None
+    return bytes(typed).decode(errors="replace")
+
+
 class ThroughAnsible:
     """Somebody at the terminal of ansible-playbook. told: what they should know, for the caller to show."""
 
@@ -25,14 +46,11 @@ class ThroughAnsible:
     def ask(self, question: str) -> str:
         """What they type, unseen."""
         try:
-            with BOARD.hushed():
-                time.sleep(SETTLED)
-                typed = Display().prompt_until(f"{question}: ", private=True)
-        except AnsiblePromptNoninteractive:
+            return asked(f"{question}: ", unseen=True)
+        except NoTerminal:
             raise StoreLocked(NOBODY) from None
-        except AnsibleError as error:
-            raise StoreLocked(f"it is locked, and its passphrase was not given ({type(error).__name__})") from None
-        return bytes(typed).decode(errors="replace")
+        except NotAnswered as error:
+            raise StoreLocked(f"it is locked, and its passphrase was not given ({error})") from None
 
     def tell(self, text: str) -> None:
         """Keep it until the answer is shown."""

@@ -140,6 +140,7 @@ class Account(Nothing):
     def __init__(self, name: str, files: list[File], current: Callable[[], str], trip: Trip) -> None:
         self._name, self._files, self._current, self._trip = name, files, current, trip
         self.outcomes: dict[tuple[str, str], dict[str, Any]] = {}
+        self.leftovers = 0  # places on the account where the replaced key still stands, as far as was looked
 
     def _outcome(self, target: str, version: str, look: bool) -> dict[str, Any]:
         """What came of the file; the first file that is asked for takes all of them there."""
@@ -154,7 +155,7 @@ class Account(Nothing):
         return self.outcomes[target, version]
 
     def probe(self, target: str) -> Found:
-        """Whether the file could be written, foreseen with the key that is current."""
+        """Whether another key could be written to the file: foreseen, nothing is changed."""
         return self._told(self._outcome(target, self._current(), True))
 
     def install(self, target: str, version: str) -> Found:
@@ -166,9 +167,14 @@ class Account(Nothing):
         return self._told(self._outcome(target, version, False))
 
     def put_back(self, target: str, version: str) -> None:
-        """Write the current version in place of this one."""
-        self.outcomes.clear()
-        self._told(self._outcome(target, self._current(), False))
+        """Write the current version in place of this one, in this file alone."""
+        user = _versions.username(self._name, self._current())
+        try:
+            (outcome,) = self._trip([file for file in self._files if file.target == target], user, False)
+        except MissingKey as error:
+            raise Refused(str(error)) from None
+        self.outcomes[target, version] = outcome
+        self._told(outcome)
 
     def _told(self, outcome: Mapping[str, Any]) -> Found:
         if outcome["status"] == "not_measured":
@@ -177,4 +183,4 @@ class Account(Nothing):
             raise Refused(str(outcome["reason"]))
         words = [remark for remark in outcome.get("remarks", []) if remark.startswith(VERDICT)]
         verdict = words[0].removeprefix(VERDICT + ": ").split(" ")[0] if words else "not_measured"
-        return Found(verdict)
+        return Found(verdict, {"leftovers": self.leftovers} if self.leftovers else {})

@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A container registry for the tests that want one."""
+"""A container registry for the tests that want one, and the scene of a rotation."""
 
 from __future__ import annotations
 
 import os
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.testbed.registry import PUBLIC, Authority, Registry
+
+from .rotation_scene import Stage, staged
 
 
 @pytest.fixture(scope="module")
@@ -35,3 +39,10 @@ def registry(shared: Registry) -> Iterator[Registry]:
     shared.mode = "well"
     shared.fail_next(0)
     shared.doorkeeper.lenient, shared.doorkeeper.refuses, shared.doorkeeper.public = False, True, {PUBLIC}
+
+
+@pytest.fixture
+def stage(bed: Any, tmp_path: Path) -> Iterator[Stage]:
+    """Accounts that hold an old key."""
+    with staged(bed, tmp_path) as made:
+        yield made

@@ -74,6 +74,7 @@ LIVES: dict[str, list[dict[str, Any]]] = {
         {"path": "~/.netrc", "places": [{"kind": "netrc_entry", "machine": "api.wandb.ai"}]},
         {"path": "~/a-file", "places": [{"kind": "registry_auth", "registry": "nvcr.io"}]},
     ],
+    "key_leftovers": [{"known": {"key 0123456789ab": "the old key"}, "own": ["~/.netrc"], "caches": ["~/there"]}],
     "token_file": [{}, {"path": "~/a-link/token"}, {"state": "absent"}],
     "ngc_config": [{}, {"path": "~/a-file"}, {"state": "absent"}],
     "path_script": [

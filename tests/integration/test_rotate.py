@@ -4,154 +4,19 @@
 from __future__ import annotations
 
 import base64
-import contextlib
-import json
 import os
 import random
-import signal
 import subprocess
-import sys
-import time
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
-from tests.testbed.registry import PRIVATE, TAG, Registry, new_key
+from tests.testbed.registry import PRIVATE, new_key
 
-from .runs import REPOSITORY, FileRing, Ran, onboard, play, seen_from
+from .rotation_scene import Stage, settled
+from .runs import onboard
 
 pytestmark = pytest.mark.testbed
-
-CLUSTERS = ("lrz", "lrz", "dfki", "wilson", "wilson", "daint")
-
-
-class Stage(NamedTuple):
-    """Accounts that hold the old key, a registry that knows it, and a keyring of the test's own."""
-
-    bed: Any
-    registry: Registry
-    accounts: list[Any]
-    environment: dict[str, str]
-    ring: FileRing
-    folder: Path
-    old: str
-
-    def rotate(self, *more: str, key: str | None = None, **wishes: Any) -> Ran:
-        """A run of rotate_ngc.yml."""
-        wanted = self.wanted(key, "new-key", wishes)
-        return play(self.bed, *wanted, *more, playbook="rotate_ngc.yml", environment=self.environment)
-
-    def wanted(self, key: str | None, name: str, wishes: dict[str, Any]) -> list[str]:
-        """The arguments of a run, the key in a file of that name."""
-        given = {
-            "rotate_registry": self.registry.address,
-            "rotate_image": f"{PRIVATE}:{TAG}",
-            "rotate_canary_image": f"{PRIVATE}:{TAG}",
-            "rotate_issuer": f"https://{self.registry.address}/v3/keys/get-caller-info",
-            "rotate_ca_file": str(self.registry.ca_file),
-            **wishes,
-        }
-        if key is not None:
-            file = self.folder / name
-            file.touch(0o600)
-            file.write_text(key + "\n")
-            given["rotate_key_file"] = str(file)
-        return ["-i", str(self.bed.accounts_file(self.accounts)), "-e", json.dumps(given)]
-
-    def begun(self, key: str, name: str) -> subprocess.Popen[str]:
-        """A run in the background, in a session of its own."""
-        program = ["ansible-playbook", "rotate_ngc.yml", *self.wanted(key, name, {})]
-        environment = {**self.bed.client.environment(), **self.environment}
-        return subprocess.Popen(
-            program,
-            cwd=REPOSITORY,
-            env=environment,
-            text=True,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-
-    def killed(self, key: str, seconds: float | None, records: int) -> bool:
-        """Begin a run and kill all of it after so long, or when the ledger has so many records; was it at work?"""
-        run = self.begun(key, "new-key")
-        ledger = Path(self.environment["XDG_STATE_HOME"]) / "hpc.onboard" / "ledger.jsonl"
-        deadline = time.monotonic() + (seconds or 30)
-        while time.monotonic() < deadline and run.poll() is None:
-            if seconds is None and ledger.exists() and ledger.read_bytes().count(b"\n") >= records:
-                break
-            time.sleep(0.005)
-        at_work = run.poll() is None
-        if at_work:
-            mark = f"XDG_STATE_HOME={self.environment['XDG_STATE_HOME']}".encode()
-            while mine := _with(mark):  # Ansible's workers have sessions of their own
-                for pid in mine:
-                    with contextlib.suppress(ProcessLookupError):
-                        os.kill(pid, signal.SIGKILL)
-                time.sleep(0.01)
-        run.communicate()
-        self.bed.client.disconnect()
-        return at_work
-
-    def ledger_fits(self, state: Path) -> bool:
-        """Whether every line of the ledger is as it was written."""
-        code = (
-            "import sys; sys.path[:0] = sys.argv[1:]\n"
-            "from ansible_collections.hpc.onboard.plugins.plugin_utils._ledger import Ledger\n"
-            "from ansible_collections.hpc.onboard.plugins.plugin_utils._world import record_key\n"
-            "misfit = Ledger(record_key()).verify(); print(misfit); sys.exit(misfit is not None)\n"
-        )
-        environment = {**self.bed.client.environment(), "XDG_STATE_HOME": str(state)}
-        order = [sys.executable, "-c", code, *sys.path]
-        return subprocess.run(order, env=environment, check=False).returncode == 0
-
-    def held(self, account: Any) -> list[str]:
-        """The keys in the files of an account that hold any."""
-        found = []
-        for path in ("enroot/.credentials", ".config/enroot/.credentials", ".apptainer/docker-config.json"):
-            if account.exists(path):
-                script = "import base64,re,sys; t=open(sys.argv[1]).read(); t+=''.join(base64.b64decode(a).decode() "
-                script += 'for a in re.findall(r\'"auth": "([^"]*)"\', t)); print(*re.findall(r\'nvapi-[\\w-]+\', t))'
-                order = [sys.executable, "-c", script, str(account.path(path))]
-                found += subprocess.run(order, check=True, capture_output=True, text=True).stdout.split()
-        return found
-
-    def keyring(self, name: str) -> str:
-        """What the keyring has under a name."""
-        return self.ring.keyring("get", "hpc.onboard", name).stdout.strip()
-
-
-def _with(mark: bytes) -> list[int]:
-    """The living processes that have this in their environment."""
-    found = []
-    for path in Path("/proc").iterdir():
-        if path.name.isdigit():
-            with contextlib.suppress(OSError):
-                dead = b"\nState:\tZ" in (path / "status").read_bytes()
-                if not dead and mark in (path / "environ").read_bytes().split(b"\0"):
-                    found.append(int(path.name))
-    return found
-
-
-@pytest.fixture
-def stage(bed: Any, tmp_path: Path) -> Iterator[Stage]:
-    accounts = [bed.new_account(cluster) for cluster in CLUSTERS]
-    here = seen_from(accounts[0])
-    with Registry((here, "localhost"), listen="0.0.0.0") as registry:
-        old = new_key()
-        registry.allow(old, [PRIVATE])
-        ring = FileRing(tmp_path, old)
-        environment = {
-            **ring.env,
-            "KEYRING_PROPERTY_PASSPHRASE_FILE": str(ring.passphrase_file),
-            "XDG_STATE_HOME": str(tmp_path / "state"),
-        }
-        made = Stage(bed, registry, accounts, environment, ring, tmp_path, old)
-        assert onboard(bed, *accounts, environment=environment).code == 0
-        assert all(set(made.held(account)) == {old} for account in accounts)
-        yield made
 
 
 def test_a_key_is_rotated_everywhere_and_the_old_one_proven_dead(stage: Stage) -> None:
@@ -171,11 +36,6 @@ def test_a_key_is_rotated_everywhere_and_the_old_one_proven_dead(stage: Stage) -
     again = stage.rotate(key=new)
     print(again.text)
     assert again.code == 0
-
-
-def settled(stage: Stage, new: str) -> bool:
-    """Whether every account holds the new key alone."""
-    return all(set(stage.held(account)) == {new} for account in stage.accounts)
 
 
 def test_onboarding_installs_what_a_rotation_left(stage: Stage) -> None:

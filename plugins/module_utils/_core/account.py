@@ -51,6 +51,13 @@ class Account:
             except AccountError as error:
                 self._failure = str(error)
 
+    def environment(self) -> Dict[str, str]:
+        """The environment of the login shell. Raises AccountError where it does not answer."""
+        self.learn()
+        if self._failure:
+            raise AccountError(self._failure)
+        return dict(self._environment or {})
+
     def variable(self, name: str) -> str:
         """The value of a variable of the site, an absolute path, as the login shell sets it."""
         self.learn()

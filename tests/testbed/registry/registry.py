@@ -140,6 +140,13 @@ class Registry:
         """Make the key invalid; only: at that service alone ("issuer" or "token")."""
         self.doorkeeper.revoke(key, only)
 
+    def succeed(self, key: str, repositories: Iterable[str] = ()) -> str:
+        """Make a legacy key as the page does: the one before is dead from then on."""
+        self.doorkeeper.revoke(key)
+        new = new_legacy_key()
+        self.allow(new, repositories)
+        return new
+
     def fail_next(self, requests: int) -> None:
         """Be busy for so many requests, then well again."""
         self._front.failures = requests

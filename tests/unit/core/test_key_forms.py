@@ -10,8 +10,8 @@ import pickle
 import string
 
 import pytest
+from ansible_collections.hpc.onboard.plugins.module_utils._text.key_forms import LEGACY
 from ansible_collections.hpc.onboard.plugins.plugin_utils._key_forms import (
-    LEGACY,
     Key,
     Malformed,
     recognised,

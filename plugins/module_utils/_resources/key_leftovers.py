@@ -1,0 +1,70 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a key that was replaced leaves behind: our own drafts and enroot's tokens go, all else is said."""
+
+from typing import Any, Dict, List, Optional
+
+from .._core.errors import AccountError
+from .._core.host import Host
+from .._core.resource import Resource, State
+from .._core.search import Search, expanded
+from .._core.strays import SHOWN, Stray, Strays
+
+LEFT = "still there"  # what a remark begins with that names a place for a person; the controller counts them
+
+
+class KeyLeftovers(Resource):
+    """No draft of ours and no store of tokens is there any more. What is not ours to remove is among the remarks."""
+
+    KIND = "key_leftovers"
+    OPTIONS: Dict[str, Dict[str, Any]] = {
+        "known": {"type": "dict", "required": True},
+        "own": {"type": "list", "elements": "str", "default": []},
+        "caches": {"type": "list", "elements": "str", "default": []},
+    }
+
+    def name(self) -> str:
+        return "leftovers of a replaced key"
+
+    def check(self) -> None:
+        if not self.options["known"]:
+            raise AccountError("known: the fingerprint of the key that was replaced is missing")
+
+    def touches(self, host: Host) -> List[str]:
+        return [host.home]
+
+    _found: Optional[List[Stray]] = None
+    _search: Optional[Search] = None
+
+    def _strays(self, host: Host) -> List[Stray]:
+        """What is found of the key that was replaced, looked for once; and what may be removed in any case."""
+        if self._found is None:
+            own, caches = (expanded(host, self.options[name])[0] for name in ("own", "caches"))
+            self._search = Search(host, [host.home] + caches)
+            strays = Strays(self._search, own, caches, self.options["known"])
+            every = list(strays.of_home()) + list(strays.of_tree(host.home)) + list(strays.of_caches())
+            known = set(self.options["known"])
+            self._found = [one for one in every if one.ours or one.fingerprints & known][:SHOWN]
+        return self._found
+
+    def desired(self, host: Host) -> State:
+        return {}
+
+    def inspect(self, host: Host) -> State:
+        return {host.shown(one.path): one.text for one in self._strays(host) if one.ours}
+
+    def obstacle(self, before: State, host: Host) -> Optional[str]:
+        return None
+
+    def remarks(self, host: Host) -> List[str]:
+        theirs = [one for one in self._strays(host) if not one.ours]
+        said = ["%s: %s:%d, %s" % (LEFT, host.shown(one.path), one.line, one.text) for one in theirs]
+        return said + (self._search.left_out() if self._search else [])
+
+    def apply(self, host: Host) -> None:
+        for one in self._strays(host):
+            if one.ours and host.kind_behind(one.path) == "folder":
+                host.remove_folder(one.path)
+            elif one.ours:
+                host.remove(one.path)
+        self._found = None

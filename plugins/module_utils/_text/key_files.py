@@ -1,0 +1,121 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which files keys lie in, rightly or not: told by their names alone.
+
+Paths are those below the home, without the ~/ before them.
+"""
+
+import re
+from typing import List
+
+ENROOTS = (".config/enroot/.credentials", "enroot/.credentials", ".enroot/.credentials")
+"""Where enroot may look, by its own default or a site's setting."""
+
+CREDENTIALS = ENROOTS + (
+    ".apptainer/docker-config.json",
+    ".apptainer/remote.yaml",
+    ".singularity/docker-config.json",
+    ".singularity/remote.yaml",
+    ".docker/config.json",
+    ".config/containers/auth.json",
+    ".netrc",
+    ".ngc/config",
+    ".cache/huggingface/token",
+    ".cache/huggingface/stored_tokens",
+    ".huggingface/token",
+    ".git-credentials",
+    ".config/git/credentials",
+    ".config/hub",
+    ".config/gh/hosts.yml",
+    ".pypirc",
+    ".kaggle/kaggle.json",
+    ".aws/credentials",
+)
+"""Files in which programs keep keys."""
+
+START_UPS = (
+    ".profile",
+    ".bash_profile",
+    ".bash_login",
+    ".bashrc",
+    ".bash_logout",
+    ".bash_aliases",
+    ".zshenv",
+    ".zprofile",
+    ".zshrc",
+    ".zlogin",
+    ".cshrc",
+    ".tcshrc",
+    ".login",
+    ".kshrc",
+    ".mkshrc",
+    ".config/fish/config.fish",
+    ".pam_environment",
+    ".ssh/environment",
+)
+"""Files that shells and logins read at their start."""
+
+START_UP_FOLDERS = ((".config/fish/conf.d", ".fish"), (".config/environment.d", ".conf"), (".bashrc.d", ""))
+"""Folders whose files are read so, and how the names of these end."""
+
+HISTORIES = (
+    ".bash_history",
+    ".zsh_history",
+    ".histfile",
+    ".history",
+    ".sh_history",
+    ".ksh_history",
+    ".local/share/fish/fish_history",
+    ".python_history",
+    ".node_repl_history",
+    ".sqlite_history",
+    ".viminfo",
+    ".lesshst",
+)
+"""What was typed."""
+
+_SCRIPTS = (".sh", ".bash", ".zsh", ".csh", ".fish", ".sbatch", ".slurm", ".job", ".pbs", ".lsf", ".cmd")
+_TEXTS = (".py", ".ipynb", ".yml", ".yaml", ".json", ".toml", ".ini", ".cfg", ".conf", ".txt", ".md", ".def", ".r")
+_UNUSUAL = ("node_modules", "site-packages", "__pycache__")  # folders of programs, in which nobody writes by hand
+_SOURCE = re.compile(r"(?:^|[;&|{]|\bthen\b|\bdo\b)[ \t]*(?:source|\.)[ \t]+[\"']?([^ \t\r\n\"';&|)]+)", re.MULTILINE)
+
+
+def is_script(name: str) -> bool:
+    """Whether a file of this name is a script, of a job say, or one of variables."""
+    lower = name.lower()
+    return lower.endswith(_SCRIPTS + (".env",)) or lower == ".envrc" or lower.startswith(".env.")
+
+
+def is_text(name: str) -> bool:
+    """Whether a file of this name is a text of a project, such as people put under version control."""
+    return name.lower().endswith(_TEXTS) or name in ("Dockerfile", "Makefile")
+
+
+def is_dull(folder: str) -> bool:
+    """Whether a folder of this name holds what programs put there, or what a site keeps of old."""
+    return folder.startswith(".") or folder in _UNUSUAL
+
+
+def is_copy(name: str, of: str) -> bool:
+    """Whether a file is named as editors, people and programs name a copy of another."""
+    if name == of or name.startswith(of + ".d"):
+        return False
+    behind = name[len(of) : len(of) + 1]
+    swap = "." + of.lstrip(".")
+    return (
+        (name.startswith(of) and behind in ("~", ".", "-", "_", " "))
+        or (name.startswith(swap + ".sw") and len(name) == len(swap) + 4)
+        or name == "#%s#" % of
+    )
+
+
+def sourced(text: str, home: str) -> List[str]:
+    """The files that a start-up file reads, as far as they are written out."""
+    found = []
+    for path in _SOURCE.findall(text):
+        for word in ("${HOME}/", "$HOME/", "~/"):
+            if path.startswith(word):
+                path = home + "/" + path[len(word) :]
+        if path.startswith("/") and not re.search(r"[$*?`\[]", path):
+            found.append(path)
+    return found

@@ -1,0 +1,134 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What keys of NGC, wandb and Hugging Face look like, and where such a key stands in a text.
+
+Sources: nvapi- and 64 characters, and base64 of client:uuid (84 characters) for legacy keys: github.com/NVIDIA/nvcf
+issue 886, github.com/NVIDIA/infra-controller (rest-api/auth) and public scanners for secrets; personal keys live side
+by side and a new legacy key ends the old one: org.ngc.nvidia.com/setup/api-keys. wandb: 40 characters or more
+(github.com/wandb/wandb), hexadecimal of old and now behind wandb_v1_. Hugging Face: hf_ and 34 letters and digits, as
+public scanners for secrets have it; longer ones are let through.
+"""
+
+import base64
+import binascii
+import re
+from typing import Callable, Dict, List, NamedTuple, Optional, Tuple
+
+NGC, WANDB, HUGGING_FACE = "ngc", "wandb", "huggingface"
+TITLES = {NGC: "NGC", WANDB: "wandb", HUGGING_FACE: "Hugging Face"}
+
+
+class Form(NamedTuple):
+    """What the keys of one kind look like, and how they are replaced."""
+
+    name: str
+    service: str
+    beginning: str
+    pattern: str  # the whole of it
+    lengths: Tuple[int, int]  # the shortest and the longest
+    rotates: bool  # whether old and new can both be valid for a while; else making the new one ends the old one
+
+
+NVAPI = Form("personal or service key", NGC, "nvapi-", r"nvapi-[A-Za-z0-9_-]{64}", (70, 70), True)
+LEGACY = Form("legacy key", NGC, "", r"[A-Za-z0-9+/]{84}", (84, 84), False)
+WANDB_NOW = Form("key", WANDB, "wandb_v1_", r"wandb_v1_[A-Za-z0-9_]{40,120}", (49, 129), True)
+WANDB_OLD = Form("key of the first form", WANDB, "", r"(?:[a-z0-9]{1,20}-)?[0-9a-f]{40}", (40, 61), True)
+HF = Form("token", HUGGING_FACE, "hf_", r"hf_[A-Za-z0-9]{34,64}", (37, 67), True)
+FORMS = (NVAPI, LEGACY, WANDB_NOW, WANDB_OLD, HF)
+
+_CLIENT = re.compile(rb"[A-Za-z0-9]{26}:[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
+
+
+class Written(NamedTuple):
+    """A key in a text: its line, from 1 on, the key itself, which is never shown, and what it is in words."""
+
+    line: int
+    value: str
+    what: str
+
+
+def form_of(text: str) -> Optional[Form]:
+    """The form that the whole text has, or None."""
+    found = next((form for form in FORMS if re.fullmatch(form.pattern, text)), None)
+    return None if found is LEGACY and not _names_a_client(text) else found
+
+
+def title(form: Form) -> str:
+    """A kind of key in words: 'NGC legacy key'."""
+    return "%s %s" % (TITLES[form.service], form.name)
+
+
+def _names_a_client(text: str) -> bool:
+    """Whether the text is base64 of client:uuid."""
+    try:
+        return _CLIENT.fullmatch(base64.b64decode(text, validate=True)) is not None
+    except binascii.Error:
+        return False
+
+
+# -- in a text -------------------------------------------------------------------------------------
+
+_AUTH = re.compile(r"JG9hdXRodG9rZW46[A-Za-z0-9+/]{4,400}={0,2}")  # base64 that begins with '$oauthtoken:'
+_SOLID = "A-Za-z0-9_-"  # what may not stand beside a key, for then it is part of something else
+_FORMED = [
+    (form, re.compile("(?<![%s])(?:%s)(?![%s])" % (around, form.pattern, around)))
+    for form, around in ((NVAPI, _SOLID), (LEGACY, "A-Za-z0-9+/"), (WANDB_NOW, _SOLID), (HF, _SOLID))
+]
+_HEXADECIMAL = re.compile(r"(?<![@/.%s])%s(?![%s])" % (_SOLID, WANDB_OLD.pattern, _SOLID))
+_WORD = re.compile(r"[A-Za-z0-9_+/-]{20,200}={0,2}")
+_LONGEST = 2000  # no start-up file, history or script has its key behind so many characters of a line
+
+
+def written(text: str, known: Callable[[str], str]) -> List[Written]:
+    """The keys in a text, in order: by their form, and by what is known of them.
+
+    known: what a word is that was a key once, or nothing. A bare hexadecimal number, which could name a commit
+    as well, is taken for a key of wandb only beside that name.
+    """
+    found: List[Written] = []
+    of_wandb = False  # whether the entry of a netrc file that goes on is one of wandb's
+    judged = _remembering(known)
+    for number, line in enumerate(text.split("\n"), 1):
+        if len(line) >= 20:
+            found += [Written(number, value, judged(value) or what) for value, what in _in_line(line, of_wandb, judged)]
+        if "machine" in line or not line.strip():
+            of_wandb = "api.wandb.ai" in line
+    return found
+
+
+def _in_line(line: str, of_wandb: bool, known: Callable[[str], str]) -> List[Tuple[str, str]]:
+    """The keys of a line and what each is, each key once."""
+    found = [(one.start(), one.group(), form) for form, pattern in _FORMED for one in pattern.finditer(line)]
+    at = [(start, value, _one(form)) for start, value, form in found if form is not LEGACY or form_of(value)]
+    at += [(one.start(), _password(one.group()), "a login of the NVIDIA registry") for one in _AUTH.finditer(line)]
+    if of_wandb or ("wandb" in line.lower() and not re.search(r"\bgit ", line)):
+        at += [(one.start(), one.group(), _one(WANDB_OLD)) for one in _HEXADECIMAL.finditer(line)]
+    at += [(one.start(), one.group(), "") for one in _WORD.finditer(line[:_LONGEST]) if known(one.group())]
+    values: Dict[str, str] = {}
+    for _start, value, what in sorted(at):
+        values.setdefault(value, what)
+    return [(value, what) for value, what in values.items() if value]
+
+
+def _one(form: Form) -> str:
+    return ("an " if form.service == NGC else "a ") + title(form)
+
+
+def _password(auth: str) -> str:
+    """The password in base64 of user:password; nothing where it is none."""
+    try:
+        return base64.b64decode(auth + "=" * (-len(auth) % 4)).decode("ascii").partition(":")[2]
+    except (binascii.Error, ValueError):
+        return ""
+
+
+def _remembering(known: Callable[[str], str]) -> Callable[[str], str]:
+    """The same, asked once for each word: histories say the same words over and over."""
+    answers: Dict[str, str] = {}
+
+    def judged(word: str) -> str:
+        if word not in answers:
+            answers[word] = known(word)
+        return answers[word]
+
+    return judged

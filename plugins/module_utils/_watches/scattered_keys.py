@@ -1,0 +1,62 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Keys where none belong: in start-up files, histories, scripts, files that git keeps, and copies of files of keys."""
+
+from itertools import chain, islice
+from typing import Any, Dict, List, Optional, Tuple
+
+from .._core.host import Host
+from .._core.search import USUAL, Limits, Search, expanded
+from .._core.strays import SHOWN, Stray, Strays
+from .._core.values import check_path
+from .._core.watch import Seen, Watch
+
+
+class ScatteredKeys(Watch):
+    """A tree is looked through for scripts and caches; the home for all else, too."""
+
+    KIND = "scattered_keys"
+    OPTIONS: Dict[str, Dict[str, Any]] = {
+        "folder": {"type": "path", "default": "~"},
+        "own": {"type": "list", "elements": "str", "default": []},
+        "caches": {"type": "list", "elements": "str", "default": []},
+        "known": {"type": "dict", "default": {}},
+        "entries": {"type": "int", "default": USUAL.entries},
+        "depth": {"type": "int", "default": USUAL.depth},
+        "most_seconds": {"type": "int", "default": int(USUAL.seconds)},
+    }
+
+    def name(self) -> str:
+        return "keys scattered in %s" % self.options["folder"]
+
+    def check(self) -> None:
+        check_path("folder", self.options["folder"])
+
+    def touches(self, host: Host) -> List[str]:
+        return [host.expand(self.options["folder"])]
+
+    _search: Optional[Search] = None
+
+    def seen(self, host: Host) -> List[Seen]:
+        """The keys that stand where none belong, and stores of tokens."""
+        limits = Limits(self.options["entries"], self.options["depth"], self.options["most_seconds"])
+        folder = self.options["folder"]
+        self._search = Search(host, [host.home, folder], limits)
+        own, caches = (expanded(host, self.options[name])[0] for name in ("own", "caches"))
+        strays = Strays(self._search, own, caches, self.options["known"])
+        found = list(islice(strays.of_home(), SHOWN)) if folder == host.home else []
+        found += islice(chain(strays.of_tree(folder), strays.of_caches()), SHOWN)
+        return merged(host, found[:SHOWN])
+
+    def unseen(self, host: Host) -> List[str]:
+        """What the look left out."""
+        return self._search.left_out() if self._search else []
+
+
+def merged(host: Host, strays: List[Stray]) -> List[Seen]:
+    """What is seen, once for each rule and place."""
+    texts: Dict[Tuple[str, str], List[str]] = {}
+    for one in strays:
+        place = host.shown(one.path) + (":%d" % one.line if one.line else "")
+        texts.setdefault((one.rule, place), []).append(one.text)
+    return [Seen(rule, place, "; ".join(several)) for (rule, place), several in texts.items()]

@@ -1,0 +1,85 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Files of keys that lie where their reader does not look, or where jobs cannot read them."""
+
+from typing import Any, Dict, Iterator, List, Optional
+
+from .._core.host import Host
+from .._core.search import Search
+from .._core.watch import Seen, Watch
+from .._text import docker_auth
+from .._text.key_files import ENROOTS
+from .._text.lines import lines, words
+
+DOCKERS = "~/.docker/config.json"
+HOME_IN_JOBS = {
+    "ticket": "jobs have no ticket here, and cannot read the home",
+    "absent": "compute nodes do not have the home",
+}
+
+
+class UnreadKeys(Watch):
+    """The other places of enroot's file, Docker's file behind Apptainer's, and the home as jobs see it."""
+
+    KIND = "unread_keys"
+    OPTIONS: Dict[str, Dict[str, Any]] = {
+        "enroots": {"type": "list", "elements": "str", "default": []},  # that enroot reads here; none: not known
+        "apptainers": {"type": "list", "elements": "str", "default": []},  # that a role keeps for Apptainer
+        "of_jobs": {"type": "list", "elements": "str", "default": []},  # that jobs read
+        "home_in_jobs": {"type": "str", "default": ""},  # on_compute of the profile's home
+    }
+
+    def name(self) -> str:
+        return "keys that nobody reads"
+
+    def touches(self, host: Host) -> List[str]:
+        return [host.home]
+
+    _search: Optional[Search] = None
+
+    def seen(self, host: Host) -> List[Seen]:
+        """The files that nobody reads, or that jobs cannot read."""
+        self._search = Search(host, [host.home])
+        return (
+            list(self._of_enroot(host, self._search))
+            + list(self._of_apptainer(host, self._search))
+            + list(self._of_jobs(host))
+        )
+
+    def unseen(self, host: Host) -> List[str]:
+        """What the look left out."""
+        return self._search.left_out() if self._search else []
+
+    def _of_enroot(self, host: Host, search: Search) -> Iterator[Seen]:
+        read = [host.expand(path) for path in self.options["enroots"]]
+        known = {host.resolve(path) for path in read}
+        for path in [host.home + "/" + name for name in ENROOTS] if read else []:
+            real = search.file(path)
+            if real and real not in known and _has_password(search.text(path)):
+                text = "enroot reads %s at this site, and not this file" % host.shown(read[0])
+                yield Seen("KEY-009", host.shown(path), text)
+
+    def _of_apptainer(self, host: Host, search: Search) -> Iterator[Seen]:
+        """Apptainer reads Docker's file only while it has none of its own."""
+        theirs = search.text(host.expand(DOCKERS))
+        for path in [host.expand(path) for path in self.options["apptainers"] if host.expand(path) != DOCKERS]:
+            ours = search.text(path)
+            for registry in docker_auth.registries(ours):
+                mine, other = docker_auth.find(ours, registry), docker_auth.find(theirs, registry)
+                if mine and other and other.password and mine.password != other.password:
+                    text = "it has another key for a registry that Apptainer looks up in %s, %s"
+                    yield Seen("KEY-009", DOCKERS, text % (host.shown(path), host.fingerprint(other.password)))
+                    return
+
+    def _of_jobs(self, host: Host) -> Iterator[Seen]:
+        why = HOME_IN_JOBS.get(self.options["home_in_jobs"])
+        home = host.resolve(host.home) or host.home
+        for path in sorted({host.expand(path) for path in self.options["of_jobs"]}) if why else []:
+            real = host.resolve(path)
+            found = host.entry(real) if real else None
+            if real and found and found.kind == "file" and real.startswith(home + "/"):
+                yield Seen("KEY-010", host.shown(path), str(why))
+
+
+def _has_password(text: str) -> bool:
+    return any(words(line)[:1] == ["machine"] for line in lines(text)) and "password" in text

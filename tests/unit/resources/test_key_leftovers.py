@@ -1,0 +1,48 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a replaced key left: our drafts and enroot's tokens go, the rest stays and is named."""
+
+from __future__ import annotations
+
+from account_scene import Folder, Plain, Scene
+from ansible_collections.hpc.onboard.plugins.module_utils._resources.key_leftovers import LEFT
+from resource_tables import Case, judge, table
+
+OLD = "nvapi-" + "aZ0_-" * 12 + "abcd"
+NEW = "nvapi-" + "0123456789" * 6 + "wxyz"
+MARK = "key 8b1ee50f2c75"
+FILE = "~/enroot/.credentials"
+DRAFT = "~/enroot/..credentials.hpc.onboard-draft"
+HELD = {"~/enroot": Folder(0o700), FILE: Plain(f"machine nvcr.io login $oauthtoken password {NEW}\n".encode(), 0o600)}
+CACHE = {"~/.cache": Folder(), "~/.cache/enroot": Folder()}
+TOKENS = {"~/.cache/enroot/.tokens.1000": Folder(0o700), "~/.cache/enroot/.tokens.1000/a": Plain(b"t", 0o600)}
+LAYER = {"~/.cache/enroot/layer": Plain(b"x")}
+OPTIONS = {"known": {MARK: "the old key"}, "own": [FILE], "caches": ["~/.cache/enroot"]}
+
+
+@table(
+    Case("nothing is left", HELD, OPTIONS, "in_place"),
+    Case("a draft of ours goes", {**HELD, DRAFT: Plain(OLD.encode(), 0o600)}, OPTIONS, "unwanted", left={DRAFT: None}),
+    Case(
+        "enroots tokens go and its layers stay",
+        {**HELD, **CACHE, **TOKENS, **LAYER},
+        OPTIONS,
+        "unwanted",
+        left=dict.fromkeys(TOKENS),
+    ),
+    Case("a draft of another file is not ours", {"~/..x.hpc.onboard-draft": Plain(OLD.encode())}, OPTIONS, "in_place"),
+    Case("what is the users stays", {"~/.bashrc": Plain(f"export X={OLD}\n".encode())}, OPTIONS, "in_place"),
+)
+def test_key_leftovers(scene: Scene, case: Case) -> None:
+    judge(scene, "key_leftovers", case)
+
+
+def test_where_the_old_key_stands_is_said_and_another_key_is_not(scene: Scene) -> None:
+    mark = scene.host().fingerprint(OLD)
+    scene.make({"~/.bashrc": Plain(f"export A={NEW}\nexport X={OLD}\n".encode()), "~/job.sh": Plain(OLD.encode())})
+    (outcome,) = scene.run({"kind": "key_leftovers", **OPTIONS, "known": {mark: "the old key"}})
+    assert outcome["status"] == "in_place"
+    assert outcome["remarks"] == [
+        f"{LEFT}: ~/.bashrc:2, the old key stands there, {mark}",
+        f"{LEFT}: ~/job.sh:1, the old key stands there, {mark}",
+    ]
