@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from .audit_scene import TOKENS
+
 ENROOT = "enroot/.credentials"
 DAINTS = ".config/enroot/.credentials"
 JSON = ".apptainer/docker-config.json"
@@ -149,6 +151,15 @@ WILSON = [
           f"echo '{{{{\"auths\": {{{{\"nvcr.io\": {{{{\"auth\": \"bWU6bWluZQ==\"}}}}}}}}}}}}' > {JSON}"),
     Drift("a login that cannot be read", ("KEY-002 changed hand high", "KEY-004 changed hand high"),
           f"echo '{{{{\"auths\": {{{{\"nvcr.io\": {{{{\"auth\": \"!!\"}}}}}}}}}}}}' > {JSON}"),
+    *_link("work", "/work1/{project}/{user}", "/work1")[:2],
+    Drift("the project's storage is gone", ("DIR-001 broken site medium", "RUN-001 not_measured unknown info"),
+          site="mv /work1/{project} /work1/away", by_hand="mv /work1/away /work1/{project}"),
+    Drift("the line for tcsh is gone", ("ENV-006 missing hand medium",), "rm -f .tcshrc .cshrc"),
+    Drift("tokens in a home that jobs cannot read", ("KEY-001 missing unknown high",) * 2 + ("KEY-010 broken site high",) * 2,
+          settings={"vars": TOKENS}, by_hand="true"),
+]  # fmt: skip
+
+NARVAL = [
     Drift("another token of wandb", ("KEY-002 changed hand high",), "sed -i s/wwww/vvvv/ .netrc"),
     Drift("wandb twice", ("KEY-003 changed hand high",), "cat .netrc > n; cat n >> .netrc; rm n"),
     Drift("a default before wandb", ("KEY-004 changed hand high",), "sed -i '1i default login a password b' .netrc"),
@@ -157,10 +168,6 @@ WILSON = [
           "echo 'a b' > .cache/huggingface/token", by_hand="rm .cache/huggingface/token"),
     Drift("another key of the ngc program", ("KEY-002 changed hand high",), "sed -i s/kkkk/jjjj/ .ngc/config"),
     Drift("a copy that the ngc program left", ("SEC-006 changed hand high",), "sed s/kkkk/jjjj/ .ngc/config > .ngc/config.BAK; chmod 600 .ngc/config.BAK"),
-    *_link("work", "/work1/{project}/{user}", "/work1")[:2],
-    Drift("the project's storage is gone", ("DIR-001 broken site medium", "LNK-003 broken site high"),
-          site="mv /work1/{project} /work1/away", by_hand="mv /work1/away /work1/{project}"),
-    Drift("the line for tcsh is gone", ("ENV-006 missing hand medium",), "rm -f .tcshrc .cshrc"),
 ]  # fmt: skip
 
 SCRATCH = "/capstor/scratch/cscs/{user}"
@@ -174,7 +181,7 @@ DAINT = [
           settings={"vars": {"enroot_credentials_path": "~/.enroot/.credentials"}}),
 ]  # fmt: skip
 
-NARVAL = [one for one in WILSON if one.do and (JSON in one.do or ".netrc" in one.do)]
+NARVAL += [one for one in WILSON if one.do and JSON in one.do][:4]
 NARVAL += [Drift("the settings' link to another file", ("KEY-004 broken hand high",),
                  f"mv {JSON} j; ln -s ../j {JSON}", by_hand=f"rm {JSON}; mv j {JSON}")]  # fmt: skip
 

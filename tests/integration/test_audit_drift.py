@@ -17,7 +17,7 @@ from .drifts import DRIFTS, OWN, Drift
 
 pytestmark = pytest.mark.testbed
 
-ACCOUNTS = {"lrz": 4, "dfki": 3, "pegasus": 1, "wilson": 3, "daint": 1, "narval": 2}
+ACCOUNTS = {"lrz": 6, "dfki": 4, "pegasus": 1, "wilson": 2, "daint": 2, "narval": 3}
 SHELLS = {"pegasus": "/usr/bin/zsh", "wilson": "/bin/tcsh", "narval": "/usr/bin/fish"}
 
 
@@ -56,7 +56,7 @@ def scene(bed: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]
         for account in accounts:
             if account.cluster.name == "dfki":
                 settings[account.name] = conda_settings(account, web, environments=environments)
-            elif account.cluster.name in ("wilson", "narval"):
+            elif account.cluster.name == "narval":
                 settings[account.name] = {"vars": TOKENS}
             elif account.cluster.name == "lrz":
                 settings[account.name] = OWN
