@@ -62,12 +62,12 @@ class ActionModule(Converge):
         """Look at the account: what is declared for it, what is not any more, and what is only watched."""
         self._ask_nobody()
         name = str(variables["inventory_hostname"])
-        declared = self._declared(arguments, variables)
-        every = self._collected(arguments["capabilities"], arguments, variables).resources
+        every = self._collected(arguments["capabilities"], arguments, variables)
+        asked, watching = self._left(arguments["capabilities"], variables), self._is_watching(variables)
+        declared = every.of(asked)
         plan = Plan.of(declared.resources, lambda secret: self._key(secret, variables))
         kept = _receipts.kept(name, bool(self._sandbox(variables)))
-        asked, watching = self._left(arguments["capabilities"], variables), self._is_watching(variables)
-        seen = Audited(variables, declared, every, plan, kept, asked, watching)
+        seen = Audited(variables, declared, every.resources, plan, kept, asked, watching)
         account = Conversation(
             self, seen.entries, {"work": "examine", "seconds": arguments["seconds"], "receipt": True}, variables
         )

@@ -29,10 +29,10 @@ class ActionModule(Converge):
     }
 
     def _declared(self, arguments: Mapping[str, Any], variables: Mapping[str, Any]) -> Declared:
-        chosen = super()._declared(arguments, variables).resources
-        every = self._collected(arguments["capabilities"], arguments, variables).resources
+        every = self._collected(arguments["capabilities"], arguments, variables)
+        chosen = every.of(self._left(arguments["capabilities"], variables)).resources
         notes = _receipts.kept(str(variables["inventory_hostname"]), bool(self._sandbox(variables)))
-        entries = _taken_out.undeclared(every, notes)
+        entries = _taken_out.undeclared(every.resources, notes)
         if arguments["only"] == "everything":
             entries = [_taken_out.absent(entry) for entry in chosen] + entries
         return Declared(_taken_out.in_order(entries), [])

@@ -24,7 +24,12 @@ class NoAnswer(Exception):
 
 def harmless(text: object, longest: int = LONGEST) -> str:
     """The text without control characters (line ends stay) and not too long."""
-    return "".join(c if c.isprintable() or c == "\n" else "?" for c in str(text)[:longest])
+    return "\n".join(_printable(line) for line in str(text)[:longest].split("\n"))
+
+
+def _printable(line: str) -> str:
+    """The line, a question mark for each control character. Nearly every line has none: it is asked as a whole."""
+    return line if line.isprintable() else "".join(c if c.isprintable() else "?" for c in line)
 
 
 def parse(stdout: str, stderr: str, code: int, name: str) -> dict[str, Any]:

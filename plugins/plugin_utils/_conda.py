@@ -11,6 +11,7 @@ from typing import Any
 
 import yaml
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._mistakes import SafeLoader
 
 Settings = Mapping[str, Any]
 
@@ -26,7 +27,7 @@ LICENCE = (
 @lru_cache
 def pinned() -> dict[str, Any]:
     """The installers that are pinned, by distribution."""
-    found: dict[str, Any] = yaml.safe_load(PINNED.read_text(encoding="utf-8"))
+    found: dict[str, Any] = yaml.load(PINNED.read_text(encoding="utf-8"), Loader=SafeLoader)
     return found
 
 

@@ -17,9 +17,12 @@ import yaml
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities import CAPABILITIES, Declaration
+from ansible_collections.hpc.onboard.plugins.plugin_utils._conda import pinned
+from ansible_collections.hpc.onboard.plugins.plugin_utils._mistakes import SafeLoader
 
 ROLES = Path(__file__).parent.parent.parent / "roles"
 Value = Callable[[str], Any]
+DIRECT = "resources"  # what resources belong to that no capability declares
 
 
 class Declared(NamedTuple):
@@ -27,6 +30,14 @@ class Declared(NamedTuple):
 
     resources: list[dict[str, Any]]
     notes: list[dict[str, str]]
+
+    def of(self, names: Iterable[str]) -> Declared:
+        """What these capabilities declare, and the resources that were given directly."""
+        chosen = {*names, DIRECT}
+        return Declared(
+            [entry for entry in self.resources if entry["capability"] in chosen],
+            [note for note in self.notes if note["capability"] in chosen],
+        )
 
 
 def selected(names: Iterable[str], run: Iterable[str], skip: Iterable[str]) -> list[str]:
@@ -49,7 +60,7 @@ def collect(names: Iterable[str], without: Iterable[str], resources: list[dict[s
         if "password" in entry:
             raise AccountError("resources: a password does not belong here; name the key in its place: secret: NAME")
         options = {key: item for key, item in entry.items() if key != "kind"}
-        declared.resources.append({"kind": entry.get("kind"), "capability": "resources", "options": options})
+        declared.resources.append({"kind": entry.get("kind"), "capability": DIRECT, "options": options})
     return declared
 
 
@@ -100,11 +111,11 @@ def role_settings(name: str) -> RoleSettings:
 
 
 def _yaml(file: Path) -> dict[str, Any]:
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    return yaml.load(file.read_text(encoding="utf-8"), Loader=loader)  # type: ignore[no-any-return]
+    return yaml.load(file.read_text(encoding="utf-8"), Loader=SafeLoader)  # type: ignore[no-any-return]
 
 
 def prepare_settings() -> None:
     """Read the settings of all roles, for the processes that are forked from this one."""
+    pinned()
     for name in CAPABILITIES:
         role_settings(name)

@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from importlib import import_module
 from typing import Any, NamedTuple
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core import receipt
@@ -18,16 +19,38 @@ from ansible_collections.hpc.onboard.plugins.module_utils._resources.netrc_entry
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.ngc_config import NgcConfig
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.path_script import PathScript
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.registry_auth import RegistryAuth
-from ansible_collections.hpc.onboard.plugins.module_utils._resources.rotated_key import RotatedKey
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.shell_environment import ShellEnvironment
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.storage_link import StorageLink
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.token_file import TokenFile
 from ansible_collections.hpc.onboard.plugins.plugin_utils._keys import MissingKey
 from ansible_collections.hpc.onboard.plugins.plugin_utils._payload import places
 
-KINDS: dict[str, type[Resource]] = {
-    kind.KIND: kind
-    for kind in (
+MODULE_UTILS = "ansible_collections.hpc.onboard.plugins.module_utils"
+
+
+class Kinds(Mapping[str, type[Resource]]):
+    """The kinds of resource, by name. What few runs need is loaded when it is asked for; for the rest every run waits."""
+
+    def __init__(self, loaded: Iterable[type[Resource]], further: Mapping[str, str]) -> None:
+        """further: kinds that are not loaded, and the place of each (see _payload.places)."""
+        self._loaded = {kind.KIND: kind for kind in loaded}
+        self.places = {**places(self._loaded), **further}
+
+    def __getitem__(self, name: str) -> type[Resource]:
+        if name not in self._loaded:
+            module, _dot, kind = self.places[name].rpartition(".")
+            self._loaded[name] = getattr(import_module(f"{MODULE_UTILS}.{module}"), kind)
+        return self._loaded[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.places)
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+
+KINDS = Kinds(
+    (
         CondaInstall,
         Directory,
         EnrootCredential,
@@ -36,13 +59,13 @@ KINDS: dict[str, type[Resource]] = {
         NgcConfig,
         PathScript,
         RegistryAuth,
-        RotatedKey,
         ShellEnvironment,
         StorageLink,
         TokenFile,
-    )
-}
-PLACES = places(KINDS)  # what the payload takes
+    ),
+    {"rotated_key": "_resources.rotated_key.RotatedKey"},
+)
+PLACES = KINDS.places  # what the payload takes
 UNKNOWN_KEY = "unknown"
 TYPES: dict[str, type] = {"str": str, "path": str, "dict": dict, "list": list, "int": int}
 

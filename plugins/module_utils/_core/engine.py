@@ -15,17 +15,23 @@ from typing import Any, Callable, Container, Dict, List, Mapping, NamedTuple
 
 from . import receipt
 from .account import Account
-from .dry import DryHost
 from .errors import AccountError, explained, located
 from .host import Host
 from .isolation import Document, Step, run_isolated
 from .lock import Lock
-from .plan import Kinds, build
+from .plan import Kinds, Loop, build
 from .resource import CHANGES, Resource, examine, reconcile
 
 SCHEMA = "hpc.onboard/answer/1.2"
 SECONDS = 30.0
 LOOK_SECONDS = 0.5
+
+
+class Seen(NamedTuple):
+    """The outcomes of the receipt, as it was found, and of the resources."""
+
+    receipt: Document
+    documents: List[Document]
 
 
 class Task(NamedTuple):
@@ -36,9 +42,16 @@ class Task(NamedTuple):
     real: Callable[[], Host]
     seconds: float
 
-    def looked(self, resources: List[Resource], settled: Dict[int, Document]) -> List[Document]:
+    def looked(self, resources: List[Resource]) -> List[Document]:
         """The outcomes of a look that changes nothing."""
-        return run_isolated(resources, Step(self.real, examine, False, self.seconds), settled)
+        return run_isolated(resources, Step(self.real, examine, False, self.seconds), {})
+
+    def gone_through(self, host: Callable[[], Host], loop: Loop, locked: bool, settled: Dict[int, Document]) -> Seen:
+        """Take all through a loop, in one child. The receipt is first, so that it waits for nothing that fails."""
+        every = [receipt.Receipt({})] + self.resources  # type: List[Resource]
+        behind = {position + 1: document for position, document in settled.items()}
+        documents = run_isolated(every, Step(host, loop, locked, self.seconds), behind)
+        return Seen(documents[0], documents[1:])
 
 
 def answer(plan: Mapping[str, Any], kinds: Kinds) -> Document:
@@ -57,9 +70,10 @@ def answer(plan: Mapping[str, Any], kinds: Kinds) -> Document:
         said["account"] = {"home": account.home, "shell": account.shell}
         task = _task(plan, kinds, account)
         alone = _not_ours(task)
-        said["outcomes"] = documents = _outcomes(task, alone)
+        seen = WORKS[plan["work"]](task, alone)
+        said["outcomes"] = _named(task, seen.documents)
         if plan.get("receipt"):
-            said["receipt"] = receipt.told(_noted(task, _news(task, documents, alone, True)))
+            said["receipt"] = receipt.told(_noted(task, seen.receipt, _news(task, seen.documents, alone, True)))
     except AccountError as error:
         said["error"] = str(error)
     except OSError as error:
@@ -86,32 +100,33 @@ def _task(plan: Mapping[str, Any], kinds: Kinds, account: Account) -> Task:
     return Task(plan, resources, real, float(plan.get("seconds") or SECONDS))
 
 
-def _outcomes(task: Task, settled: Dict[int, Document]) -> List[Document]:
-    documents = WORKS[task.plan["work"]](task, settled)
+def _named(task: Task, documents: List[Document]) -> List[Document]:
+    """The outcomes, each with the capability that asked for it."""
     declared = task.plan["resources"]
     return [dict(document, capability=entry["capability"]) for entry, document in zip(declared, documents)]
 
 
-def _examined(task: Task, settled: Dict[int, Document]) -> List[Document]:
-    return task.looked(task.resources, settled)
+def _examined(task: Task, settled: Dict[int, Document]) -> Seen:
+    return task.gone_through(task.real, examine, False, settled)
 
 
-def _foreseen(task: Task, settled: Dict[int, Document]) -> List[Document]:
-    dry = Step(lambda: DryHost(task.real()), reconcile, False, task.seconds)
-    return run_isolated(task.resources, dry, settled)
+def _foreseen(task: Task, settled: Dict[int, Document]) -> Seen:
+    from .dry import DryHost  # here, because most runs only look and starting Python is what they wait for
+
+    return task.gone_through(lambda: DryHost(task.real()), reconcile, False, settled)
 
 
-def _reconciled(task: Task, settled: Dict[int, Document]) -> List[Document]:
+def _reconciled(task: Task, settled: Dict[int, Document]) -> Seen:
     seen = _examined(task, settled)
-    if any(one["status"] in CHANGES for one in seen) or Lock.left_behind(task.real()):
-        hung = {position: one for position, one in enumerate(seen) if one["status"] == "not_measured"}
+    if any(one["status"] in CHANGES for one in seen.documents) or Lock.left_behind(task.real()):
+        hung = {position: one for position, one in enumerate(seen.documents) if one["status"] == "not_measured"}
         if task.plan.get("receipt"):
-            _noted(task, _news(task, seen, settled, False))
-        seen = run_isolated(task.resources, Step(task.real, reconcile, True, task.seconds), {**hung, **settled})
+            _noted(task, seen.receipt, _news(task, seen.documents, settled, False))
+        seen = task.gone_through(task.real, reconcile, True, {**hung, **settled})
     return seen
 
 
-def _followed(task: Task, settled: Dict[int, Document]) -> List[Document]:
+def _followed(task: Task, settled: Dict[int, Document]) -> Seen:
     """Look until a step is done, nothing is under way any more, or the patience ends."""
     deadline = time.time() + float(task.plan["follow_seconds"])
     first = seen = _examined(task, settled)
@@ -134,11 +149,13 @@ def _news(task: Task, documents: List[Document], alone: Container[int], done: bo
     )
 
 
-def _noted(task: Task, notes: Mapping[str, Any]) -> Document:
-    """The outcome of bringing the receipt up to date; what differs is written under the lock."""
+def _noted(task: Task, found: Document, notes: Mapping[str, Any]) -> Document:
+    """The outcome of bringing the receipt, found so, up to date; what differs is written under the lock."""
+    if receipt.joined(found["after"], notes) == found["after"]:
+        return found
     kept = [receipt.Receipt(notes)]  # type: List[Resource]
-    seen = task.looked(kept, {})
-    if seen[0]["status"] in CHANGES and notes:
+    seen = task.looked(kept)
+    if seen[0]["status"] in CHANGES:
         seen = run_isolated(kept, Step(task.real, reconcile, True, task.seconds), {})
     return seen[0]
 
@@ -147,7 +164,7 @@ def _not_ours(task: Task) -> Dict[int, Document]:
     """The outcomes of what is left alone because we did not make it, by position."""
     if not task.plan.get("only_made"):
         return {}
-    noted = receipt.read(_noted(task, {})["after"])
+    noted = receipt.read(task.looked([receipt.Receipt({})])[0]["after"])
     entries = enumerate(zip(task.plan["resources"], task.resources))
     return {
         position: receipt.left_alone(resource.identity)
@@ -156,9 +173,9 @@ def _not_ours(task: Task) -> Dict[int, Document]:
     }
 
 
-def _steps(documents: List[Document]) -> List[Any]:
+def _steps(seen: Seen) -> List[Any]:
     """The step that each resource's work is at; None where nothing is under way."""
-    return [one["progress"] and one["progress"].get("step") for one in documents]
+    return [one["progress"] and one["progress"].get("step") for one in seen.documents]
 
 
 def _learn(resources: List[Resource], host: Host) -> None:

@@ -11,7 +11,6 @@ import errno
 import hashlib
 import hmac
 import os
-import shutil
 import stat
 from typing import TYPE_CHECKING, Dict, List, Optional
 
@@ -220,6 +219,8 @@ class Host:
 
     def remove_folder(self, path: str) -> None:
         """Remove a folder with all that it holds."""
+        import shutil  # here, because few runs need it and every run would wait for it
+
         try:
             shutil.rmtree(self.real(path))
         except OSError as error:

@@ -44,12 +44,7 @@ class Receipt(Resource):
         return os.path.join(host.home, PLACE)
 
     def desired(self, host: Host) -> State:
-        noted = read(self.inspect(host))
-        for name, new in self._notes.items():
-            old = noted.pop(name, None)
-            if new is not None:
-                noted[name] = dict(new, made=bool(new["made"] or (old and old["made"])))  # what we made stays ours
-        return state(noted)
+        return joined(self.inspect(host), self._notes)
 
     def inspect(self, host: Host) -> State:
         path = self._path(host)
@@ -85,6 +80,16 @@ class Receipt(Resource):
 def state(notes: Mapping[str, Document]) -> State:
     """The notes as the state of a resource."""
     return {key: json.dumps(notes[key], sort_keys=True) for key in sorted(notes)}
+
+
+def joined(found: State, news: Mapping[str, Optional[Document]]) -> State:
+    """The state with what is new in it; None is noted no more. What we made stays ours."""
+    noted = read(found)
+    for name, new in news.items():
+        old = noted.pop(name, None)
+        if new is not None:
+            noted[name] = dict(new, made=bool(new["made"] or (old and old["made"])))
+    return state(noted)
 
 
 def read(found: State) -> Dict[str, Document]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from typing import Any
 
 from ansible.plugins.callback import CallbackBase
@@ -27,6 +28,7 @@ class CallbackModule(CallbackBase):
 
     def _record(self, kind: str, result: Any) -> None:
         document = {"kind": kind, "host": result.host.get_name(), "action": result.task.action, "result": result.result}
+        document["at"] = time.time()
         with open(os.environ["RECORD"], "a", encoding="utf-8") as stream:
             stream.write(json.dumps(document, default=str) + "\n")
 

@@ -9,6 +9,7 @@ import pwd
 import shutil
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from account_scene import HOME, KEY, Folder, Scene
@@ -38,6 +39,11 @@ def stub(folder: Path, more: str = "") -> tuple[str, Path]:
     return str(shell), count
 
 
+def outcomes_of(plan: dict[str, Any], shell: str) -> list[dict[str, Any]]:
+    """What came of a plan on an account with that login shell."""
+    return engine.WORKS[plan["work"]](engine._task(plan, KINDS, Account(HOME, shell)), {}).documents
+
+
 def test_a_home_that_is_not_the_passwd_one_stops_everything(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/tmp/\x1b[31melsewhere")
     said = answer({"resources": [], "work": "foresee", "fingerprint_key": KEY}, KINDS)
@@ -56,7 +62,7 @@ def test_the_login_shell_is_asked_once_for_all_resources_and_processes(tmp_path:
     scene.make({"/scratch": Folder(), "/scratch/simone": Folder()})
     wanted = [{"kind": "directory", "path": f"$SCRATCH/{number}", "root": "$SCRATCH"} for number in range(3)]
     plan = scene.plan([*wanted, {"kind": "storage_link", "path": "~/scratch", "target": "$SCRATCH"}])
-    outcomes = engine._outcomes(engine._task(plan, KINDS, Account(HOME, shell)), {})
+    outcomes = outcomes_of(plan, shell)
     assert {one["status"] for one in outcomes} == {"missing"}
     assert count.read_text() == "run\n"
 
@@ -64,9 +70,7 @@ def test_the_login_shell_is_asked_once_for_all_resources_and_processes(tmp_path:
 def test_a_plan_without_variables_asks_no_login_shell(tmp_path: Path, scene: Scene) -> None:
     shell, count = stub(tmp_path)
     scene.make({"/scratch": Folder()})
-    engine._outcomes(
-        engine._task(scene.plan([{"kind": "directory", "path": "/scratch/x"}]), KINDS, Account(HOME, shell)), {}
-    )
+    outcomes_of(scene.plan([{"kind": "directory", "path": "/scratch/x"}]), shell)
     assert not count.exists()
 
 
@@ -74,7 +78,7 @@ def test_a_plan_without_variables_asks_no_login_shell(tmp_path: Path, scene: Sce
 def test_a_variable_that_is_no_path_costs_only_what_needs_it(name: str, tmp_path: Path, scene: Scene) -> None:
     shell, count = stub(tmp_path)
     plan = scene.plan([{"kind": "directory", "path": f"${name}/x"}, {"kind": "directory", "path": "/y"}])
-    outcomes = engine._outcomes(engine._task(plan, KINDS, Account(HOME, shell)), {})
+    outcomes = outcomes_of(plan, shell)
     assert [one["status"] for one in outcomes] == ["failed", "missing"]
     assert f"${name} is not set to a path" in outcomes[0]["reason"]
     assert count.read_text() == "run\n"
@@ -83,7 +87,7 @@ def test_a_variable_that_is_no_path_costs_only_what_needs_it(name: str, tmp_path
 def test_a_variable_with_a_hostile_value_is_refused(tmp_path: Path, scene: Scene) -> None:
     shell, _count = stub(tmp_path, "export SCRATCH='/scratch/$(id)'")
     plan = scene.plan([{"kind": "directory", "path": "$SCRATCH/x"}])
-    outcome = engine._outcomes(engine._task(plan, KINDS, Account(HOME, shell)), {})[0]
+    outcome = outcomes_of(plan, shell)[0]
     assert (outcome["status"], "not a path that can be used" in outcome["reason"]) == ("failed", True)
 
 

@@ -28,10 +28,11 @@ OUTCOME = {
     "remarks": ["look at ~/.bashrc"],
 }
 DOCUMENT: dict[str, Any] = {
-    "schema": "hpc.onboard/answer/1.1",
+    "schema": "hpc.onboard/answer/1.2",
     "outcomes": [OUTCOME],
     "error": None,
     "account": {"home": "/home/simone", "shell": "/bin/bash"},
+    "receipt": None,
     "python": "3.6.8",
     "host": "wilson1",
     "seconds": 0.2,

@@ -66,7 +66,9 @@ def test_a_format_loads_no_other_one() -> None:
         "files.text(json.load(sys.stdin), 'md')\n"
         "print(*sorted(name.rpartition('.')[2] for name in sys.modules if '._report' in name))"
     )
-    run = subprocess.run([sys.executable, "-c", program], input=json.dumps(example()), capture_output=True, text=True)
+    run = subprocess.run(
+        [sys.executable, "-c", program], input=json.dumps(example()), capture_output=True, text=True, check=True
+    )
     assert run.stdout.split() == ["_report", "_report_files", "_report_markdown"], run.stderr
 
 
