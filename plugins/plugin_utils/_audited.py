@@ -19,7 +19,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils import (
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._declared import Declared
 from ansible_collections.hpc.onboard.plugins.plugin_utils._fingerprints import local_key
-from ansible_collections.hpc.onboard.plugins.plugin_utils._plan import Plan, key_of
+from ansible_collections.hpc.onboard.plugins.plugin_utils._plan import KINDS, Plan, key_of
 from ansible_collections.hpc.onboard.plugins.plugin_utils._receipts import Notes
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rules import RULES
 
@@ -59,6 +59,14 @@ def here(variables: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
+def _named_here(entry: Entry, outcome: Outcome) -> Outcome:
+    """An outcome with the names that we have for the thing: what an account calls it goes into no command."""
+    names = {"capability": entry["capability"]}
+    if entry["kind"] in KINDS:
+        names["identity"] = key_of(entry).partition(" ")[2]
+    return {**outcome, **names}
+
+
 class Audited:
     """The look at one account."""
 
@@ -91,6 +99,9 @@ class Audited:
 
     def row(self, outcomes: list[Outcome], conversation: Any) -> dict[str, Any]:
         """What the account comes to. conversation: what was said with it, receipt and seconds."""
+        if len(outcomes) != len(self.entries):
+            raise AccountError(f"the account answered for {len(outcomes)} of {len(self.entries)} things: run again")
+        outcomes = [_named_here(*pair) for pair in zip(self.entries, outcomes, strict=True)]
         ours, rest = outcomes[: len(self._plan.entries)], outcomes[len(self._plan.entries) :]
         orphans, watched = rest[: len(self._orphans)], rest[len(self._orphans) :]
         merged, look = self._plan.merged(ours), self._look(conversation.receipt)

@@ -63,7 +63,7 @@ class Testbed:
         shutil.rmtree(self.folder)
 
     def cluster(self, name: str) -> Cluster:
-        """Give a cluster: lrz, dfki, bare (dfki without Python), wilson, daint, or its jump host ela."""
+        """Give a cluster: that of a profile (dfki_pegasus is pegasus), bare (dfki without Python), daint's jump host ela."""
         return self._clusters[name]
 
     @property
