@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core import receipt
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils import (
     _audit,
     _findings,
