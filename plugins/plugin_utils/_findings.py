@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.receipt import hashes
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rules import RULES, WATCHED
+from ansible_collections.hpc.onboard.plugins.plugin_utils._watched_places import severity
 
 Outcome = Mapping[str, Any]
 Finding = dict[str, Any]
@@ -65,7 +66,7 @@ def of_watch(entry: Mapping[str, Any], outcome: Outcome) -> list[Finding]:
         rule, _blank, place = field.partition(" ")
         what, cause = WATCHED.get(rule, ("unmanaged", "unknown"))
         if rule in RULES:
-            found.append(Wrong(rule, what, text, (field,), place=place, cause=cause))
+            found.append(Wrong(rule, what, text, (field,), severity(rule, text) or "", place, cause))
         else:
             found.append(
                 Wrong("RUN-001", "not_measured", "the account names a rule that there is not", cause="unknown")

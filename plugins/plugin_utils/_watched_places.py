@@ -32,16 +32,16 @@ def watches(
 ) -> list[Watched]:
     """The entries {kind, capability, options} of one account's watches, their options complete, in a fixed order.
 
-    cluster: the profile with the account's names filled in. account: as the inventory gives it, of which nothing is
-    needed yet. declared: {kind, capability, options} of everything that the roles declare.
+    cluster: the profile with the account's names filled in. account: as the inventory gives it. declared: {kind, capability, options} of everything that the roles declare.
     """
     entries = [dict(one) for one in declared]
     present = [one for one in entries if one["options"].get("state", "present") == "present"]
+    quota = _watch("quota", command=cluster.get("quota_command", ""), places=_places(cluster))
     return [
         _watch("home_caches", **_caches(cluster)),
         _watch("conda_traces", **_conda(cluster, present)),
         _watch("areas", **_areas(cluster, entries, present)),
-        _watch("quota", command=cluster.get("quota_command", ""), places=_places(cluster)),
+        *([] if account.get("sandbox") else [quota]),  # a sandbox has none
         _watch("startup_files", programs=_paths(present, "path_script")),
     ]
 
