@@ -37,7 +37,10 @@ def report(run: Mapping[str, Any], rows: Sequence[Row], past: Past, commands: Co
     """The whole report. run: its member of that name; rows: of each account what audit's account part said."""
     findings = sorted((_told(one, row, past, commands, today) for row in rows for one in row["findings"]), key=_order)
     waivers = _waivers.states(past.waivers, findings, today)
-    accounts = [_account(row, findings) for row in sorted(rows, key=lambda row: str(row["name"]))]
+    of_account: dict[str, list[Finding]] = {str(row["name"]): [] for row in rows}
+    for one in findings:
+        of_account[one["account"]].append(one)
+    accounts = [_account(row, of_account[str(row["name"])]) for row in sorted(rows, key=lambda row: str(row["name"]))]
     resolved = _resolved(past.known, rows, findings)
     return {
         "schema": SCHEMA,
@@ -80,8 +83,8 @@ def _order(finding: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def _account(row: Row, findings: Sequence[Finding]) -> dict[str, Any]:
-    """An account's line of the report; of each capability the worst that is not waived."""
-    mine = [one for one in findings if one["account"] == row["name"] and not one["waiver"]]
+    """An account's line of the report, from its findings; of each capability the worst that is not waived."""
+    mine = [one for one in findings if not one["waiver"]]
     cells = {name: _cell(name, state, mine) for name, state in row["capabilities"].items()}
     names = ("name", "cluster", "site", "profile", "state", "reason", "next", "seconds", "checks", "ok")
     return {**{name: row[name] for name in names}, "capabilities": cells}

@@ -32,14 +32,11 @@ NO_PYTHON = "hpc.onboard-no-python"
 CUT = 93  # exit code: the input did not arrive whole
 EATEN = 91  # exit code: a shell read the input
 
-KINDS = ("_resources", "_watches")  # the folders in which the kinds are
-PARTS = re.compile(r"^from \.(\w+) import", re.MULTILINE)  # a kind that is made of others
-SELDOM = {  # of the engine, what only the kinds need that import it: stem -> module
-    name.rpartition(".")[2]: f"{PACKAGE}.{name}"
-    for name in ("_core.search", "_core.strays", "_text.git_index", "_text.key_files", "_text.key_forms")
-}
-IMPORTED = re.compile(r"^ *from \.(.*)$", re.MULTILINE)
-LONG_WORK = (f"{PACKAGE}._core.job", f"{PACKAGE}._core.machine")  # of the engine, what only long work needs
+FOLDERS = ("_core", "_text", "_jobs", "_resources", "_watches")
+ENGINE = f"{PACKAGE}._core.engine"
+IMPORTS = re.compile(r"^ *from (\.+)([\w.]*) import (\([^)]*\)|[^#\n]*)", re.MULTILINE)
+NAME = re.compile(r"(?<!as )\b(?!as\b)\w+")
+FOR_TYPES = re.compile(r"^if TYPE_CHECKING:.*\n(?:    .*\n)+", re.MULTILINE)
 
 USUAL = (
     "python3",
@@ -138,36 +135,45 @@ def _module(place: str) -> str:
 @lru_cache
 def engine(kinds: tuple[tuple[str, str], ...]) -> bytes:
     """What every plan needs, packed."""
-    packages = [PACKAGE, *(f"{PACKAGE}.{folder}" for folder in ("_core", "_text", "_jobs", *KINDS))]
-    left_out = {*LONG_WORK, *SELDOM.values()}
-    common = {name: source for name, source in _sources("_core", "_text").items() if name not in left_out}
+    packages = [PACKAGE, *(f"{PACKAGE}.{folder}" for folder in FOLDERS)]
     words = {"boot": _BOOT, "places": dict(kinds), "frame": FRAME, "broken": BROKEN}
-    return _packed({**words, **dict.fromkeys(packages), **common})
+    return _packed({**words, **dict.fromkeys(packages), **{name: _source(name) for name in reached(ENGINE)}})
 
 
 @lru_cache
 def kind(module: str) -> list[bytes]:
-    """What a kind of resource needs beyond that, packed: itself, the kinds that it is made of, and long work."""
-    source = _sources(*KINDS)[module]
-    folder = module.rpartition(".")[0]
-    parts = [block for part in PARTS.findall(source) for block in kind(f"{folder}.{part}")]
-    long_work = [_long_work()] if "from .._jobs" in source else []
-    seldom = [_packed({name: _sources("_core", "_text")[name]}) for name in _seldom(source)]
-    return list(dict.fromkeys([*long_work, *seldom, *parts, _packed({module: source})]))
-
-
-def _seldom(source: str) -> list[str]:
-    """The modules of SELDOM that a source imports, and those that they import."""
-    words = set(re.findall(r"\w+", " ".join(IMPORTED.findall(source))))
-    named = [module for stem, module in SELDOM.items() if stem in words]
-    below = [module for name in named for module in _seldom(_sources("_core", "_text")[name])]
-    return sorted({*named, *below})
+    """What a kind of resource needs beyond that, module by module, packed."""
+    return [_packed_module(name) for name in reached(module) if name not in reached(ENGINE)]
 
 
 @lru_cache
-def _long_work() -> bytes:
-    common = _sources("_core")
-    return _packed({**{name: common[name] for name in LONG_WORK}, **_sources("_jobs")})
+def reached(module: str) -> tuple[str, ...]:
+    """A module of the account, and all those that it cannot do without."""
+    found: dict[str, None] = {}
+    to_do = [module]
+    while to_do:
+        name = to_do.pop()
+        if name not in found:
+            found[name] = None
+            to_do += _imported(name)
+    return tuple(found)
+
+
+@lru_cache
+def _imported(module: str) -> tuple[str, ...]:
+    """The modules that a module imports, wherever it does so; "from . import x" names one, too."""
+    folders = module.split(".")[:-1]
+    found = []
+    for dots, path, names in IMPORTS.findall(FOR_TYPES.sub("", _source(module))):
+        whole = [*folders[: len(folders) + 1 - len(dots)], *filter(None, path.split("."))]
+        inside = whole[-1] in (PACKAGE, *FOLDERS)  # then the names are modules
+        found += [".".join([*whole, name]) for name in NAME.findall(names)] if inside else [".".join(whole)]
+    return tuple(found)
+
+
+@lru_cache
+def _packed_module(name: str) -> bytes:
+    return _packed({name: _source(name)})
 
 
 def _packed(document: Mapping[str, Any]) -> bytes:
@@ -176,10 +182,6 @@ def _packed(document: Mapping[str, Any]) -> bytes:
 
 
 @lru_cache
-def _sources(*folders: str) -> dict[str, str]:
-    """The modules of these folders, by the name that they have on the account."""
-    return {
-        f"{PACKAGE}.{folder}.{file.stem}": file.read_text(encoding="utf-8")
-        for folder in folders
-        for file in sorted((MODULE_UTILS / folder).glob("*.py"))
-    }
+def _source(module: str) -> str:
+    """The source of a module, by the name that it has on the account."""
+    return (MODULE_UTILS / (module.partition(".")[2].replace(".", "/") + ".py")).read_text(encoding="utf-8")

@@ -14,7 +14,6 @@ from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import 
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.conda_install import CondaInstall
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.directory import Directory
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.enroot_credential import EnrootCredential
-from ansible_collections.hpc.onboard.plugins.module_utils._resources.key_leftovers import KeyLeftovers
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.netrc_entry import NetrcEntry
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.ngc_config import NgcConfig
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.path_script import PathScript
@@ -29,7 +28,7 @@ MODULE_UTILS = "ansible_collections.hpc.onboard.plugins.module_utils"
 
 
 class Kinds(Mapping[str, type[Resource]]):
-    """The kinds of resource, by name. What few runs need is loaded when asked for; every run waits for the rest."""
+    """The kinds of resource, by name. What few runs need is loaded when it is asked for: loading takes its time."""
 
     def __init__(self, loaded: Iterable[type[Resource]], further: Mapping[str, str]) -> None:
         """further: kinds that are not loaded, and the place of each (see _payload.places)."""
@@ -54,7 +53,6 @@ KINDS = Kinds(
         CondaInstall,
         Directory,
         EnrootCredential,
-        KeyLeftovers,
         NetrcEntry,
         NgcConfig,
         PathScript,
@@ -63,7 +61,10 @@ KINDS = Kinds(
         StorageLink,
         TokenFile,
     ),
-    {"rotated_key": "_resources.rotated_key.RotatedKey"},
+    {
+        "key_leftovers": "_resources.key_leftovers.KeyLeftovers",
+        "rotated_key": "_resources.rotated_key.RotatedKey",
+    },
 )
 PLACES = KINDS.places  # what the payload takes
 UNKNOWN_KEY = "unknown"

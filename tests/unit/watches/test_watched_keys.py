@@ -143,9 +143,7 @@ def test_all_looks_travel_in_one_command(python: str, scene: Scene) -> None:
 
 
 def test_what_only_these_looks_need_is_sent_with_them_alone() -> None:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._plan import PLACES
-
-    assert len(_payload.engine(tuple(sorted(PLACES.items())))) < 45_000
-    names = [name for module in _payload.SELDOM.values() for name in [module.rpartition(".")[2]]]
-    assert set(names) == {"search", "strays", "git_index", "key_files", "key_forms"}
-    assert len(_payload.kind("hpc_onboard._resources.directory")) == 1
+    theirs = {f"hpc_onboard.{name}" for name in ("_core.search", "_core.strays", "_text.key_files", "_text.key_forms")}
+    assert not theirs & set(_payload.reached(_payload.ENGINE))
+    assert not theirs & set(_payload.reached("hpc_onboard._resources.shell_environment"))
+    assert theirs <= set(_payload.reached("hpc_onboard._watches.scattered_keys"))
