@@ -83,7 +83,14 @@ def _link(name: str, target: str, elsewhere: str) -> list[Drift]:
     ]  # fmt: skip
 
 
-LRZ_AREA = "/dss/dssfs04/lwp-dss-0002/{project}/{project}-dss-0000"
+QUOTA = """Disk quotas for user someuser (uid 12345):
+     Filesystem   space   quota   limit   grace   files   quota   limit   grace
+192.168.0.1:/       95G    100G    105G            4953    500k   1000k
+"""
+FULL = [
+    Drift("a quota that is nearly used up", ("USE-001 at_risk time medium",),
+          site=f"echo '{QUOTA}' > /var/tmp/quota-{{user}}", by_hand="rm /var/tmp/quota-{user}"),
+]  # fmt: skip
 OWN = {"vars": {"shell_environment_variables": {"MY_TEAM": "one"}}}
 LRZ = [
     *_enroot(ENROOT),
@@ -100,6 +107,7 @@ LRZ = [
           settings={"vars": {"shell_environment_variables": {"MY_TEAM": "two"}}}),
     Drift("one variable more in the accounts file", ("ENV-002 changed spec medium",),
           settings={"vars": {"shell_environment_variables": {"MY_TEAM": "one", "MORE": "two"}}}),
+    *FULL,
     Drift("no variable any more in the accounts file", ("ORP-001 orphan spec low",), settings={"vars": {}}),
 ]  # fmt: skip
 

@@ -69,7 +69,7 @@ def seen(bed: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seen]:
     for name, account in hostile.items():
         _make_hostile(name, account, canary)
     known = files(scene.folder)
-    after = scene.audit()
+    after = scene.audit(timeout=600)
     yield Seen(scene, good, hostile, before, after, canary, known)
 
 
