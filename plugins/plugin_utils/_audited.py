@@ -134,9 +134,7 @@ class Audited:
             "checks": len(found),
             "ok": sum(not one for one in found),
             "capabilities": self._capabilities(),
-            "findings": _bounded(
-                list({_findings.same(finding): finding for one in found for finding in one}.values())
-            ),
+            "findings": _bounded(list({_findings.same(finding): finding for one in found for finding in one}.values())),
         }
 
     def _look(self, told: Mapping[str, Any] | None) -> _findings.Look:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the tests of the audit share: accounts that were set up, audits of them, and commands as a person pastes them."""
+"""What the tests of the audit share: accounts that were set up, audits of them, and commands as people paste them."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from .runs import REPOSITORY, Ran, keyring_environment, play, seen_from
 WANDB, HUGGINGFACE = "w" * 40, "hf_" + "h" * 34
 TOKENS = {"tokens_programs": [{"program": one} for one in ("wandb", "huggingface", "ngc")]}
 
-PRINTS = '[ ! -e /var/tmp/quota-$(id -un) ] || exec cat /var/tmp/quota-$(id -un); echo "Disk quotas for user $(id -un): none"'
-STANDINS = f"""for name in quota dssusrinfo diskusage_report; do
-printf '%s\\n' '#!/bin/sh' '{PRINTS}' > /usr/bin/$name; chmod 755 /usr/bin/$name; done"""
+STANDINS = r"""for name in quota dssusrinfo diskusage_report; do
+printf '%s\n' '#!/bin/sh' 'file=/var/tmp/quota-$(id -un)' '[ ! -e "$file" ] || exec cat "$file"' \
+    'echo "Disk quotas for user $(id -un): none"' > /usr/bin/$name; chmod 755 /usr/bin/$name; done"""
 """The sites' own commands, which print what lies in /var/tmp/quota-USER, else that there is no quota."""
 
 
@@ -90,7 +90,13 @@ class Scene:
         """Run a command in a shell, as a person who pastes it there does."""
         environment = {**self.bed.client.environment(), **self.environment}
         return subprocess.run(
-            ["sh", "-c", command], cwd=REPOSITORY, env=environment, capture_output=True, text=True, timeout=300, check=False
+            ["sh", "-c", command],
+            cwd=REPOSITORY,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
         )
 
 

@@ -48,12 +48,12 @@ class Door:
 
 
 @pytest.fixture(scope="module")
-def scene(bed: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+def scene(bed: Any, tmp_path_factory: pytest.TempPathFactory) -> Scene:
     accounts = [bed.new_account(cluster) for cluster in ("lrz", "wilson", "dfki")]
     here = Scene(bed, tmp_path_factory.mktemp("ends"), accounts)
     ran = here.onboard()
     assert ran.code == 0, ran.text
-    yield here
+    return here
 
 
 @pytest.fixture(autouse=True)
