@@ -22,8 +22,9 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._declared import Decla
 from ansible_collections.hpc.onboard.plugins.plugin_utils._fingerprints import local_key
 from ansible_collections.hpc.onboard.plugins.plugin_utils._plan import KINDS, Plan, key_of
 from ansible_collections.hpc.onboard.plugins.plugin_utils._receipts import Notes
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rules import RULES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rules import RULES, SEVERITIES
 
+MOST = 300  # findings of one account
 Entry = Mapping[str, Any]
 Outcome = dict[str, Any]
 
@@ -58,6 +59,17 @@ def here(variables: Mapping[str, Any]) -> list[dict[str, Any]]:
         {**one, "capability": "watch", "severity": RULES[one["rule"]].severity, "desired": {}, "actual": {}}
         for one in _watched_here.findings(cluster, destination, datetime.now(UTC), age)
     ]
+
+
+def _bounded(findings: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The worst of an account's findings, and how many are left out: one that lies must not fill the report."""
+    worst = sorted(findings, key=lambda finding: SEVERITIES.index(finding["severity"]))
+    rest = worst[MOST:]
+    if not rest:
+        return findings
+    text = f"{len(rest)} findings more are left out: mend these first, then run again."
+    unseen = {"rule": "RUN-001", "class": "not_measured", "cause": "unknown", "severity": RULES["RUN-001"].severity}
+    return [*worst[:MOST], {**rest[0], **unseen, "place": "", "text": text, "desired": {}, "actual": {}}]
 
 
 def _named_here(entry: Entry, outcome: Outcome) -> Outcome:
@@ -122,7 +134,7 @@ class Audited:
             "checks": len(found),
             "ok": sum(not one for one in found),
             "capabilities": self._capabilities(),
-            "findings": list({_findings.same(finding): finding for one in found for finding in one}.values()),
+            "findings": _bounded(list({_findings.same(finding): finding for one in found for finding in one}.values())),
         }
 
     def _look(self, told: Mapping[str, Any] | None) -> _findings.Look:

@@ -191,7 +191,9 @@ def _key_field(field: str, found: str, file: str, look: Look) -> Wrong:
     if field in SEVERAL:
         return Wrong("KEY-003", "changed", f"It has {found} {field}; one of them counts.", (field,))
     if field.endswith(".BAK"):
-        return Wrong("SEC-006", "changed", f"It has another key in the copy that its program keeps ({field}).", (field,))
+        return Wrong(
+            "SEC-006", "changed", f"It has another key in the copy that its program keeps ({field}).", (field,)
+        )
     return Wrong(
         "KEY-004", "changed", f"It is not written as its reader finds it ({field}: {found or 'missing'}).", (field,)
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the tests of the audit share: accounts that were set up, audits of them, and commands as a person pastes them."""
+"""What the tests of the audit share: accounts that were set up, audits of them, and commands as people paste them."""
 
 from __future__ import annotations
 
@@ -20,6 +20,11 @@ from .runs import REPOSITORY, Ran, keyring_environment, play, seen_from
 
 WANDB, HUGGINGFACE = "w" * 40, "hf_" + "h" * 34
 TOKENS = {"tokens_programs": [{"program": one} for one in ("wandb", "huggingface", "ngc")]}
+
+STANDINS = r"""for name in quota dssusrinfo diskusage_report; do
+printf '%s\n' '#!/bin/sh' 'file=/var/tmp/quota-$(id -un)' '[ ! -e "$file" ] || exec cat "$file"' \
+    'echo "Disk quotas for user $(id -un): none"' > /usr/bin/$name; chmod 755 /usr/bin/$name; done"""
+"""The sites' own commands, which print what lies in /var/tmp/quota-USER, else that there is no quota."""
 
 
 class Audit(NamedTuple):
@@ -54,6 +59,8 @@ class Scene:
         self.inventory = folder / "accounts.yml"
         self.environment = {**_keys(folder), "XDG_STATE_HOME": str(folder / "state")}
         self.settings = dict(settings or {})
+        for account in accounts:
+            by_root(account, STANDINS)
         self.declare()
 
     def declare(self, changed: Mapping[str, Any] | None = None) -> None:
@@ -65,15 +72,16 @@ class Scene:
         """A run of onboard.yml."""
         return play(self.bed, "-i", str(self.inventory), *more, environment=self.environment)
 
-    def audit(self, *more: str, environment: Mapping[str, str] | None = None, **wishes: Any) -> Audit:
+    def audit(self, *more: str, timeout: float = 180, **wishes: Any) -> Audit:
         """A run of audit.yml; wishes: its audit_... settings."""
         output = self.folder / f"report-{uuid.uuid4().hex[:8]}"
-        given = json.dumps({"audit_output": str(output), "audit_formats": "json", **wishes})
+        given = json.dumps({"audit_output": str(output), "audit_formats": "json", "audit_max_age": 100_000, **wishes})
         ran = play(
             self.bed,
             *("-i", str(self.inventory), "-e", given, *more),
             playbook="audit.yml",
-            environment={**self.environment, **(environment or {})},
+            environment=self.environment,
+            timeout=timeout,
         )
         file = output / "audit.json"
         return Audit(ran, json.loads(file.read_text()) if file.exists() else {})
@@ -82,7 +90,13 @@ class Scene:
         """Run a command in a shell, as a person who pastes it there does."""
         environment = {**self.bed.client.environment(), **self.environment}
         return subprocess.run(
-            ["sh", "-c", command], cwd=REPOSITORY, env=environment, capture_output=True, text=True, timeout=300, check=False
+            ["sh", "-c", command],
+            cwd=REPOSITORY,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
         )
 
 

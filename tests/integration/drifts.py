@@ -6,8 +6,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from .audit_scene import TOKENS
-
 ENROOT = "enroot/.credentials"
 DAINTS = ".config/enroot/.credentials"
 JSON = ".apptainer/docker-config.json"
@@ -83,7 +81,14 @@ def _link(name: str, target: str, elsewhere: str) -> list[Drift]:
     ]  # fmt: skip
 
 
-LRZ_AREA = "/dss/dssfs04/lwp-dss-0002/{project}/{project}-dss-0000"
+QUOTA = """Disk quotas for user someuser (uid 12345):
+     Filesystem   space   quota   limit   grace   files   quota   limit   grace
+192.168.0.1:/       95G    100G    105G            4953    500k   1000k
+"""
+FULL = [
+    Drift("a quota that is nearly used up", ("USE-001 at_risk time medium",),
+          site=f"echo '{QUOTA}' > /var/tmp/quota-{{user}}", by_hand="rm /var/tmp/quota-{user}"),
+]  # fmt: skip
 OWN = {"vars": {"shell_environment_variables": {"MY_TEAM": "one"}}}
 LRZ = [
     *_enroot(ENROOT),
@@ -92,14 +97,17 @@ LRZ = [
     Drift("a file of settings that is gone", ("ENV-006 missing hand medium",), f"rm {ENV}"),
     Drift("the folder of settings is gone, and the receipt with it", ("ENV-006 missing hand medium",),
           "rm -r .config/hpc.onboard"),
-    Drift("the line in the start-up file is gone", ("ENV-006 missing hand medium",), "sed -i '/# hpc.onboard$/d' .bashrc"),
+    Drift("the line in the start-up file is gone", ("ENV-006 missing hand medium",),
+          "sed -i '/# hpc.onboard$/d' .bashrc"),
     Drift("the start-up file is gone", ("ENV-006 missing hand medium",), "rm .bashrc"),
     Drift("the line in the start-up file was edited", ("ENV-002 changed hand medium",),
-          "sed -i 's/.*# hpc.onboard$/. .\\/mine # hpc.onboard/' .bashrc", by_hand="sed -i '/# hpc.onboard$/d' .bashrc"),
+          "sed -i 's/.*# hpc.onboard$/. .\\/mine # hpc.onboard/' .bashrc",
+          by_hand="sed -i '/# hpc.onboard$/d' .bashrc"),
     Drift("another value in the accounts file", ("ENV-002 changed spec medium",),
           settings={"vars": {"shell_environment_variables": {"MY_TEAM": "two"}}}),
     Drift("one variable more in the accounts file", ("ENV-002 changed spec medium",),
           settings={"vars": {"shell_environment_variables": {"MY_TEAM": "one", "MORE": "two"}}}),
+    *FULL,
     Drift("no variable any more in the accounts file", ("ORP-001 orphan spec low",), settings={"vars": {}}),
 ]  # fmt: skip
 
@@ -146,7 +154,8 @@ WILSON = [
           by_hand=f"rm {JSON}"),
     Drift("a login file that is no object", ("KEY-004 broken hand high",), f"echo '[1]' > {JSON}",
           by_hand=f"rm {JSON}"),
-    Drift("a login file without an entry", ("KEY-001 missing hand high",), f"echo '{{{{\"auths\": {{{{}}}}}}}}' > {JSON}"),
+    Drift("a login file without an entry", ("KEY-001 missing hand high",),
+          f"echo '{{{{\"auths\": {{{{}}}}}}}}' > {JSON}"),
     Drift("another login for the registry", ("KEY-002 changed hand high", "KEY-004 changed hand high"),
           f"echo '{{{{\"auths\": {{{{\"nvcr.io\": {{{{\"auth\": \"bWU6bWluZQ==\"}}}}}}}}}}}}' > {JSON}"),
     Drift("a login that cannot be read", ("KEY-002 changed hand high", "KEY-004 changed hand high"),
@@ -155,8 +164,6 @@ WILSON = [
     Drift("the project's storage is gone", ("DIR-001 broken site medium", "RUN-001 not_measured unknown info"),
           site="mv /work1/{project} /work1/away", by_hand="mv /work1/away /work1/{project}"),
     Drift("the line for tcsh is gone", ("ENV-006 missing hand medium",), "rm -f .tcshrc .cshrc"),
-    Drift("tokens in a home that jobs cannot read", ("KEY-001 missing unknown high",) * 2 + ("KEY-010 broken site high",) * 2,
-          settings={"vars": TOKENS}, by_hand="true"),
 ]  # fmt: skip
 
 NARVAL = [
@@ -167,7 +174,8 @@ NARVAL = [
     Drift("a token of Hugging Face that is two words", ("KEY-002 changed hand high",),
           "echo 'a b' > .cache/huggingface/token", by_hand="rm .cache/huggingface/token"),
     Drift("another key of the ngc program", ("KEY-002 changed hand high",), "sed -i s/kkkk/jjjj/ .ngc/config"),
-    Drift("a copy that the ngc program left", ("SEC-006 changed hand high",), "sed s/kkkk/jjjj/ .ngc/config > .ngc/config.BAK; chmod 600 .ngc/config.BAK"),
+    Drift("a copy that the ngc program left", ("SEC-006 changed hand high",),
+          "sed s/kkkk/jjjj/ .ngc/config > .ngc/config.BAK; chmod 600 .ngc/config.BAK"),
 ]  # fmt: skip
 
 SCRATCH = "/capstor/scratch/cscs/{user}"

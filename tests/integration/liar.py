@@ -35,7 +35,7 @@ def other(answer):
 def huge(answer):
     """States that are as large as an answer may be, in many fields."""
     for outcome in answer["outcomes"][:1]:
-        outcome.update(status="different", before={"f%d" % n: "y" * 30000 for n in range(100)}, after={})
+        outcome.update(status="different", before={f"f{n}": "y" * 30000 for n in range(100)}, after={})
         outcome["fields"] = sorted(outcome["before"])
     return answer
 
@@ -43,7 +43,7 @@ def huge(answer):
 def many(answer):
     """Findings without end."""
     for outcome in answer["outcomes"][:1]:
-        outcome.update(status="different", before={"n%d" % n: "y" for n in range(30000)}, after={})
+        outcome.update(status="different", before={f"n{n}": "y" for n in range(30000)}, after={})
         outcome["fields"] = sorted(outcome["before"])
     return answer
 
@@ -100,7 +100,7 @@ def main():
     else:
         text = json.dumps(LIES[lie](json.loads(done.stdout[found.end() :][: int(found[1])])))
     text = text.replace("CANARY", canary)
-    sys.stdout.write("\n%s %d\n%s\n%s\n" % (FRAME.decode(), len(text), text, FRAME.decode()))
+    sys.stdout.write(f"\n{FRAME.decode()} {len(text)}\n{text}\n{FRAME.decode()}\n")
 
 
 if __name__ == "__main__":

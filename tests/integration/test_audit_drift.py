@@ -123,7 +123,7 @@ def test_each_drift_is_found_alone_and_mended_by_what_its_finding_says(scene: Sc
         touched = {one.account.name for one in planted}
         others += [f"{one['account']}: {one['text']}" for one in audit.findings if one["account"] not in touched]
         fixes = [sorted({str(f["fix"]) for f in audit.of(one.account)}) for one in planted]
-        with ThreadPoolExecutor(4) as pool:
+        with ThreadPoolExecutor(9) as pool:
             problems = list(pool.map(lambda pair: mended(scene, *pair), zip(planted, fixes, strict=True)))
         again = scene.audit()
         every += results(scene, planted, audit, again, problems)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,8 +21,8 @@ START_UP = {
     ' eval "$name() { touch {canary}; builtin printf owned; }"; done 2>/dev/null',
     "aliases": "shopt -s expand_aliases; alias for='touch {canary};' echo='touch {canary};' case='touch {canary};'",
     "flood before": "head -c 100000000 /dev/zero | tr '\\0' 'x'",
-    "flood instead": "head -c 100000000 /dev/zero | tr '\\0' '\\n'; exit 0",
-    "flood of frames": "yes 'hpc.onboard-answer 9' | head -c 20000000; exit 0",
+    "flood instead": "head -c 20000000 /dev/zero | tr '\\0' '\\n'; exit 0",
+    "flood of frames": "yes 'hpc.onboard-answer 9' | head -c 5000000; exit 0",
 }
 TRAPS = {
     "a file without end": "rm enroot/.credentials; ln -s /dev/zero enroot/.credentials; ln -sf /dev/zero .bash_profile",
@@ -56,7 +55,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.fixture(scope="module")
-def seen(bed: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seen]:
+def seen(bed: Any, tmp_path_factory: pytest.TempPathFactory) -> Seen:
     names = [*LIES, "deep", *START_UP, *TRAPS]
     good = [bed.new_account("lrz"), bed.new_account("dfki")]
     hostile = {name: bed.new_account("dfki", files={".bashrc": b""}) for name in names}
@@ -69,8 +68,8 @@ def seen(bed: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seen]:
     for name, account in hostile.items():
         _make_hostile(name, account, canary)
     known = files(scene.folder)
-    after = scene.audit()
-    yield Seen(scene, good, hostile, before, after, canary, known)
+    after = scene.audit(timeout=600)
+    return Seen(scene, good, hostile, before, after, canary, known)
 
 
 def _make_hostile(name: str, account: Any, canary: Path) -> None:

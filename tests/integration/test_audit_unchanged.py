@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""An account that was just set up audits clean at every site, in one session, and twice the same; nothing is written."""
+"""An account that was just set up audits clean at every site, in one session, twice the same, and unwritten."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ from .witness import Witness, read_only
 
 pytestmark = pytest.mark.testbed
 
-SHELLS = {"lrz": "/bin/bash", "dfki": "/bin/bash", "pegasus": "/usr/bin/zsh", "wilson": "/bin/tcsh", "daint": "/bin/bash",
-          "narval": "/usr/bin/fish"}  # fmt: skip
+SHELLS = {"lrz": "/bin/bash", "dfki": "/bin/bash", "pegasus": "/usr/bin/zsh", "wilson": "/bin/tcsh",
+          "daint": "/bin/bash", "narval": "/usr/bin/fish"}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def scene(bed: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     accounts = [bed.new_account(cluster, shell=shell, skel=True) for cluster, shell in SHELLS.items()]
     with Web(installer(4)) as web:
-        settings = {one.name: {"vars": TOKENS} for one in accounts if one.cluster.name != "wilson"}  # whose jobs have no home
+        having_homes_in_jobs = [one for one in accounts if one.cluster.name != "wilson"]
+        settings = {one.name: {"vars": TOKENS} for one in having_homes_in_jobs}
         settings[accounts[1].name].update(conda_settings(accounts[1], web))
         here = Scene(bed, tmp_path_factory.mktemp("unchanged"), accounts, settings)
         ran = here.onboard()

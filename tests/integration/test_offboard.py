@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import time
 from collections.abc import Iterator
@@ -19,8 +20,8 @@ from .witness import Witness
 
 pytestmark = pytest.mark.testbed
 
-SHELLS = {"lrz": "/bin/bash", "dfki": "/bin/bash", "pegasus": "/usr/bin/zsh", "wilson": "/bin/tcsh", "daint": "/bin/bash",
-          "narval": "/bin/bash"}  # fmt: skip
+SHELLS = {"lrz": "/bin/bash", "dfki": "/bin/bash", "pegasus": "/usr/bin/zsh", "wilson": "/bin/tcsh",
+          "daint": "/bin/bash", "narval": "/bin/bash"}  # fmt: skip
 LEFT = {  # folders that were made for something that is gone, and files that conda's installer leaves; by cluster
     "lrz": {"~/enroot", "~/.config"},
     "dfki": {"~/enroot", "~/.config", "~/bin", "~/.conda", "~/.conda/environments.txt", f"/data/{{user}}/{JOURNAL}",
@@ -31,13 +32,15 @@ LEFT = {  # folders that were made for something that is gone, and files that co
     "daint": {"~/.config", "~/.config/enroot"},
     "narval": {"~/.apptainer"},
 }  # fmt: skip
+OF_TOKENS = {"~/.cache", "~/.cache/huggingface", "~/.ngc"}
 THEIRS = {
-    "lrz": "mkdir -p enroot; echo 'machine example.org login me password mine' > enroot/.credentials;"
+    "lrz": "mkdir -m 700 enroot; echo 'machine example.org login me password mine' > enroot/.credentials;"
     " chmod 600 enroot/.credentials",
     "dfki": "mkdir -p bin /data/$USER; echo mine > bin/mine; ln -s /data/$USER data",
     "wilson": "echo 'machine example.org login me password mine' > .netrc; chmod 600 .netrc",
     "daint": "echo 'alias ll=\"ls -l\"' >> .bashrc",
-    "narval": 'mkdir -p .apptainer; echo \'{"auths": {"example.org": {"auth": "YTpi"}}}\' > .apptainer/docker-config.json',
+    "narval": "mkdir -m 700 .apptainer; cd .apptainer;"
+    ' echo \'{"auths": {"example.org": {"auth": "YTpi"}}}\' > docker-config.json',
 }
 
 
@@ -85,7 +88,7 @@ def assert_as_before(scene: Scene, before: dict[str, dict[str, tuple[Any, ...]]]
         now, then = tree(one), before[one.name]
         assert {path: now.get(path) for path in then} == then, one.name
         more = {path.replace(one.home, "~") for path in now.keys() - then.keys()}
-        assert more <= {path.format(user=one.user) for path in LEFT[one.cluster.name]}, one.name
+        assert more <= {path.format(user=one.user) for path in LEFT[one.cluster.name] | OF_TOKENS}, one.name
         print(f"{one.cluster.name}: left are {', '.join(sorted(more)) or 'nothing'}")
 
 
@@ -123,7 +126,7 @@ def assert_keys_first(events: list[str], scene: Scene) -> None:
     """The last change of a key's file comes before the first of anything else of ours, on each account."""
     keys = (".credentials", "docker-config.json", ".netrc", "/.ngc/", "huggingface/token")
     for one in scene.accounts:
-        mine = [event for event in events if f"{one.home}/" in event and "receipt" not in event and ".lock" not in event]
+        mine = [event for event in events if f"{one.home}/" in event and not re.search(r"receipt|\.lock", event)]
         of_keys = [any(key in event for key in keys) for event in mine]
         assert any(of_keys), one.name
         assert of_keys == sorted(of_keys, reverse=True), (one.name, mine)

@@ -63,7 +63,7 @@ class Testbed:
         shutil.rmtree(self.folder)
 
     def cluster(self, name: str) -> Cluster:
-        """Give a cluster: that of a profile (dfki_pegasus is pegasus), bare (dfki without Python), daint's jump host ela."""
+        """Give a cluster, by its profile's name or short; bare is dfki without Python, ela daint's jump host."""
         return self._clusters[name]
 
     @property

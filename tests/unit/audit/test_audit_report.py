@@ -199,7 +199,7 @@ def test_a_finding_is_known_by_what_it_is_about_and_not_by_what_was_found() -> N
     [
         (finding("LNK-001"), "ansible-playbook onboard.yml -l a@lrz --tags storage_links"),
         (
-            finding("SCR-002", text="~/bin/x stays: move it away (mv ~/bin/x ~/bin/x.mine), then run again.", blocked=True),
+            finding("SCR-002", text="~/bin/x stays: move it away (mv ~/bin/x ~/bin/x.mine).", blocked=True),
             "ansible a@lrz -m raw -a 'mv ~/bin/x ~/bin/x.mine'"
             " && ansible-playbook onboard.yml -l a@lrz --tags storage_links",
         ),

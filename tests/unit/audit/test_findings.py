@@ -85,7 +85,13 @@ CASES = [
     Case("conda_install", {}, {"conda": "1"}, [("PKG-005", "missing", "high")]),
     Case("conda_install", {"conda": "0"}, {"conda": "1"}, [("PKG-004", "changed", "medium")]),
     Case("conda_install", {"is": "folder"}, {"conda": "1"}, [("PKG-005", "broken", "high")]),
-    Case("conda_install", {"conda": "1", "rc": "y"}, {"conda": "1", "rc": "x"}, [("PKG-003", "changed", "medium")], "by hand"),
+    Case(
+        "conda_install",
+        {"conda": "1", "rc": "y"},
+        {"conda": "1", "rc": "x"},
+        [("PKG-003", "changed", "medium")],
+        "by hand",
+    ),
     Case("conda_install", {"conda": "1"}, {"conda": "1", "environment a": "x"}, [("PKG-005", "missing", "high")]),
     Case("conda_install", {"conda": "1"}, {"conda": "1", "condarc.d/x": "x"}, [("PKG-003", "changed", "medium")]),
 ]
