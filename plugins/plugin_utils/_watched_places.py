@@ -32,7 +32,8 @@ def watches(
 ) -> list[Watched]:
     """The entries {kind, capability, options} of one account's watches, their options complete, in a fixed order.
 
-    cluster: the profile with the account's names filled in. account: as the inventory gives it. declared: {kind, capability, options} of everything that the roles declare.
+    cluster: the profile with the account's names filled in. account: as the inventory gives it. declared: {kind,
+    capability, options} of everything that the roles declare.
     """
     entries = [dict(one) for one in declared]
     present = [one for one in entries if one["options"].get("state", "present") == "present"]
