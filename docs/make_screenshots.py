@@ -104,6 +104,19 @@ def slow(checkout: Path) -> None:
     file.write_text(file.read_text().replace("  ada@dfki:", f"  ada@dfki:{interpreter}"))
 
 
+def drifted(checkout: Path) -> None:
+    """Two accounts that were set up, and touched by hand since."""
+    run = [shutil.which("ansible-playbook") or "ansible-playbook", "onboard.yml", "-l", "lrz,wilson"]
+    subprocess.run(run, cwd=checkout, env=environment({}), check=True, capture_output=True)
+    lrz, wilson = (
+        checkout / "inventory/.sandbox/go42tum@lrz/home/go42tum",
+        checkout / "inventory/.sandbox/simone@wilson",
+    )
+    (lrz / "enroot/.credentials").chmod(0o644)
+    (lrz / ".bashrc").write_text("export NGC_API_KEY=nvapi-" + "not-a-real-key-" * 4 + "abcd\n")
+    (wilson / "home/simone/work").unlink()
+
+
 BUSY = {
     "ANSIBLE_CALLBACK_PLUGINS": "tests/integration/callback",
     "ANSIBLE_CALLBACKS_ENABLED": "busy",
@@ -116,6 +129,7 @@ SCENES = {
     "trouble": Scene("ansible-playbook onboard.yml -l 'wilson,lrz,daint'", "", trouble),
     "diff": Scene("ansible-playbook onboard.yml -l ada@dfki --tags container_caches --check --diff"),
     "many": Scene("ansible-playbook onboard.yml", accounts(60), done_before),
+    "audit": Scene("ansible-playbook audit.yml -l 'wilson,lrz'", "", drifted),
 }
 
 

@@ -85,14 +85,14 @@ def _report(
     now = datetime.now(UTC)
     run = {**_run(now, wishes), "seconds": round(time.monotonic() - begun, 1)}
     sources = [str(Path(source).resolve()) for source in context.CLIARGS.get("inventory") or ()]
-    name = _remembered.series(*sources, run["limit"], *run["tags"])
-    known, history = _remembered.read(name)
+    place, name = _remembered.series(*sources), _remembered.series(*sources, run["limit"], *run["tags"])
+    known, history = _remembered.read(place, name)
     past = _audit.Past(known, history, _waived(variables, wishes, now.date()), _accepted(wishes))
-    report = _audit.report(run, list(_rows(variables)), past, _commands(), now.date())
+    report = _audit.report(run, list(_rows(variables)), past, _commands(variables), now.date())
     summary = report["summary"]
     entry = {"started": run["started"], **{key: summary[key] for key in ("accounts", "not_measured", "by_severity")}}
     try:
-        _remembered.keep(_audit.known_now(known, report), name, entry)
+        _remembered.keep(_audit.known_now(known, report), place, name, entry)
     except StateError as error:
         warn(f"what this audit found will not be remembered: {error}")
     if wishes["audit_output"]:
@@ -184,7 +184,7 @@ def _accept(wishes: Mapping[str, Any], report: Mapping[str, Any]) -> None:
     os.replace(draft, file)
 
 
-def _commands() -> Commands:
+def _commands(variables: Mapping[str, Any]) -> Commands:
     """How the other playbooks are called by somebody who called this one so."""
     called = [str(name) for name in context.CLIARGS.get("args") or ("audit.yml",)]
     onboard, offboard = (
@@ -196,4 +196,6 @@ def _commands() -> Commands:
         for word in ("onboard", "offboard")
     )
     options = onboard.partition("-i ")[2].rpartition(" ")[0] if " -i " in onboard else ""
-    return Commands(onboard, offboard, f"-i {options}" if options else "")
+    hosts = variables["ansible_play_hosts_all"]
+    practised = {str(host) for host in hosts if (variables["hostvars"][host].get("account") or {}).get("sandbox")}
+    return Commands(onboard, offboard, f"-i {options}" if options else "", practised)

@@ -62,7 +62,8 @@ def of_watch(entry: Mapping[str, Any], outcome: Outcome) -> list[Finding]:
     """The findings of a watch: each field names a rule and a place."""
     found = [Wrong("RUN-001", "not_measured", text, cause="unknown") for text in outcome["remarks"]]
     found += _unmeasured(outcome)
-    for field, text in outcome["before"].items():
+    for field, said in outcome["before"].items():
+        text = _sentence(said[:1].upper() + said[1:])
         rule, _blank, place = field.partition(" ")
         what, cause = WATCHED.get(rule, ("unmanaged", "unknown"))
         if rule in RULES:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any
 
 PLACE = re.compile(r"(?P<path>~?/[A-Za-z0-9_./+@%=,-]+)(?::(?P<line>[0-9]{1,7}))?")
@@ -61,10 +61,13 @@ FIRST = {  # what a person does, by who moved, before onboarding can put right w
 
 
 class Commands:
-    """The commands of one run. onboard, offboard: how those playbooks are called; options: -i and the like."""
+    """The commands of one run. onboard, offboard: how those playbooks are called; options: -i and the like.
 
-    def __init__(self, onboard: str, offboard: str, options: str) -> None:
-        self._onboard, self._offboard, self._options = onboard, offboard, options
+    practised: the accounts that are sandboxes. Nothing is run there by hand: it would be run on this machine.
+    """
+
+    def __init__(self, onboard: str, offboard: str, options: str, practised: Container[str] = ()) -> None:
+        self._onboard, self._offboard, self._options, self._practised = onboard, offboard, options, practised
 
     def mends(self, finding: Mapping[str, Any], account: str) -> str:
         """The command, or the sentence, for a finding of an account."""
@@ -84,7 +87,8 @@ class Commands:
             return ""
         path = re.search(r"\(mv (\S+) (\S+)\)", finding["text"])
         if path and all(PLACE.fullmatch(name) for name in path.groups()):
-            return self._there(f"mv {path[1]} {path[2]}", account) + " && "
+            there = self._there(f"mv {path[1]} {path[2]}", account)
+            return f"{there}, then: " if account in self._practised else f"{there} && "
         return f"{FIRST.get(finding['cause'], YOURSELF)}, then: "
 
     def _by_hand(self, finding: Mapping[str, Any], account: str) -> str:
@@ -95,5 +99,7 @@ class Commands:
         return SENTENCES.get(rule, "Look at {place}.").format(place=place or "it")
 
     def _there(self, command: str, account: str) -> str:
+        if account in self._practised:
+            return f"In its sandbox: {command}"
         options = f" {self._options}" if self._options else ""
         return f"ansible{options} {shlex.quote(account)} -m raw -a {shlex.quote(command)}"

@@ -15,7 +15,7 @@ from typing import Any
 from ansible_collections.hpc.onboard.plugins.plugin_utils import _durable
 
 FOLDER = "audit"
-KNOWN, HISTORY, LOCK = "known.json", "history.jsonl", "lock"
+KNOWN, HISTORY, LOCK = "known-%s.json", "history.jsonl", "lock"
 RUNS = 60  # that are told of
 KEPT = 2000  # runs that are remembered
 WAIT_SECONDS = 30.0
@@ -28,17 +28,20 @@ def series(*words: str) -> str:
     return hashlib.sha256("\0".join(words).encode()).hexdigest()[:12]
 
 
-def read(name: str) -> tuple[Known, list[dict[str, Any]]]:
-    """The findings that are known, by fingerprint, and the runs of that series, oldest first."""
+def read(place: str, name: str) -> tuple[Known, list[dict[str, Any]]]:
+    """The findings that are known, by fingerprint, and the runs of that series, oldest first.
+
+    place: the series of all runs over the same accounts files, for another file may have an account of the same name.
+    """
     with _durable.told(FOLDER), _durable.folder(FOLDER, make=False) as at:
         if at < 0:
             return {}, []
-        known, history = _durable.read(at, KNOWN), _durable.read(at, HISTORY)
+        known, history = _durable.read(at, KNOWN % place), _durable.read(at, HISTORY)
     runs = [run for run in _lines(history) if run.get("series") == name]
     return _object(known), [{key: run[key] for key in run if key != "series"} for run in runs[-RUNS:]]
 
 
-def keep(known: Known, name: str, run: Mapping[str, Any]) -> None:
+def keep(known: Known, place: str, name: str, run: Mapping[str, Any]) -> None:
     """Remember these findings, and this run."""
     with (
         _durable.told(FOLDER),
@@ -46,8 +49,8 @@ def keep(known: Known, name: str, run: Mapping[str, Any]) -> None:
         _durable.locked(at, LOCK, "another audit writes down what it found, and does not end", WAIT_SECONDS),
     ):
         text = json.dumps(known, indent=1, sort_keys=True).encode() + b"\n"
-        if text != _durable.read(at, KNOWN):
-            _durable.replace(at, KNOWN, text)
+        if text != _durable.read(at, KNOWN % place):
+            _durable.replace(at, KNOWN % place, text)
         runs = [*_lines(_durable.read(at, HISTORY)), {**run, "series": name}][-KEPT:]
         _durable.replace(at, HISTORY, b"".join(json.dumps(one, sort_keys=True).encode() + b"\n" for one in runs))
 

@@ -65,8 +65,8 @@ class Sweep:
         return {
             **result,
             "changed": result["changed"] or bool(removed),
-            "outcomes": [*result["outcomes"], *removed],
-            "remarks": [*result["remarks"], *({"capability": "rotate", "text": text} for text in remarks)],
+            "outcomes": [*result.get("outcomes", []), *removed],
+            "remarks": [*result.get("remarks", []), *({"capability": "rotate", "text": text} for text in remarks)],
         }
 
 

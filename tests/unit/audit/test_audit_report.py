@@ -194,6 +194,15 @@ def test_a_finding_is_known_by_what_it_is_about_and_not_by_what_was_found() -> N
     assert one["fingerprint"] != told(row("b@lrz", finding("LNK-002")))["findings"][0]["fingerprint"]
 
 
+def test_nothing_is_run_by_hand_in_a_sandbox_since_it_would_be_run_here() -> None:
+    commands = Commands("onboard", "offboard", "", {"a@lrz"})
+    watched = finding("SEC-004", capability="watch", place="~/.bashrc:12")
+    moved = finding("SCR-002", text="move it away (mv ~/bin/x ~/bin/x.mine), then run again.", blocked=True)
+    assert commands.mends(watched, "a@lrz") == "In its sandbox: sed -i 12d ~/.bashrc"
+    assert commands.mends(watched, "b@lrz").startswith("ansible ")
+    assert commands.mends(moved, "a@lrz").startswith("In its sandbox: mv ~/bin/x ~/bin/x.mine, then: onboard")
+
+
 @pytest.mark.parametrize(
     ("given", "fix"),
     [

@@ -21,28 +21,31 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.usefixtures("state")
 def test_what_is_kept_is_read_and_runs_over_other_accounts_are_apart() -> None:
-    assert _remembered.read("one") == ({}, [])
-    _remembered.keep(KNOWN, "one", {"started": "2026-01-02T00:00:00Z"})
-    _remembered.keep(KNOWN, "other", {"started": "2026-01-03T00:00:00Z"})
-    assert _remembered.read("one") == (KNOWN, [{"started": "2026-01-02T00:00:00Z"}])
-    assert _remembered.read("none") == (KNOWN, [])
+    assert _remembered.read("file", "one") == ({}, [])
+    _remembered.keep(KNOWN, "file", "one", {"started": "2026-01-02T00:00:00Z"})
+    _remembered.keep(KNOWN, "file", "other", {"started": "2026-01-03T00:00:00Z"})
+    assert _remembered.read("file", "one") == (KNOWN, [{"started": "2026-01-02T00:00:00Z"}])
+    assert _remembered.read("file", "none") == (KNOWN, [])
+    assert _remembered.read("another", "one")[0] == {}
 
 
 @pytest.mark.usefixtures("state")
 def test_the_last_runs_are_told() -> None:
     for number in range(_remembered.RUNS + 5):
-        _remembered.keep({}, "one", {"started": str(number)})
-    assert [run["started"] for run in _remembered.read("one")[1]] == [str(n) for n in range(5, _remembered.RUNS + 5)]
+        _remembered.keep({}, "file", "one", {"started": str(number)})
+    assert [run["started"] for run in _remembered.read("file", "one")[1]] == [
+        str(n) for n in range(5, _remembered.RUNS + 5)
+    ]
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\x00\xff", b'{"a": 1}'])
 def test_what_is_damaged_is_as_if_it_were_not_there(state: Path, content: bytes) -> None:
-    _remembered.keep(KNOWN, "one", {"started": "x"})
-    for name in (_remembered.KNOWN, _remembered.HISTORY):
+    _remembered.keep(KNOWN, "file", "one", {"started": "x"})
+    for name in (_remembered.KNOWN % "file", _remembered.HISTORY):
         (state / _remembered.FOLDER / name).write_bytes(content)
-    assert _remembered.read("one") == ({}, [])
-    _remembered.keep(KNOWN, "one", {"started": "y"})
-    assert _remembered.read("one") == (KNOWN, [{"started": "y"}])
+    assert _remembered.read("file", "one") == ({}, [])
+    _remembered.keep(KNOWN, "file", "one", {"started": "y"})
+    assert _remembered.read("file", "one") == (KNOWN, [{"started": "y"}])
 
 
 def test_a_receipt_is_kept_for_each_account_and_its_sandbox_apart(state: Path) -> None:
