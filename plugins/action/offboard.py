@@ -25,7 +25,7 @@ class ActionModule(Converge):
         "resources": {"type": "list", "elements": "dict", "default": []},
         "only": {"type": "str", "default": "everything", "choices": ["everything", "undeclared"]},
         "seconds": {"type": "int", "default": 30},
-        "wait": {"type": "int", "default": 0},
+        "wait": {"type": "int", "default": 3600},
     }
 
     def _declared(self, arguments: Mapping[str, Any], variables: Mapping[str, Any]) -> Declared:

@@ -82,7 +82,8 @@ class ActionModule(Converge):
         hosts = {str(host): variables["hostvars"][host] for host in variables["ansible_play_hosts_all"]}
         declared = {host: self._declared_keys(own) for host, own in hosts.items()}
         why = _parts.no_secret(secret, {name for found in declared.values() for name in _targets.secrets(found)})
-        if why and not (secret and wished.resume):
+        goes_on = wished.resume or wished.retired or wished.give_up
+        if why and not (secret and goes_on):
             raise AccountError(why)
         targets = [file.target for host, found in declared.items() for file in _targets.files(host, secret, found)]
         lead = _lead.Lead(_lead.Given(secret, tuple(targets), wished, PIPED))

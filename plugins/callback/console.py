@@ -27,7 +27,6 @@ import threading
 import time
 from typing import Any
 
-from ansible import constants as C
 from ansible import context
 from ansible.plugins.callback.default import CallbackModule as Default
 from ansible.utils import color
@@ -35,6 +34,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils import _console, _live
 from ansible_collections.hpc.onboard.plugins.plugin_utils._cells import cells
 from ansible_collections.hpc.onboard.plugins.plugin_utils._fingerprints import state_folder
 from ansible_collections.hpc.onboard.plugins.plugin_utils._lines import Line, Look, Span, command, indented, plain
+from ansible_collections.hpc.onboard.plugins.plugin_utils._paint import painted
 from ansible_collections.hpc.onboard.plugins.plugin_utils._progress import BOARD
 
 ROTATE = "hpc.onboard.rotate"
@@ -46,16 +46,6 @@ PIPED = 80
 FIRST_DRAWN = 0.3  # seconds; a shorter run needs no live line
 REDRAWN = 0.12
 PATIENCE = 300.0  # seconds in a run that lines wait for a person who is asked something
-
-STYLES = {
-    "ok": C.COLOR_OK,
-    "changed": C.COLOR_CHANGED,
-    "error": C.COLOR_ERROR,
-    "note": C.COLOR_SKIP,
-    "added": C.COLOR_DIFF_ADD,
-    "removed": C.COLOR_DIFF_REMOVE,
-}
-WEIGHTS = {"bold": "1", "faint": "2"}
 
 
 class CallbackModule(Default):  # type: ignore[misc]
@@ -114,7 +104,7 @@ class CallbackModule(Default):  # type: ignore[misc]
     def _say(self, lines: list[Line]) -> None:
         self._wait_for_answers()
         for line in lines:
-            self._display.display("".join(map(_painted, line)), screen_only=True)
+            self._display.display("".join(map(painted, line)), screen_only=True)
             self._display.display(plain(line), log_only=True)
 
     def _wait_for_answers(self) -> None:
@@ -135,7 +125,7 @@ class CallbackModule(Default):  # type: ignore[misc]
                 moment = _live.Moment(list(self._under_way), self._done, self._total, now - self._begun, self._frame)
                 look = self._view(False).look
                 line = _live.live(moment, BOARD.entries(), look._replace(width=look.width - _terminal.ECHO))
-                self._line.draw("".join(map(_painted, line)), cells(plain(line)))
+                self._line.draw("".join(map(painted, line)), cells(plain(line)))
 
     def _say_steps(self) -> None:
         if BOARD.is_hushed():
@@ -294,13 +284,6 @@ class CallbackModule(Default):  # type: ignore[misc]
         typed = _recap.again(context.CLIARGS, sys.argv[1:], context.CLIARGS.get("args") or ())
         seconds = time.monotonic() - self._begun
         return _recap.Run(typed, seconds, tuple(self._sandboxes), tuple(self._keyrings), self._doctor, self._then)
-
-
-def _painted(span: Span) -> str:
-    """The text of a span with its colour, a setting of Ansible's, when there are colours."""
-    if span.style in WEIGHTS:
-        return f"\033[{WEIGHTS[span.style]}m{span.text}\033[0m" if color.ANSIBLE_COLOR else span.text
-    return str(color.stringc(span.text, STYLES[span.style])) if span.style else span.text
 
 
 def _hosts(play: Any) -> int:

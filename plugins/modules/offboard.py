@@ -38,7 +38,7 @@ options:
   wait:
     description: How long to wait for work that goes on by itself, in seconds.
     type: int
-    default: 0
+    default: 3600
 attributes:
   check_mode:
     description: Says what would be taken out.

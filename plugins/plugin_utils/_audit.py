@@ -60,7 +60,7 @@ def _told(finding: Mapping[str, Any], row: Row, past: Past, commands: Commands, 
     fingerprint = mark(finding["rule"], account, finding["resource"], finding["place"])
     is_new = past.accepted is None or fingerprint not in past.accepted
     return {
-        **finding,
+        **{name: value for name, value in finding.items() if name != "blocked"},
         "account": account,
         "since": past.known.get(fingerprint, {}).get("since", today.isoformat()),
         "baseline": "new" if is_new else "unchanged",

@@ -34,6 +34,7 @@ WISHES = {
     "audit_baseline_write": None,
     "audit_max_age": None,
     "audit_seconds": None,
+    "audit_patience": None,
 }
 BASELINE = "hpc.onboard/baseline/1.0"
 Value = Callable[[str], Any]
@@ -190,7 +191,7 @@ def _commands() -> Commands:
         _recap.again(
             {**context.CLIARGS, "tags": ["all"], "skip_tags": [], "check": False},
             sys.argv[1:],
-            [called[0].replace("audit", word)],
+            [str(Path(called[0]).with_name(Path(called[0]).name.replace("audit", word)))],
         )
         for word in ("onboard", "offboard")
     )

@@ -9,18 +9,22 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core import receipt
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils import (
     _audit,
     _findings,
     _taken_out,
     _watched,
+    _watched_here,
     _watched_secrets,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._declared import Declared
 from ansible_collections.hpc.onboard.plugins.plugin_utils._fingerprints import local_key
-from ansible_collections.hpc.onboard.plugins.plugin_utils._plan import Plan, key_of
+from ansible_collections.hpc.onboard.plugins.plugin_utils._plan import KINDS, Plan, key_of
 from ansible_collections.hpc.onboard.plugins.plugin_utils._receipts import Notes
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rules import RULES, SEVERITIES
 
+MOST = 300  # findings of one account
 Entry = Mapping[str, Any]
 Outcome = dict[str, Any]
 
@@ -37,8 +41,43 @@ def about(variables: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def unmeasured(variables: Mapping[str, Any], reason: str) -> dict[str, Any]:
-    """The row of an account that could not be looked at."""
-    return _audit.unmeasured(str(variables.get("inventory_hostname", "it")), reason, about(variables))
+    """The row of an account that could not be looked at; a certificate that has ended may be why."""
+    row = _audit.unmeasured(str(variables.get("inventory_hostname", "it")), reason, about(variables))
+    return {**row, "findings": [*row["findings"], *here(variables)]}
+
+
+def here(variables: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What this machine knows of an account without looking at it: certificates, tickets, the profile's age."""
+    cluster, account = variables.get("cluster") or {}, variables.get("account") or {}
+    if not cluster or account.get("sandbox"):
+        return []
+    given = {"-l": "ansible_user", "-p": "ansible_port"}
+    options = [word for flag, name in given.items() if variables.get(name) for word in (flag, str(variables[name]))]
+    destination = [*options, str(variables.get("ansible_host", ""))]
+    age = int(variables.get("audit_max_age") or _watched_here.MAX_AGE)
+    return [
+        {**one, "capability": "watch", "severity": RULES[one["rule"]].severity, "desired": {}, "actual": {}}
+        for one in _watched_here.findings(cluster, destination, datetime.now(UTC), age)
+    ]
+
+
+def _bounded(findings: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The worst of an account's findings, and how many are left out: one that lies must not fill the report."""
+    worst = sorted(findings, key=lambda finding: SEVERITIES.index(finding["severity"]))
+    rest = worst[MOST:]
+    if not rest:
+        return findings
+    text = f"{len(rest)} findings more are left out: mend these first, then run again."
+    unseen = {"rule": "RUN-001", "class": "not_measured", "cause": "unknown", "severity": RULES["RUN-001"].severity}
+    return [*worst[:MOST], {**rest[0], **unseen, "place": "", "text": text, "desired": {}, "actual": {}}]
+
+
+def _named_here(entry: Entry, outcome: Outcome) -> Outcome:
+    """An outcome with the names that we have for the thing: what an account calls it goes into no command."""
+    names = {"capability": entry["capability"]}
+    if entry["kind"] in KINDS:
+        names["identity"] = key_of(entry).partition(" ")[2]
+    return {**outcome, **names}
 
 
 class Audited:
@@ -73,6 +112,9 @@ class Audited:
 
     def row(self, outcomes: list[Outcome], conversation: Any) -> dict[str, Any]:
         """What the account comes to. conversation: what was said with it, receipt and seconds."""
+        if len(outcomes) != len(self.entries):
+            raise AccountError(f"the account answered for {len(outcomes)} of {len(self.entries)} things: run again")
+        outcomes = [_named_here(*pair) for pair in zip(self.entries, outcomes, strict=True)]
         ours, rest = outcomes[: len(self._plan.entries)], outcomes[len(self._plan.entries) :]
         orphans, watched = rest[: len(self._orphans)], rest[len(self._orphans) :]
         merged, look = self._plan.merged(ours), self._look(conversation.receipt)
@@ -80,7 +122,8 @@ class Audited:
         found = [_findings.of_resource(e, key_of(e), o, look) for e, o in zip(entries, merged, strict=True)]
         found += [_findings.of_orphan(e, o) for e, o in zip(self._orphans, orphans, strict=True)]
         found += [_findings.of_watch(e, o) for e, o in zip(self._watches, watched, strict=True)]
-        found += [_watched_secrets.findings(self._secrets, datetime.now(UTC).date())] if self._watching else []
+        if self._watching:
+            found += [_watched_secrets.findings(self._secrets, datetime.now(UTC).date()), here(self._variables)]
         return {
             "name": str(self._variables["inventory_hostname"]),
             **about(self._variables),
@@ -91,7 +134,7 @@ class Audited:
             "checks": len(found),
             "ok": sum(not one for one in found),
             "capabilities": self._capabilities(),
-            "findings": list({_findings.same(finding): finding for one in found for finding in one}.values()),
+            "findings": _bounded(list({_findings.same(finding): finding for one in found for finding in one}.values())),
         }
 
     def _look(self, told: Mapping[str, Any] | None) -> _findings.Look:

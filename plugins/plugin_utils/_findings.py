@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.receipt import hashes
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rules import RULES, WATCHED
+from ansible_collections.hpc.onboard.plugins.plugin_utils._watched_places import severity
 
 Outcome = Mapping[str, Any]
 Finding = dict[str, Any]
@@ -65,7 +66,7 @@ def of_watch(entry: Mapping[str, Any], outcome: Outcome) -> list[Finding]:
         rule, _blank, place = field.partition(" ")
         what, cause = WATCHED.get(rule, ("unmanaged", "unknown"))
         if rule in RULES:
-            found.append(Wrong(rule, what, text, (field,), place=place, cause=cause))
+            found.append(Wrong(rule, what, text, (field,), severity(rule, text) or "", place, cause))
         else:
             found.append(
                 Wrong("RUN-001", "not_measured", "the account names a rule that there is not", cause="unknown")
@@ -91,9 +92,10 @@ def _finding(entry: Mapping[str, Any], outcome: Outcome, wrong: Wrong, cause: st
         "class": wrong.what,
         "cause": cause,
         "severity": wrong.severity or RULES[wrong.rule].severity,
-        "text": _about(wrong.text, wrong.about or outcome["identity"]),
+        "text": _with_reason(_about(wrong.text, wrong.about or outcome["identity"]), outcome),
         "desired": _short(outcome["after"], fields),
         "actual": _short(outcome["before"], fields),
+        "blocked": outcome["status"] == "blocked",
     }
 
 
@@ -105,6 +107,12 @@ def _about(text: str, thing: str) -> str:
         noun, _blank, rest = text[4:].partition(" ")
         return f"The {noun} of {thing} {rest}"
     return text
+
+
+def _with_reason(text: str, outcome: Outcome) -> str:
+    """What is wrong, and why onboarding would not put it right, where it says so."""
+    reason = str(outcome["reason"] or "")
+    return text if not reason or reason in text else f"{text} {_sentence(reason)}"
 
 
 def same(finding: Finding) -> tuple[str, ...]:
@@ -165,11 +173,14 @@ def _key(entry: Mapping[str, Any], outcome: Outcome, look: Look) -> list[Wrong]:
     return wrongs + ([blocked] if blocked and not wrongs else [])
 
 
+SEVERAL = ("lines", "entries", "keys")  # of which a file should have one for each machine
+
+
 def _key_field(field: str, found: str, file: str, look: Look) -> Wrong:
     if field == "password":
         if found in look.old:
-            return Wrong("KEY-002", "stale", f"It is the key of '{look.old[found]}' that was replaced.", (field,))
-        return Wrong("KEY-002", "changed", "It is another key than the current one.", (field,))
+            return Wrong("KEY-002", "stale", f"It has the key of '{look.old[found]}' that was replaced.", (field,))
+        return Wrong("KEY-002", "changed", "It has another key than the current one.", (field,))
     if field == "mode" and "access list" in found:
         text = "An access list lets others at the file."
         return Wrong("SEC-003", "changed", text, (field,), about=f"file {file}")
@@ -177,8 +188,12 @@ def _key_field(field: str, found: str, file: str, look: Look) -> Wrong:
         return _mode("SEC-001", field, found, f"file {file}")
     if field == "folder mode":
         return _mode("SEC-002", field, found, f"folder {file.rpartition('/')[0]}")
-    if field == "lines":
-        return Wrong("KEY-003", "changed", f"It has {found} lines; the first one counts.", (field,))
+    if field in SEVERAL:
+        return Wrong("KEY-003", "changed", f"It has {found} {field}; one of them counts.", (field,))
+    if field.endswith(".BAK"):
+        return Wrong(
+            "SEC-006", "changed", f"It has another key in the copy that its program keeps ({field}).", (field,)
+        )
     return Wrong(
         "KEY-004", "changed", f"It is not written as its reader finds it ({field}: {found or 'missing'}).", (field,)
     )
@@ -197,7 +212,7 @@ def _mode(rule: str, field: str, found: str, about: str) -> Wrong:
 def _link(entry: Mapping[str, Any], outcome: Outcome, look: Look) -> list[Wrong]:
     before, after = outcome["before"], outcome["after"]
     if "is" in before:
-        return [Wrong("LNK-004", "changed", f"There is a real {before['is']}.", ("is",))]
+        return [Wrong("LNK-004", "changed", _sentence(str(outcome["reason"] or f"It is a {before['is']}")), ("is",))]
     if before.get("target", after.get("target")) != after.get("target"):
         return [Wrong("LNK-002", "changed", f"It leads to {before['target']}.", ("target",))]
     if before or outcome["reason"]:
@@ -236,10 +251,8 @@ def _conda(_entry: Mapping[str, Any], outcome: Outcome, _look: Look) -> list[Wro
     before = outcome["before"]
     if not before:
         return [_in_the_way("PKG-005", outcome) or Wrong("PKG-005", "missing", "It is not there.")]
-    if outcome["reason"]:
-        return [Wrong("PKG-005", "broken", _sentence(str(outcome["reason"])))]
     if "is" in before:
-        return [Wrong("PKG-005", "broken", f"It is {before['is']}.", ("is",))]
+        return [Wrong("PKG-005", "broken", _sentence(str(outcome["reason"] or f"It is {before['is']}")), ("is",))]
     return [_conda_field(field, before) for field in outcome["fields"]]
 
 

@@ -34,11 +34,13 @@ def local_key() -> str:
 def _make(path: Path) -> None:
     """Put a whole key in place or none: of two runs that make it at once, the first one's stays."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")  # a killed run of the same number left its own
     handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     try:
         with os.fdopen(handle, "w") as stream:
             stream.write(secrets.token_hex(BYTES) + "\n")
+            stream.flush()
+            os.fsync(handle)  # all records are signed with it
         os.link(draft, path)
     except FileExistsError:
         pass

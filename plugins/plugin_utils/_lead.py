@@ -123,7 +123,7 @@ class Lead:
                 break
             self._rotation.take_step(self._mine(step))
             before = step
-        return self._told(checks, step, asked, last)
+        return self._told(checks, self._rotation.unless_refused(step), asked, last)
 
     def _is_for_others(self, step: Step, asked: Mapping[str, Any], last: bool) -> bool:
         """Whether accounts are to do it, a person, or time. A plan is one look, whoever answered."""

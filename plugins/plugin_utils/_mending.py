@@ -53,6 +53,12 @@ SENTENCES = {
     "RUN-001": "See what is said above, then run again.",
 }
 
+YOURSELF = "Do what the finding says"
+FIRST = {  # what a person does, by who moved, before onboarding can put right what it would not touch
+    "site": "Ask the site where it is now, or put its path right in the accounts file",
+    "time": "Ask the site for it, or put its path right in the accounts file",
+}
+
 
 class Commands:
     """The commands of one run. onboard, offboard: how those playbooks are called; options: -i and the like."""
@@ -65,19 +71,21 @@ class Commands:
         if finding["rule"] == "ORP-001":
             return f"{self._offboard} -l {shlex.quote(account)} -e offboard_only=undeclared"
         if finding["capability"] != "watch" and finding["rule"] != "RUN-001":
-            return self._before(finding, account) + self._again(finding, account)
+            return self._first(finding, account) + self._again(finding, account)
         return self._by_hand(finding, account)
 
     def _again(self, finding: Mapping[str, Any], account: str) -> str:
         tags = "" if finding["capability"] == "resources" else f" --tags {finding['capability']}"
         return f"{self._onboard} -l {shlex.quote(account)}{tags}"
 
-    def _before(self, finding: Mapping[str, Any], account: str) -> str:
-        """What onboarding will not touch is moved away by a person first."""
-        path = re.search(r"\(mv (\S+) (\S+)\)", finding["text"])
-        if not path or not all(PLACE.fullmatch(name) for name in path.groups()):
+    def _first(self, finding: Mapping[str, Any], account: str) -> str:
+        """What goes before onboarding where it would not touch the thing: a move that the text names, or a sentence."""
+        if not finding.get("blocked"):
             return ""
-        return self._there(f"mv {path[1]} {path[2]}", account) + " && "
+        path = re.search(r"\(mv (\S+) (\S+)\)", finding["text"])
+        if path and all(PLACE.fullmatch(name) for name in path.groups()):
+            return self._there(f"mv {path[1]} {path[2]}", account) + " && "
+        return f"{FIRST.get(finding['cause'], YOURSELF)}, then: "
 
     def _by_hand(self, finding: Mapping[str, Any], account: str) -> str:
         place, rule = finding["place"], finding["rule"]

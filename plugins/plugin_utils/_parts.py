@@ -10,7 +10,7 @@ from typing import Any
 from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import CHANGES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._mistakes import nearest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import Step, playbook
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation_words import check
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation_words import WORDS, check
 from ansible_collections.hpc.onboard.plugins.plugin_utils._targets import File
 
 GOOD = {"abort": ("rolled_back", "staged", "excused")}
@@ -44,11 +44,9 @@ def share_result(
     ]
     good = GOOD.get(step.name, GOOD_ELSE)
     bad = [file.target for file in files if states.get(file.target) not in good]
-    return {
+    result = {
         "changed": any(outcome["status"] in CHANGES for outcome in shown),
         "failed": bool(bad),
-        "msg": "; ".join(f"{target}: {states.get(target)}" for target in bad) or step.name,
-        "outcomes": shown,
-        "notes": [],
-        "remarks": [],
+        "msg": " ".join(f"{target}: {WORDS[states.get(target, 'unknown')]}" for target in bad) or step.name,
     }
+    return {**result, "outcomes": shown, "notes": [], "remarks": []} if shown else result  # else the message is told

@@ -86,10 +86,10 @@ def cross_checks(profile: Profile, lines: Lines) -> Iterator[Mistake]:
         elif area is not None and area not in areas:
             text = f'unknown storage area "{area}"; {nearest(area, areas)}'
             yield lines.mistake(("human_steps", index, "area"), text)
-    for part in ("caches", "conda"):
-        area = profile.get(part, {}).get("area", areas[0])
+    for part, key in (("caches", "area"), ("caches", "off_home"), ("conda", "area")):
+        area = profile.get(part, {}).get(key, areas[0])
         if area not in areas:
-            yield lines.mistake((part, "area"), f'unknown storage area "{area}"; {nearest(area, areas)}')
+            yield lines.mistake((part, key), f'unknown storage area "{area}"; {nearest(area, areas)}')
 
 
 def area_advice(area: dict[str, Any], before: list[str]) -> str | None:

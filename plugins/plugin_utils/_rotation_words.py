@@ -9,6 +9,7 @@ from shlex import quote
 from typing import NamedTuple
 
 from ansible_collections.hpc.onboard.plugins.module_utils._text.key_forms import TITLES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._records import Record
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import (
     Row,
     Step,
@@ -35,6 +36,7 @@ WORDS = {
 }
 UNTRIED = "new key, not tried from there"
 TOKEN = "new key"
+UNREADY = "old key, not ready for the new one"
 BACK = "old key, put back"
 
 
@@ -58,9 +60,9 @@ def check(name: str, status: str, text: str) -> Check:
 def targets(situation: Situation) -> list[Check]:
     """Each target and what is known of it; what was not tried there is never called verified."""
     mine = [one for one in situation.mine if one.version == situation.version]
-    verdicts = {one.target: one.verdict for one in mine}
+    last = {one.target: one for one in mine}
     back = is_given_up(situation)
-    found = [(row, _holds(row, verdicts.get(row.target, ""), back)) for row in table(situation)]
+    found = [(row, _holds(row, last.get(row.target), back)) for row in table(situation)]
     fine = ("staged", "rolled_back")
     return [
         check(row.target, "ok" if row.settled or (back and row.state in fine) else "warning", text)
@@ -68,10 +70,12 @@ def targets(situation: Situation) -> list[Check]:
     ]
 
 
-def _holds(row: Row, verdict: str, back: bool) -> str:
+def _holds(row: Row, last: Record | None, back: bool) -> str:
     if back and row.state in ("staged", "rolled_back"):
         return BACK if row.state == "rolled_back" else "old key"
-    if row.state == "verified" and verdict != "valid":
+    if row.state == "failed" and last and last.step == "plan":
+        return UNREADY
+    if row.state == "verified" and last and last.verdict != "valid":
         return UNTRIED if is_asked_there(row.target) else TOKEN
     return WORDS[row.state]
 

@@ -28,6 +28,10 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import (
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._situation import COMPROMISED, SCHEDULED, Situation
 
+REFUSED = (
+    "the new key is refused where it was made, so no account was touched: activate it again if it was deactivated in"
+    " place of the old one; go on at the other machine if the key was rotated there since"
+)
 EXPECTED = {  # the labels that a version may have for a step, so that no step is ever taken on another one
     "plan": ("",),
     "take": ("", "pending"),
@@ -125,6 +129,17 @@ class Rotation(Delivery):
             self._note("plan", result, step.version, target)
         except Unanswered:
             self._note("plan", "unreachable", step.version, target)
+
+    def unless_refused(self, step: Step) -> Step:
+        """The step, with an obstacle where targets are to work by a current version that is refused.
+
+        It was deactivated in place of the old one, or another machine has replaced it. A target that cannot try it
+        would be given a dead key.
+        """
+        version = next((one.id for one in self._versions() if one.label == "current"), "")
+        if step.name != "retire" or not step.targets or self._asked(version).verdict not in ("invalid", "not_entitled"):
+            return step
+        return replace(step, obstacle=REFUSED)
 
     def confirm(self, target: str) -> bool:
         """See whether a target works without the old key; any process may do this for any target."""

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.watch import Watch
-from ansible_collections.hpc.onboard.plugins.plugin_utils import _watched_keys
+from ansible_collections.hpc.onboard.plugins.plugin_utils import _watched_keys, _watched_places
 from ansible_collections.hpc.onboard.plugins.plugin_utils._versions import Secret
 
-KINDS: dict[str, type[Watch]] = {**_watched_keys.KINDS}
+KINDS: dict[str, type[Watch]] = {**_watched_keys.KINDS, **_watched_places.KINDS}
 
 
 def watches(
@@ -24,4 +24,5 @@ def watches(
 
     secrets: the versions of those that were rotated.
     """
-    return _watched_keys.watches(cluster, account, declared, _watched_keys.known_keys(secrets))
+    keys = _watched_keys.watches(cluster, account, declared, _watched_keys.known_keys(secrets))
+    return [*keys, *(_watched_places.watches(cluster, account, declared) if cluster else [])]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How long onboarding takes when there is nothing to do, and an audit, beside the least that any Ansible run can take.
+"""How long onboarding takes when there is nothing to do, an audit and a rotation, beside the least of any Ansible run.
 
 Whole processes over real ssh, each with a connection of its own, in turn (A B A B ...) within one run, so
 that a ratio holds when the machine's speed drifts. Printed, never asserted: python -m tests.bench
@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
+import tempfile
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -17,11 +18,14 @@ from typing import Any
 
 from tests.bench import audits
 from tests.bench.rivals import builtin_playbook, pyinfra_files
+from tests.integration.rotation_kills import Lane
+from tests.integration.rotation_scene import staged
 from tests.integration.runs import REPOSITORY, keyring_environment
 from tests.testbed import Testbed
 from tests.testbed.proxy import Proxy
 
 Run = Callable[[], None]
+STEPS = 3  # of a rotation's first run, each a trip to accounts: plan, canary, spread
 
 
 def seconds(run: Run) -> float:
@@ -35,19 +39,25 @@ def paired(name: str, first: Run, second: Run, rounds: int) -> None:
     """Print the medians of both, and the median of the ratios pair by pair."""
     first()
     second()
-    pairs = [(seconds(first), seconds(second)) for _round in range(rounds)]
+    compared(name, [(seconds(first), seconds(second)) for _round in range(rounds)])
+
+
+def compared(name: str, pairs: list[tuple[float, float]]) -> None:
+    """Print the medians of both, and the median of the ratios pair by pair."""
     one, other = (statistics.median(column) for column in zip(*pairs, strict=True))
     ratios = sorted(a / b for a, b in pairs)
-    spread = f"({ratios[0]:.2f} to {ratios[-1]:.2f}, {rounds} pairs)"
+    spread = f"({ratios[0]:.2f} to {ratios[-1]:.2f}, {len(pairs)} pairs)"
     print(f"{name:<30} {one:7.2f} s {other:7.2f} s {statistics.median(ratios):6.2f} x  {spread}", flush=True)
 
 
 class Bench:
     """The runs that are compared, over one testbed."""
 
-    def __init__(self, bed: Any) -> None:
+    def __init__(self, bed: Any, environment: Mapping[str, str] | None = None) -> None:
+        """environment: more of it, or another keyring than the test's own."""
         self.bed = bed
-        self.environment = {**keyring_environment(Path(bed.folder)), "PYTHONDONTWRITEBYTECODE": ""}
+        own = keyring_environment(Path(bed.folder)) if environment is None else environment
+        self.environment = {**own, "PYTHONDONTWRITEBYTECODE": ""}
 
     def run(
         self,
@@ -128,6 +138,29 @@ def rivals(bench: Bench, rounds: int) -> None:
     paired("pyinfra", bench.run(*pyinfra, program="pyinfra"), bench.onboard(inventory), rounds)
 
 
+def rotations(bench: Bench, rounds: int) -> None:
+    """A rotation against onboarding of the same accounts, step by step: a step is one trip to those who share in it."""
+    with staged(bench.bed, Path(tempfile.mkdtemp(dir=bench.bed.folder)), ("lrz",) * 6) as stage:
+        lane = Lane.of(stage)
+        inventory = bench.bed.accounts_file(stage.accounts)
+        whole, last = [], []
+        for _round in range(rounds + 1):
+            new = lane.begin()
+            own = {**lane.stage.environment, "XDG_STATE_HOME": str(lane.state)}
+            here = Bench(bench.bed, {**bench.environment, **own})
+            rotate = here.run("rotate_ngc.yml", *stage.wanted(new, "key", {}))
+            retire = here.run(
+                "rotate_ngc.yml", *stage.wanted(None, "", {"rotate_resume": True, "rotate_retired": True})
+            )
+            whole.append((seconds(rotate) / STEPS, seconds(here.onboard(inventory))))
+            stage.registry.revoke(lane.old)
+            last.append((seconds(retire), seconds(here.onboard(inventory))))
+            lane.old = new
+    print(f"\n{'a rotation, 6 accounts':<30} {'rotate':>9} {'onboard':>9}  {'ratio':>7}")
+    compared("plan to settle, one of 3 steps", whole[1:])
+    compared("the last step, a run of its own", last[1:])
+
+
 def main() -> None:
     """Bring the testbed up, and print one line for each comparison."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -144,6 +177,7 @@ PARTS: dict[str, Callable[[Bench, int], None]] = {
     "onboard": floors,
     "rivals": lambda bench, rounds: rivals(bench, max(3, rounds // 2)),
     "audit": lambda bench, rounds: audits.growth(bench, max(3, rounds // 2)),
+    "rotate": lambda bench, rounds: rotations(bench, max(3, rounds // 2)),
     "hung": lambda bench, _rounds: audits.hung(bench),
 }
 

@@ -14,7 +14,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._verdicts import Setti
 
 from tests.testbed.registry import PRIVATE, PUBLIC, TAG, Registry, new_key, new_legacy_key
 
-from .test_canary import forms
+from .leaks import forms
 
 SECRET, OPEN = f"{PRIVATE}:{TAG}", f"{PUBLIC}:{TAG}"
 QUICK = Transport(timeout=2, total=8, attempts=2, pause=0.05, proxies={})

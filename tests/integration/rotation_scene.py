@@ -5,11 +5,8 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
-import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -32,10 +29,10 @@ class Stage(NamedTuple):
     folder: Path
     old: str
 
-    def rotate(self, *more: str, key: str | None = None, **wishes: Any) -> Ran:
-        """A run of rotate_ngc.yml."""
-        wanted = self.wanted(key, "new-key", wishes)
-        return play(self.bed, *wanted, *more, playbook="rotate_ngc.yml", environment=self.environment)
+    def rotate(self, *more: str, key: str | None = None, programs: Path | None = None, **wishes: Any) -> Ran:
+        """A run of rotate_ngc.yml; programs: another folder with ansible-playbook."""
+        wanted = [*self.wanted(key, "new-key", wishes), *more]
+        return play(self.bed, *wanted, playbook="rotate_ngc.yml", environment=self.environment, programs=programs)
 
     def wanted(self, key: str | None, name: str, wishes: dict[str, Any]) -> list[str]:
         """The arguments of a run, the key in a file of that name."""
@@ -68,27 +65,6 @@ class Stage(NamedTuple):
             start_new_session=True,
         )
 
-    def killed(self, key: str, seconds: float | None, records: int) -> bool:
-        """Begin a run and kill all of it after so long, or when the ledger has so many records; was it at work?"""
-        run = self.begun(key, "new-key")
-        ledger = Path(self.environment["XDG_STATE_HOME"]) / "hpc.onboard" / "ledger.jsonl"
-        deadline = time.monotonic() + (seconds or 30)
-        while time.monotonic() < deadline and run.poll() is None:
-            if seconds is None and ledger.exists() and ledger.read_bytes().count(b"\n") >= records:
-                break
-            time.sleep(0.005)
-        at_work = run.poll() is None
-        if at_work:
-            mark = f"XDG_STATE_HOME={self.environment['XDG_STATE_HOME']}".encode()
-            while mine := living_with(mark):  # Ansible's workers have sessions of their own
-                for pid in mine:
-                    with contextlib.suppress(ProcessLookupError):
-                        os.kill(pid, signal.SIGKILL)
-                time.sleep(0.01)
-        run.communicate()
-        self.bed.client.disconnect()
-        return at_work
-
     def ledger_fits(self, state: Path) -> bool:
         """Whether every line of the ledger is as it was written."""
         code = (
@@ -117,21 +93,9 @@ class Stage(NamedTuple):
         return self.ring.keyring("get", "hpc.onboard", name).stdout.strip()
 
 
-def living_with(mark: bytes) -> list[int]:
-    """The living processes that have this in their environment."""
-    found = []
-    for path in Path("/proc").iterdir():
-        if path.name.isdigit():
-            with contextlib.suppress(OSError):
-                dead = b"\nState:\tZ" in (path / "status").read_bytes()
-                if not dead and mark in (path / "environ").read_bytes().split(b"\0"):
-                    found.append(int(path.name))
-    return found
-
-
 @contextlib.contextmanager
 def staged(bed: Any, folder: Path, clusters: Sequence[str] = CLUSTERS, legacy: bool = False) -> Iterator[Stage]:
-    """A stage, its accounts set up with the old key; what it keeps lies in the folder."""
+    """A stage, its accounts set up with the old key; what it keeps lies in the folder. The first cluster is lrz."""
     accounts = [bed.new_account(cluster) for cluster in clusters]
     here = seen_from(accounts[0])
     with Registry((here, "localhost"), listen="0.0.0.0") as registry:

@@ -88,6 +88,7 @@ def play(
     environment: dict[str, str] | None = None,
     playbook: str = "onboard.yml",
     programs: Path | None = None,
+    timeout: float = 180,
 ) -> Ran:
     """Run a playbook of the checkout with its results recorded; programs: another folder with ansible-playbook."""
     record = Path(bed.folder) / f"record-{uuid.uuid4().hex}.jsonl"
@@ -98,7 +99,7 @@ def play(
         **keyring_environment(Path(bed.folder)),
         **(environment or {}),
     }
-    done = bed.ansible(playbook, *arguments, cwd=REPOSITORY, env=own, programs=programs)
+    done = bed.ansible(playbook, *arguments, cwd=REPOSITORY, env=own, programs=programs, timeout=timeout)
     results = [json.loads(line) for line in record.read_text().splitlines()] if record.exists() else []
     return Ran(done.returncode, done.stdout + done.stderr, results)
 

@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import time
-import urllib.parse
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,47 +16,12 @@ from typing import Any
 
 import pytest
 
+from .leaks import files_with_leaks, forms, leaks
 from .runs import PASSPHRASE, REPOSITORY, FileRing, keyring_environment, onboard
 
 pytestmark = pytest.mark.testbed
 
 CANARY = "nvapi-CaN4rY+" + "Zq7/" * 12
-
-
-def forms(key: str) -> dict[str, bytes]:
-    """The ways in which a key could show: as it is, half of it, and in the usual codings at any alignment."""
-    raw = key.encode()
-    found = {
-        "plain": raw,
-        "first half": raw[: len(raw) // 2],
-        "last half": raw[len(raw) // 2 :],
-        "hexadecimal": raw.hex().encode(),
-        "URL": urllib.parse.quote(key, safe="").encode(),
-        "UTF-16": key.encode("utf-16-le"),
-    }
-    for shift in range(3):
-        coded = base64.b64encode(b"\0" * shift + raw)
-        found[f"base64 shifted by {shift}"] = coded[4 if shift else 0 : -4]
-    return found
-
-
-def leaks(content: bytes) -> list[str]:
-    """The forms of the canary in this content."""
-    return [name for name, form in forms(CANARY).items() if form in content]
-
-
-def files_with_leaks(root: Path, since: float) -> Iterator[tuple[str, list[str]]]:
-    """Every file below root that was written since then and holds the canary, in its content or its name."""
-    for folder, _folders, names in os.walk(root):
-        for name in names:
-            path = Path(folder, name)
-            seen = leaks(os.fsencode(str(path)))
-            if path.is_symlink():
-                seen += leaks(os.fsencode(os.readlink(path)))
-            elif path.is_file() and path.stat().st_ctime >= since:
-                seen += leaks(path.read_bytes())
-            if seen:
-                yield str(path), seen
 
 
 @contextmanager
@@ -90,9 +54,9 @@ def server_of(account: Any) -> int:
 
 def test_every_form_of_a_planted_leak_is_found() -> None:
     for name, form in forms(CANARY).items():
-        assert name in leaks(b"before" + form + b"after")
+        assert name in leaks(b"before" + form + b"after", CANARY)
     for shift in range(3):
-        assert leaks(base64.b64encode(b"x" * shift + b"$oauthtoken:" + CANARY.encode() + b"tail"))
+        assert leaks(base64.b64encode(b"x" * shift + b"$oauthtoken:" + CANARY.encode() + b"tail"), CANARY)
 
 
 @pytest.mark.parametrize("trouble", ["none", "folder of others", "full home", "encrypted file"])
@@ -109,14 +73,14 @@ def test_the_key_is_only_where_it_belongs(bed: Any, tmp_path: Path, trouble: str
     programs = tmp_path / "programs-of-the-server"
     own = tmp_path / "programs-of-the-controller"
     with all_programs_recorded(server_of(account), programs):
-        traced = _traced_ansible(tmp_path, own)
+        traced = traced_ansible(tmp_path, own)
         ran = onboard(bed, account, more=("-vvvv", "--diff"), environment=environment, programs=traced)
     assert (ran.code == 0) == (trouble in ("none", "encrypted file")), ran.text[-2000:]
-    assert leaks(ran.text.encode()) == []
+    assert leaks(ran.text.encode(), CANARY) == []
     assert programs.read_bytes().count(b"execve(") > 3
     assert own.read_bytes().count(b"execve(") > 3
-    assert leaks(programs.read_bytes()) == []
-    assert leaks(own.read_bytes()) == []
+    assert leaks(programs.read_bytes(), CANARY) == []
+    assert leaks(own.read_bytes(), CANARY) == []
     assert not [
         one for one in (programs.read_bytes(), own.read_bytes(), ran.text.encode()) if PASSPHRASE.encode() in one
     ]
@@ -129,7 +93,7 @@ def test_the_key_is_only_where_it_belongs(bed: Any, tmp_path: Path, trouble: str
         Path.home() / ".ansible",
         REPOSITORY / "inventory",
     ]
-    found = {path for root in roots if root.exists() for path, _seen in files_with_leaks(root, started - 1)}
+    found = {path for root in roots if root.exists() for path, _seen in files_with_leaks(root, started - 1, CANARY)}
     found = {path for path in found if not path.endswith("/enroot/.credentials")}
     assert found - allowed == set()
     if ran.code == 0:
@@ -143,12 +107,12 @@ def _keyring(folder: Path, trouble: str) -> dict[str, str]:
     ring = FileRing(folder, CANARY)
     content = ring.file.read_bytes()
     for line in (content, *map(base64.b64decode, content.splitlines()[2:])):
-        assert leaks(line) == []
+        assert leaks(line, CANARY) == []
         assert not [name for name in (b"hpc.onboard", b'"ngc"') if name in line]
     return {**ring.env, "KEYRING_PROPERTY_PASSPHRASE_FILE": str(ring.passphrase_file)}
 
 
-def _traced_ansible(folder: Path, record: Path) -> Path:
+def traced_ansible(folder: Path, record: Path) -> Path:
     """A folder with an ansible-playbook that records every program it starts, with argv and environment."""
     real = Path(sys.executable).parent / "ansible-playbook"
     programs = folder / "bin"

@@ -17,9 +17,9 @@ import pytest
 from tests.testbed.registry import PRIVATE, Registry, fingerprint
 
 from . import curl_as_enroot
+from .leaks import forms
 from .registry_scene import OPEN, SECRET, allowed_key, credentials, settings, verdict_of
 from .runs import REPOSITORY
-from .test_canary import forms
 
 JUDGED = ["valid", "legacy", "unknown", "revoked", "not entitled", "a token for nothing"]
 

@@ -14,8 +14,8 @@ from tests.testbed.registry import PRIVATE, TAG, Authority, Registry, fingerprin
 from tests.testbed.web import Web
 
 from .connect_proxy import ConnectProxy
+from .leaks import forms
 from .registry_scene import ALL, QUICK, allowed_key, by_level, settings, verdict_of
-from .test_canary import forms
 
 MODES = ["slow", "drip", "broken", "busy", "garbage", "huge", "cut", "elsewhere"]
 TROUBLE = [

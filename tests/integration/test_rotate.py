@@ -4,10 +4,7 @@
 from __future__ import annotations
 
 import base64
-import os
-import random
 import subprocess
-from typing import Any
 
 import pytest
 
@@ -160,43 +157,6 @@ def test_no_key_is_in_the_records_or_in_what_is_said(stage: Stage) -> None:
         for path in (account.home, *account.folders):
             text = subprocess.run(["grep", "-rlaF", stage.old, str(account.path(path))], capture_output=True, text=True)
             assert text.stdout == ""
-
-
-MOMENTS = int(os.environ.get("HPC_ONBOARD_KILLS", "16"))
-
-
-def test_killed_at_any_moment_a_rotation_is_finished_by_the_next_run(stage: Stage) -> None:
-    """Half of the moments are random, the others are those at which the ledger has so many records."""
-    randomly = random.Random(7)
-    few = stage._replace(accounts=[stage.accounts[0], stage.accounts[2], stage.accounts[3]])
-    old, cut, halves = stage.old, 0, 0
-    for number in range(MOMENTS):
-        new = new_key()
-        few.registry.allow(new, [PRIVATE])
-        state = few.folder / f"state{number}"
-        one = few._replace(environment={**few.environment, "XDG_STATE_HOME": str(state)})
-        assert one.ring.keyring("set", "hpc.onboard", "ngc", value=old).returncode == 0
-        trees = [account.tree() for account in one.accounts]
-        seconds = randomly.uniform(0.5, 4.0) if number % 2 else None
-        cut += one.killed(new, seconds, 1 + number // 2 * 3 % 24)
-        held = [set(one.held(account)) for account in one.accounts]
-        halves += 0 < held.count({new}) < len(held)
-        for account, keys, tree in zip(one.accounts, held, trees, strict=True):
-            assert keys == {new} or (keys == {old} and _of_files(account.tree()) == _of_files(tree))
-        assert one.ledger_fits(state)
-        begun = (state / "hpc.onboard" / "ledger.jsonl").exists()
-        ended = one.rotate(key=new, **({"rotate_resume": True} if begun else {}))
-        assert ended.code == 0, ended.text
-        assert settled(one, new)
-        assert one.ledger_fits(state)
-        old = new
-    print(f"killed while at work: {cut} of {MOMENTS}, {halves} of them with some accounts done; finished: {MOMENTS}")
-    assert cut >= MOMENTS * 3 // 4
-
-
-def _of_files(tree: dict[str, Any]) -> dict[str, Any]:
-    """What is in the files that matter: all but drafts of a killed run."""
-    return {path: (entry.content, entry.mode) for path, entry in tree.items() if not path.endswith("-draft")}
 
 
 def test_of_two_rotations_at_once_one_is_refused_or_both_agree(stage: Stage) -> None:

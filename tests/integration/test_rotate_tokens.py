@@ -16,7 +16,9 @@ from tests.testbed.registry import Registry
 from .runs import FileRing, Ran, onboard, play, seen_from
 
 pytestmark = pytest.mark.testbed
-NETRC = b'# mine\nmachine  example.org\tlogin ada password "p w"\n\nmacdef init\ncd /tmp\n\n'
+NETRC = (
+    b"# mine\nmachine  a.example.org\tlogin ada\n\tpassword p-w   # of the lab\n\n\nmachine b.org login x password y\n"
+)
 SERVICES = {
     "wandb": (lambda: secrets.token_hex(20), "graphql", ".netrc", "https://wandb.ai/authorize"),
     "huggingface": (

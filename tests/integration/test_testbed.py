@@ -18,7 +18,7 @@ from tests.testbed.needs import COMMANDS, LIST
 pytestmark = pytest.mark.testbed
 
 SHELLS = ["/bin/bash", "/bin/zsh", "/bin/tcsh", "/usr/bin/fish"]
-CLUSTERS = ["lrz", "dfki", "bare", "wilson", "daint"]
+CLUSTERS = ["lrz", "dfki", "bare", "wilson", "daint", "pegasus", "narval"]
 
 
 @pytest.fixture

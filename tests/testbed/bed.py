@@ -63,7 +63,7 @@ class Testbed:
         shutil.rmtree(self.folder)
 
     def cluster(self, name: str) -> Cluster:
-        """Give a cluster: lrz, dfki, bare (dfki without Python), wilson, daint, or its jump host ela."""
+        """Give a cluster, by its profile's name or short; bare is dfki without Python, ela daint's jump host."""
         return self._clusters[name]
 
     @property

@@ -10,7 +10,7 @@ import subprocess
 
 from tests.testbed.world import World, WorldError
 
-_LINKS = {"lrz": 4, "dfki": 8, "bare": 12, "wilson": 16}
+_LINKS = {"lrz": 4, "dfki": 8, "bare": 12, "wilson": 16, "pegasus": 20, "narval": 24}
 """The cluster and the first address of its /30: the host has the next one, the cluster the one after."""
 
 

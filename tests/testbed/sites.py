@@ -72,6 +72,19 @@ SITES = (
         folders=(Folder("/work1/{project}", 0o2775), Folder("/wclustre/{project}", 0o2775)),
         python="old",
     ),
+    Site(
+        "pegasus",
+        home="/home/{user}",
+        mounts=("/home", "/netscratch"),
+        folders=(Folder("/netscratch", 0o1777),),
+        profile="dfki_pegasus",
+    ),
+    Site(
+        "narval",
+        home="/home/{user}",
+        mounts=("/home", "/scratch", "/project"),
+        folders=(Folder("/scratch/{user}", 0o700, "user"), Folder("/project/{project}", 0o2770)),
+    ),
     Site("ela", home="/home/{user}", mounts=("/home",), forwards=True),
     Site(
         "daint",

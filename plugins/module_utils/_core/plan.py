@@ -45,7 +45,7 @@ class Run:
         """Take one resource through the loop. Whatever goes wrong becomes its outcome."""
         try:
             bound = resource.bound(self.host)
-            lost = self._waits_for(bound)
+            lost = self._waits_for(bound) if bound.WAITS else None
             if lost:
                 return Outcome.unmet(resource.identity, "blocked", "waits for: " + lost)
             outcome = self.loop(bound, self.host)

@@ -89,6 +89,7 @@ class Resource:
 
     KIND = ""
     OPTIONS: Dict[str, Dict[str, Any]] = {}
+    WAITS = True  # whether it cannot be had where a thing that it touches is not as it should be
 
     def __init__(self, options: Mapping[str, Any]) -> None:
         self.options = dict(options)

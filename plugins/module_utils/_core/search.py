@@ -166,6 +166,8 @@ class Search:
                         files.append(one.name)
                     elif one.is_dir(follow_symlinks=False):
                         folders.append(one.name)
+        except (FileNotFoundError, NotADirectoryError):
+            pass  # there is nothing to look at
         except OSError:
             self.leave_out("not permitted", folder)
         return Listed(folder, sorted(files), sorted(folders))

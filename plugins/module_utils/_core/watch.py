@@ -19,6 +19,8 @@ Seen = NamedTuple("Seen", [("rule", str), ("place", str), ("text", str)])
 class Watch(Resource):
     """A look at one question. A kind is a subclass; it only reads, starts no program of the account that may write."""
 
+    WAITS = False  # what cannot be put right can be looked at all the same
+
     def seen(self, host: Host) -> List[Seen]:
         """What is found, each with its rule (see plugin_utils/_rules.py), place and what is there."""
         raise NotImplementedError

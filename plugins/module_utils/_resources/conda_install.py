@@ -21,7 +21,6 @@ MACHINE = "{machine}"
 ADDRESS = re.compile(r"^https?://[A-Za-z0-9._~:/?#@%+=,&;-]+\Z")
 SUM = re.compile(r"^[0-9a-f]{64}\Z")
 CHANNEL = re.compile(r"^[A-Za-z0-9._~:/@%+=-]+\Z")
-START_UP = (".bashrc", ".bash_profile", ".profile", ".zshrc", ".tcshrc", ".cshrc", ".config/fish/config.fish")
 
 
 class CondaInstall(Resource):
@@ -216,7 +215,7 @@ class CondaInstall(Resource):
 
     def remarks(self, host: Host) -> List[str]:
         """A block of 'conda init' in a start-up file: reported, and left to its owner."""
-        for name in START_UP:
+        for name in startup.FILES:
             path = os.path.join(host.home, name)
             if host.kind_behind(path) == "file" and startup.has_conda_block(
                 _words(host, host.resolve(path) or "") or ""

@@ -3,11 +3,16 @@
 """conda's settings, as a file of our own in the folder that conda reads beside the user's .condarc."""
 
 import re
-from typing import List, Sequence
+from typing import List, NamedTuple, Optional, Sequence
 
+from .lines import lines
 from .stamp import stamped
 
 PLACE = "condarc.d/hpc.onboard.yml"
+ANACONDAS = ("defaults", "main", "r", "anaconda", "msys2", "pkgs/main", "pkgs/r", "pkgs/msys2")
+
+Item = NamedTuple("Item", [("line", int), ("value", str)])
+
 FIRST = "# Settings of this conda. Put yours into .condarc beside this folder, or into ~/.condarc.\n"
 
 
@@ -31,3 +36,34 @@ def numbers(version: str) -> List[int]:
 def is_explicit(content: str) -> bool:
     """Whether a file of packages is an explicit lock and not an environment.yml."""
     return re.search(r"^@EXPLICIT\s*$", content, re.MULTILINE) is not None
+
+
+def listed(text: str, setting: str) -> Optional[List[Item]]:
+    """The items of a list among somebody's settings with the numbers of their lines; None where it is not set.
+
+    conda's settings are YAML; the forms that people and conda itself write are read: a list in brackets on one
+    line, and one item a line behind dashes.
+    """
+    found: Optional[List[Item]] = None
+    for number, line in enumerate(lines(text), 1):
+        bare = re.sub(r"(^|\s)#.*", "", line.rstrip())
+        key = re.match(r"^([A-Za-z_]+)\s*:\s*(.*)", bare)
+        if key:
+            if found is not None:
+                return found
+            if key.group(1) == setting:
+                inside = key.group(2).strip("[] ")
+                found = [Item(number, _unquoted(item)) for item in inside.split(",") if _unquoted(item)]
+        elif found is not None:
+            item = re.match(r"^\s*-\s*(.*)", bare)
+            found += [Item(number, _unquoted(item.group(1)))] if item and _unquoted(item.group(1)) else []
+    return found
+
+
+def is_anacondas(channel: str) -> bool:
+    """Whether a channel is one of Anaconda's own, which have terms of their own."""
+    return channel in ANACONDAS or "repo.anaconda.com" in channel or "repo.continuum.io" in channel
+
+
+def _unquoted(item: str) -> str:
+    return item.strip(" \t'\"")

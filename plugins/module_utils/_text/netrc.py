@@ -8,7 +8,7 @@ Every byte that is not of our entry stays. Format: https://www.gnu.org/software/
 import re
 from typing import List, NamedTuple, Optional
 
-WORD = re.compile(r"[^ \t\r\n]+")
+WORD = re.compile(r'"(?:\\.|[^"\\\n])*"|[^ \t\r\n]+')  # what is in quotes may hold blanks
 END = re.compile(r"[ \t\r]*\n")
 
 
@@ -49,9 +49,15 @@ def put(text: str, machine: str, login: str, password: str) -> str:
     found = entries(text, machine)
     places = [one.start for one in found[:1]] + [place for place in [_default(text)] if place is not None]
     if not places:
-        return text + ("" if not text or text.endswith("\n") else "\n") + entry
+        return text + _gap(text) + entry
     place = min(places)
     return without(text[:place], machine) + entry + without(text[place:], machine)
+
+
+def _gap(text: str) -> str:
+    """What must stand between the end of the text and an entry: a macro goes on until a line that is empty."""
+    gap = "" if not text or text.endswith("\n") else "\n"
+    return gap + ("" if len(_keywords(text + gap + "machine x")) > len(_keywords(text)) else "\n")
 
 
 def _default(text: str) -> Optional[int]:

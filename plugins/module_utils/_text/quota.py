@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the quota commands print: how much of a limit is left.
+"""What quota and lfs quota print for programs: how much of a limit is left. What they print for people: usages.py.
 
 quota: https://sourceforge.net/projects/linuxquota/, lfs quota: https://doc.lustre.org/lustre_manual.xhtml
 """

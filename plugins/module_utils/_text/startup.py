@@ -5,11 +5,29 @@
 Texts are read as latin-1, so that every byte comes back as it was.
 """
 
-from typing import Optional
+from typing import List, NamedTuple, Optional
 
 from .lines import lines
 
 MARK = "# hpc.onboard"
+FILES = (
+    ".bashrc",
+    ".bash_profile",
+    ".bash_login",
+    ".profile",
+    ".zshenv",
+    ".zprofile",
+    ".zshrc",
+    ".zlogin",
+    ".tcshrc",
+    ".cshrc",
+    ".login",
+    ".kshrc",
+    ".config/fish/config.fish",
+)
+"""What the shells read at their start, below the home."""
+
+Block = NamedTuple("Block", [("line", int), ("program", str)])
 
 
 def our_line(text: str) -> Optional[str]:
@@ -22,7 +40,14 @@ def our_line(text: str) -> Optional[str]:
 
 def has_conda_block(text: str) -> bool:
     """Whether 'conda init' has left its block here, in use."""
-    return any(line.startswith("# >>> conda initialize >>>") for line in lines(text))
+    return any(block.program == "conda" for block in init_blocks(text))
+
+
+def init_blocks(text: str) -> List[Block]:
+    """The blocks that 'conda init' and 'mamba shell init' have left, by the number of their first line."""
+    heads = {"# >>> %s initialize >>>" % program: program for program in ("conda", "mamba")}
+    found = [(number, heads.get(line.strip())) for number, line in enumerate(lines(text), 1)]
+    return [Block(number, program) for number, program in found if program]
 
 
 def reads(text: str, name: str) -> bool:

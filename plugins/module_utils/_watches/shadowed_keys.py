@@ -131,7 +131,8 @@ def _place(name: str, exports: Dict[str, Export]) -> str:
 
 def _exports(host: Host, search: Search) -> Dict[str, Export]:
     """Where start-up files set the variables, the first place of each; an export goes before a bare setting."""
-    wanted = {name for names in VALUES.values() for name in names} | {n for names in PATHS.values() for n, _ in names}
+    wanted = {name for names in VALUES.values() for name in names}
+    wanted |= {one[0] for several in PATHS.values() for one in several}
     paths = [host.home + "/" + name for name in START_UPS]
     for folder, end in START_UP_FOLDERS:
         folder = host.home + "/" + folder

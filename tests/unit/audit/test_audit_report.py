@@ -199,13 +199,18 @@ def test_a_finding_is_known_by_what_it_is_about_and_not_by_what_was_found() -> N
     [
         (finding("LNK-001"), "ansible-playbook onboard.yml -l a@lrz --tags storage_links"),
         (
-            finding("SCR-002", text="~/bin/x is not ours: move it away (mv ~/bin/x ~/bin/x.mine), then run again."),
+            finding("SCR-002", text="~/bin/x stays: move it away (mv ~/bin/x ~/bin/x.mine).", blocked=True),
             "ansible a@lrz -m raw -a 'mv ~/bin/x ~/bin/x.mine'"
             " && ansible-playbook onboard.yml -l a@lrz --tags storage_links",
         ),
         (
-            finding("SCR-002", text="move it away (mv ~/$(id) ~/x), then run again."),
-            "ansible-playbook onboard.yml -l a@lrz --tags storage_links",
+            finding("SCR-002", text="move it away (mv ~/$(id) ~/x), then run again.", blocked=True),
+            "Do what the finding says, then: ansible-playbook onboard.yml -l a@lrz --tags storage_links",
+        ),
+        (
+            finding("LNK-003", cause="site", blocked=True),
+            "Ask the site where it is now, or put its path right in the accounts file, then:"
+            " ansible-playbook onboard.yml -l a@lrz --tags storage_links",
         ),
         (finding("ORP-001"), "ansible-playbook offboard.yml -l a@lrz -e offboard_only=undeclared"),
         (finding("LNK-003", capability="watch", place="~/old"), "ansible a@lrz -m raw -a 'rm ~/old'"),

@@ -60,6 +60,8 @@ CASES = [
     Case("token_file", {**KEY, "mode": "0600 and an access list"}, KEY, [("SEC-003", "changed", "critical")]),
     Case("enroot_credential", {**KEY, "lines": "2"}, KEY, [("KEY-003", "changed", "high")]),
     Case("enroot_credential", {**KEY, "form": "other"}, {**KEY, "form": "ours"}, [("KEY-004", "changed", "high")]),
+    Case("netrc_entry", {**KEY, "entries": "2"}, {**KEY, "entries": "1"}, [("KEY-003", "changed", "high")]),
+    Case("ngc_config", {**KEY, "config.BAK": "key b"}, KEY, [("SEC-006", "changed", "high")]),
     Case("ngc_config", {"is": "link"}, KEY, [("KEY-004", "broken", "high")], "it is a link"),
     Case(
         "enroot_credential",
@@ -83,6 +85,13 @@ CASES = [
     Case("conda_install", {}, {"conda": "1"}, [("PKG-005", "missing", "high")]),
     Case("conda_install", {"conda": "0"}, {"conda": "1"}, [("PKG-004", "changed", "medium")]),
     Case("conda_install", {"is": "folder"}, {"conda": "1"}, [("PKG-005", "broken", "high")]),
+    Case(
+        "conda_install",
+        {"conda": "1", "rc": "y"},
+        {"conda": "1", "rc": "x"},
+        [("PKG-003", "changed", "medium")],
+        "by hand",
+    ),
     Case("conda_install", {"conda": "1"}, {"conda": "1", "environment a": "x"}, [("PKG-005", "missing", "high")]),
     Case("conda_install", {"conda": "1"}, {"conda": "1", "condarc.d/x": "x"}, [("PKG-003", "changed", "medium")]),
 ]
@@ -94,6 +103,7 @@ def test_each_difference_breaks_its_rule(case: Case) -> None:
     said = of_resource(entry, "k", outcome(case.before, case.after, case.reason), look(old={"key old": "ngc"}))
     assert sorted((one["rule"], one["class"], one["severity"]) for one in said) == sorted(case.found)
     assert all(one["text"].endswith((".", "?", "!")) for one in said)
+    assert all(case.reason in one["text"] and one["blocked"] for one in said if case.reason)
 
 
 def test_every_declared_kind_has_a_judge() -> None:

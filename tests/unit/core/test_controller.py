@@ -52,6 +52,12 @@ def test_runs_that_begin_at_once_have_one_key(state: Path) -> None:
     assert keys == {state.read_text().strip().encode()}
 
 
+def test_what_a_killed_run_with_this_number_left_is_no_obstacle(state: Path) -> None:
+    state.parent.mkdir(parents=True)
+    (state.parent / f".{state.name}.{os.getpid()}").touch()
+    assert local_key() == local_key() == state.read_text().strip()
+
+
 @pytest.mark.parametrize("content", ["", "00", "zz" * 32, "\xff"])
 def test_a_damaged_key_is_not_used_and_not_overwritten(content: str, state: Path) -> None:
     state.parent.mkdir(parents=True)

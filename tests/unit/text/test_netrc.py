@@ -22,6 +22,7 @@ OTHERS = [
     "macdef init\ncd /machine\nmachine api.wandb.ai\n\n",
     "\n\n",
     "machine c.d account q login r password s # end\n",
+    'machine e.f login "a b" password "x \\" machine y"\n',
 ]
 OLD = [
     "machine api.wandb.ai login user password old\n",
@@ -77,3 +78,14 @@ def test_an_entry_behind_a_default_is_brought_before_it() -> None:
 
 def test_what_is_no_text_is_refused() -> None:
     assert "NUL" in (netrc.problem("\0") or "")
+
+
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_an_entry_behind_a_macro_without_an_end_is_no_part_of_it(tmp_path: Path, end: str) -> None:
+    text = f"machine a.b login c password d\nmacdef init\ncd /x\nls{end}"
+    written = netrc.put(text, MACHINE, "user", "new")
+    file = tmp_path / "netrc"
+    file.write_text(written)
+    assert pythons.netrc(str(file)).authenticators(MACHINE) == ("user", "", "new")
+    assert written.startswith(text)
+    assert [(one.login, one.password) for one in netrc.entries(written, MACHINE)] == [("user", "new")]

@@ -1,0 +1,143 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Caches in the home: where the site wants them elsewhere, or where they have become big.
+
+A tool's cache is where its variable leads, or in the folder that it takes by itself; what is left in that
+folder after the variable was set is used by nobody. Folders without a file, and links out of the home, are fine.
+"""
+
+import os
+import stat
+import time
+from typing import Any, Dict, List, NamedTuple, Tuple
+
+from .._core.errors import AccountError
+from .._core.host import Host
+from ._look import Look, is_in, real_home
+from ._tree import Walk, counted, size
+
+ENTRIES = 20000  # of one cache; one that holds more is big
+SECONDS = 12.0  # for all of them
+KEYS = ("token", "stored_tokens")  # huggingface_hub keeps them beside its caches
+
+
+class Cache(NamedTuple):
+    """A tool's cache: the folder below the home that it takes by itself, and the variable that moves it."""
+
+    tool: str
+    folder: str
+    variable: str
+    below: str = ""  # what the tool makes in the folder that the variable names
+
+
+CACHES = (
+    Cache("apptainer", ".apptainer/cache", "APPTAINER_CACHEDIR", "cache"),
+    Cache("apptainer", ".singularity/cache", "SINGULARITY_CACHEDIR", "cache"),
+    Cache("enroot", ".cache/enroot", "ENROOT_CACHE_PATH"),
+    Cache("enroot", ".local/share/enroot", "ENROOT_DATA_PATH"),
+    Cache("pip", ".cache/pip", "PIP_CACHE_DIR"),
+    Cache("uv", ".cache/uv", "UV_CACHE_DIR"),
+    Cache("conda", ".conda/pkgs", "CONDA_PKGS_DIRS"),
+    Cache("Hugging Face", ".cache/huggingface", "HF_HOME"),
+    Cache("torch", ".cache/torch", "TORCH_HOME"),
+    Cache("torch", ".cache/torch_extensions", "TORCH_EXTENSIONS_DIR"),
+    Cache("wandb", ".cache/wandb", "WANDB_CACHE_DIR"),
+    Cache("wandb", ".local/share/wandb", "WANDB_DATA_DIR"),
+    Cache("triton", ".triton/cache", "TRITON_CACHE_DIR"),
+    Cache("CUDA", ".nv/ComputeCache", "CUDA_CACHE_PATH"),
+    Cache("spack", ".spack/cache", "SPACK_USER_CACHE_PATH", "cache"),
+    Cache("npm", ".npm", "npm_config_cache"),
+)
+"""Tools, folders and variables as the tools' own documentation names them."""
+
+
+class Content(NamedTuple):
+    """What a tree holds, as far as it was counted."""
+
+    files: int
+    bytes: int
+
+
+class HomeCaches(Look):
+    """The caches of an account that lie in its home."""
+
+    KIND = "home_caches"
+    KNOWS_SHELL = True
+    OPTIONS: Dict[str, Dict[str, Any]] = {
+        "wanted": {"type": "dict", "default": {}},  # tool, or "*" for all: where this site wants its cache, in words
+        "big_bytes": {"type": "int", "default": 1000000000},
+        "big_files": {"type": "int", "default": 20000},
+    }
+
+    def name(self) -> str:
+        return "caches in the home"
+
+    def look(self, host: Host) -> None:
+        """Each folder once, whichever tools use it."""
+        variables, deadline = self._variables(host), time.time() + SECONDS
+        looked: List[str] = []
+        for cache in CACHES:
+            for folder, remark in _folders(cache, variables, host):
+                real = self._inside(folder, host)
+                if real and real not in looked:
+                    looked.append(real)
+                    walk = Walk(host, max(ENTRIES, self.options["big_files"]), deadline - time.time())
+                    self._judge(cache, real, remark, host, walk)
+
+    def _variables(self, host: Host) -> Dict[str, str]:
+        try:
+            return host.account.environment()
+        except AccountError as error:
+            self.miss("where variables lead the caches is not known: %s" % error)
+            return {}
+
+    def _inside(self, folder: str, host: Host) -> str:
+        """The folder with links followed, when that is a folder in the home; else nothing."""
+        try:
+            real = host.resolve(folder)
+            home = real_home(host)
+            return real if real and real != home and is_in(real, home) and host.kind_behind(real) == "folder" else ""
+        except AccountError as error:
+            self.miss(str(error))
+            return ""
+
+    def _judge(self, cache: Cache, folder: str, remark: str, host: Host, walk: Walk) -> None:
+        content = _content(folder, walk)
+        shown = host.shown(host.home + folder[len(real_home(host)) :])
+        wanted = self.options["wanted"].get(cache.tool) or self.options["wanted"].get("*")
+        if content.bytes and (wanted or self._big(content) or walk.cut == "entries"):
+            amount = counted(content.files, "files", walk)
+            amount += ", %s" % size(content.bytes) if walk.cut != "time" else " (too many to count in time)"
+            text = "the cache of %s holds %s%s" % (cache.tool, amount, remark)
+            self.find("ENV-001", shown, text + ("; this site wants it in %s" % wanted if wanted else ""))
+        elif walk.cut:
+            self.miss("%s: there was no time to look at all of it" % shown)
+        if walk.closed:
+            self.miss("%s: not all of it can be looked at: %s" % (shown, walk.closed[0]))
+
+    def _big(self, content: Content) -> bool:
+        return bool(content.bytes >= self.options["big_bytes"] or content.files >= self.options["big_files"])
+
+
+def _folders(cache: Cache, variables: Dict[str, str], host: Host) -> List[Tuple[str, str]]:
+    """The folders that may hold the cache, the one in use first, each with a remark."""
+    usual = os.path.join(host.home, cache.folder)
+    moved = variables.get(cache.variable, "")
+    if moved.startswith("/"):
+        there = os.path.join(moved, cache.below).rstrip("/")
+        left = "" if there == usual else " that nobody uses, for $%s leads elsewhere" % cache.variable
+        return [(there, " ($%s leads there)" % cache.variable), (usual, left)]
+    common = variables.get("XDG_CACHE_HOME", "")
+    if cache.folder.startswith(".cache/") and common.startswith("/"):
+        return [(os.path.join(common, cache.folder[len(".cache/") :]), " ($XDG_CACHE_HOME leads there)"), (usual, "")]
+    return [(usual, "")]
+
+
+def _content(folder: str, walk: Walk) -> Content:
+    """How many plain files there are, and what they hold."""
+    files = total = 0
+    for passed in walk.below(folder):
+        if stat.S_ISREG(passed.status.st_mode) and os.path.basename(passed.path) not in KEYS:
+            files += 1
+            total += passed.status.st_size
+    return Content(files, total)

@@ -1,0 +1,116 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How much of its quotas an account has used, as the site's own command says, and whether a file system is full."""
+
+import os
+import shlex
+import shutil
+from typing import Any, Dict, Mapping
+
+from .._core.errors import AccountError, explained
+from .._core.host import Host
+from .._text.usages import Usage, read
+from ._look import Look
+from ._program import said
+from ._tree import size
+
+SECONDS = 15.0
+USUAL = "quota -s -w"
+RULES = {"bytes": "USE-001", "files": "USE-002"}
+GRACE = "the grace period"  # in every text of a soft limit that is passed: then writing will fail by itself
+
+
+class Quota(Look):
+    """The limits of the home and of the account's areas."""
+
+    KIND = "quota"
+    PLACES = ("places",)
+    KNOWS_SHELL = True
+    OPTIONS: Dict[str, Dict[str, Any]] = {
+        "command": {"type": "str", "default": ""},  # the site's; it only reads
+        "places": {"type": "list", "elements": "dict", "default": []},  # {name, path, bytes?, files?}
+        "percent": {"type": "int", "default": 90},
+    }
+
+    def name(self) -> str:
+        return "quotas"
+
+    def look(self, host: Host) -> None:
+        """A sandbox lies on somebody's own machine, which has none of the cluster's quotas."""
+        if host.root:
+            self.miss("a sandbox has no quotas")
+            return
+        self._ask(host)
+        for one in self.places("places"):
+            self._full(one, host)
+
+    # -- what the site says --------------------------------------------------------------------
+
+    def _ask(self, host: Host) -> None:
+        command = self.options["command"] or USUAL
+        environment = _environment(host)
+        words = shlex.split(command)
+        program = shutil.which(words[0], path=environment.get("PATH") or os.defpath)
+        if program is None:
+            whose = "" if self.options["command"] else "this site's profile names no quota command, and "
+            self.miss("how much of the quotas is used is not known: %s'%s' is not there" % (whose, words[0]))
+            return
+        answer = said([program] + words[1:], environment, SECONDS)
+        reading = read(answer.text)
+        if answer.why:
+            self.miss("how much of the quotas is used is not known for sure: '%s' %s" % (command, answer.why))
+        elif not reading.known and (answer.text.strip() or self.options["command"]):
+            self.miss("how much of the quotas is used is not known: nobody can read what '%s' prints" % command)
+        elif not reading.known:
+            self.miss("how much of the quotas is used is not known: '%s' says nothing" % command)
+        if reading.unread:
+            lines = "1 line" if len(reading.unread) == 1 else "%d lines" % len(reading.unread)
+            self.miss("'%s' prints %s that nobody can read" % (command, lines))
+        for usage in reading.usages:
+            self._judge(usage, host)
+
+    def _judge(self, usage: Usage, host: Host) -> None:
+        if usage.used * 100 < usage.limit * self.options["percent"]:
+            return
+        amount = _words(usage.what)
+        text = "%s of %s used (%d %%)" % (amount(usage.used), amount(usage.limit), usage.used * 100 / usage.limit)
+        if usage.over and usage.grace:
+            text += "; %s" % (GRACE + " is over" if usage.grace == "over" else "%s ends: %s" % (GRACE, usage.grace))
+        self.find(RULES[usage.what], host.shown(usage.place), text)
+
+    # -- what the file systems say -------------------------------------------------------------
+
+    def _full(self, place: Mapping[str, Any], host: Host) -> None:
+        """A file system that is nearly full for everybody; the profile's size says what would be much for one."""
+        try:
+            real = host.resolve(place["path"])
+            if not real or host.kind_behind(real) != "folder":
+                return
+            found = os.statvfs(host.real(real))
+        except OSError as error:
+            self.miss(str(explained(error, "asking how full %s is" % host.shown(place["path"]))))
+            return
+        except AccountError as error:
+            self.miss(str(error))
+            return
+        free = {"bytes": found.f_bavail * found.f_frsize, "files": found.f_favail}
+        every = {"bytes": found.f_blocks * found.f_frsize, "files": found.f_files}
+        enough = {"bytes": place.get("bytes") or 10000000000, "files": place.get("files") or 10000}
+        for what in ("bytes", "files"):
+            if every[what] and free[what] * 100 < min(every[what], enough[what]) * (100 - self.options["percent"]):
+                amount = _words(what)
+                text = "the file system has %s left of %s" % (amount(free[what]), amount(every[what]))
+                self.find(RULES[what], host.shown(place["path"]), text)
+
+
+def _environment(host: Host) -> Dict[str, str]:
+    """That of the login shell, where the site's commands are on PATH; in English, and leaving no files of Python's."""
+    try:
+        known: Mapping[str, str] = host.account.environment()
+    except AccountError:
+        known = os.environ
+    return dict(known, LC_ALL="C", TERM="dumb", COLUMNS="200", PYTHONDONTWRITEBYTECODE="1")
+
+
+def _words(what: str) -> Any:
+    return size if what == "bytes" else lambda number: "%d files" % number

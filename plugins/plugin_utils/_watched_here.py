@@ -1,0 +1,169 @@
+"""What the audit sees without an account: certificates and tickets of this machine, and how old a profile is.
+
+The judgements are pure: what a program printed and the time go in, findings come out.
+
+SPDX-License-Identifier: GPL-3.0-or-later
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+Finding = dict[str, str]
+
+SECONDS = 10
+SOON = datetime.timedelta(hours=1)
+MAX_AGE = 180
+STAMP = "%Y-%m-%d %H:%M UTC"
+
+
+def findings(
+    cluster: Mapping[str, Any], destination: list[str], now: datetime.datetime, max_age: int = MAX_AGE
+) -> list[Finding]:
+    """Everything that can be seen here for an account on this cluster.
+
+    destination: the arguments of ssh that lead to the account. now: aware. max_age: days that a profile is good for.
+    """
+    archetype = cluster["auth"]["archetype"]
+    found = profile_age(cluster, now.date(), max_age)
+    if archetype == "certificate":
+        found += certificates(cluster, [(file, _certificate(file)) for file in _files(destination)], now)
+    if archetype == "kerberos":
+        found += tickets(cluster, _said(["klist", "-c"]), now)
+    return found
+
+
+# -- judgements ------------------------------------------------------------------------------------
+
+
+def profile_age(cluster: Mapping[str, Any], today: datetime.date, max_age: int) -> list[Finding]:
+    """Whether a profile was last compared with its sources too long ago; max_age in days."""
+    verified = datetime.date.fromisoformat(cluster["verified_on"])
+    if (today - verified).days <= max_age:
+        return []
+    return [
+        _finding(
+            "PRO-001",
+            resource=f"profile of {cluster['name']}",
+            place=f"{cluster['id']}.yml",
+            kind="stale",
+            text=f"the profile was last checked on {verified}, more than {max_age} days ago",
+            fix="compare the profile with its sources and set verified_on, or take a newer version of hpc.onboard",
+        )
+    ]
+
+
+def certificates(
+    cluster: Mapping[str, Any], printed: Iterable[tuple[str, str]], now: datetime.datetime
+) -> list[Finding]:
+    """Whether the certificate that lasts longest ends soon. printed: files with what ssh-keygen -L says, in UTC.
+
+    No file that is a certificate: nothing can be said; it may be in the agent, or not be signed yet.
+    """
+    ends = [(end, file) for file, text in printed if (end := certificate_end(text)) is not None]
+    if not ends:
+        return []
+    end, file = max(ends)
+    return _ending(cluster, "certificate", file, end, now)
+
+
+def certificate_end(text: str) -> datetime.datetime | None:
+    """When a certificate ends, by ssh-keygen -L: 'Valid: from ... to 2026-11-22T10:00:00'; None where it says none."""
+    if re.search(r"^\s*Valid: (forever|after \S+)\s*$", text, re.MULTILINE):
+        return datetime.datetime.max.replace(tzinfo=datetime.UTC)
+    found = re.search(r"^\s*Valid: (?:from \S+ to|before) (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\s*$", text, re.MULTILINE)
+    return datetime.datetime.fromisoformat(found[1]).replace(tzinfo=datetime.UTC) if found else None
+
+
+def tickets(cluster: Mapping[str, Any], printed: str | None, now: datetime.datetime) -> list[Finding]:
+    """Whether the ticket that others are got by ends soon. printed: what klist says, in UTC; None without klist."""
+    if printed is None:
+        return []
+    ends = ticket_ends(printed)
+    if not ends:
+        text = f"there is no Kerberos ticket for {cluster['name']}"
+        return [_finding("SES-001", f"ticket for {cluster['name']}", "", "missing", text, _command(cluster))]
+    return _ending(cluster, "ticket", "", max(ends), now)
+
+
+def ticket_ends(text: str) -> list[datetime.datetime]:
+    """When the tickets that others are got by (krbtgt) end, as MIT's and Heimdal's klist print them."""
+    found = []
+    for line in text.splitlines():
+        mit = re.match(r"^\S+ \S+ +(\d\d/\d\d/\d\d(?:\d\d)? \d\d:\d\d:\d\d) +krbtgt/", line)
+        heimdal = re.match(r"^\w+ +\d+ [\d:]+ \d{4} +(\w+ +\d+ [\d:]+ \d{4}) +krbtgt/", line)
+        if mit:
+            form = "%m/%d/%Y %H:%M:%S" if len(mit[1]) == 19 else "%m/%d/%y %H:%M:%S"
+            found.append(datetime.datetime.strptime(mit[1], form))
+        elif heimdal:
+            found.append(datetime.datetime.strptime(heimdal[1], "%b %d %H:%M:%S %Y"))
+    return [end.replace(tzinfo=datetime.UTC) for end in found]
+
+
+def _ending(
+    cluster: Mapping[str, Any], what: str, place: str, end: datetime.datetime, now: datetime.datetime
+) -> list[Finding]:
+    if end - now > SOON:
+        return []
+    text = f"the {what} {'ended' if end <= now else 'ends'} on {end.strftime(STAMP)}"
+    return [_finding("SES-001", f"{what} for {cluster['name']}", place, "at_risk", text, _command(cluster))]
+
+
+def _command(cluster: Mapping[str, Any]) -> str:
+    return str(cluster["auth"].get("command", "get a new one as the site says"))
+
+
+def _finding(rule: str, resource: str, place: str, kind: str, text: str, fix: str) -> Finding:
+    return {
+        "rule": rule,
+        "resource": resource,
+        "place": place,
+        "class": kind,
+        "cause": "time",
+        "text": text,
+        "fix": fix,
+    }
+
+
+# -- looking ---------------------------------------------------------------------------------------
+
+
+def _files(destination: list[str]) -> list[str]:
+    """The files that may hold the certificates which ssh would offer there, those that exist."""
+    settings = _said(["ssh", "-G", *destination]) or ""
+    named = [file for key, file in re.findall(r"^(certificatefile|identityfile) (.+)$", settings, re.MULTILINE)]
+    beside = [f"{file}-cert.pub" for file in named]
+    paths = dict.fromkeys(os.path.expanduser(file) for file in [*named, *beside])
+    return [file for file in paths if file.endswith("-cert.pub") and Path(file).is_file()]
+
+
+def _certificate(file: str) -> str:
+    return _said(["ssh-keygen", "-L", "-f", file]) or ""
+
+
+def _said(line: list[str]) -> str | None:
+    """What a program prints, in English and in UTC; None where it is not there or does not end."""
+    if shutil.which(line[0]) is None:
+        return None
+    try:
+        done = subprocess.run(
+            line,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "LC_ALL": "C", "TZ": "UTC"},
+            timeout=SECONDS,
+            check=False,
+            encoding="utf-8",
+            errors="replace",
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout

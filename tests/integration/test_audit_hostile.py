@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Accounts that lie, flood and lay traps: the controller stays as it was, and so does what is said of the others."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from .audit_scene import Audit, Scene, at
+from .liar import LIES
+
+pytestmark = pytest.mark.testbed
+
+LIAR = Path(__file__).with_name("liar.py")
+WITHOUT_ROW = ("fewer", "more", "none", "types", "infinite", "list", "deep", "error")
+START_UP = {
+    "functions": "for name in printf echo exec test command python3 cat sh head env for; do"
+    ' eval "$name() { touch {canary}; builtin printf owned; }"; done 2>/dev/null',
+    "aliases": "shopt -s expand_aliases; alias for='touch {canary};' echo='touch {canary};' case='touch {canary};'",
+    "flood before": "head -c 100000000 /dev/zero | tr '\\0' 'x'",
+    "flood instead": "head -c 20000000 /dev/zero | tr '\\0' '\\n'; exit 0",
+    "flood of frames": "yes 'hpc.onboard-answer 9' | head -c 5000000; exit 0",
+}
+TRAPS = {
+    "a file without end": "rm enroot/.credentials; ln -s /dev/zero enroot/.credentials; ln -sf /dev/zero .bash_profile",
+    "pipes": "rm enroot/.credentials .config/hpc.onboard/*; mkfifo enroot/.credentials .config/hpc.onboard/receipt.json"
+    " .config/hpc.onboard/env.sh .netrc",
+    "another's memory": "rm .config/hpc.onboard/receipt.json; ln -s /proc/self/mem .config/hpc.onboard/receipt.json;"
+    " ln -s /proc/self/environ .netrc; ln -sfn /proc/self/root data",
+    "a terminal": "rm .config/hpc.onboard/receipt.json; ln -s /dev/tty .config/hpc.onboard/receipt.json;"
+    " rm enroot/.credentials; ln -s /dev/stdin enroot/.credentials",
+    "a deep receipt": "{python} -c 'print(\"[\" * 100000)' > .config/hpc.onboard/receipt.json",
+    "a large receipt": "head -c 9000000 /dev/zero > .config/hpc.onboard/receipt.json",
+}
+
+
+class Seen(NamedTuple):
+    """An audit without what is hostile, and one with it."""
+
+    scene: Scene
+    good: list[Any]
+    hostile: dict[str, Any]
+    before: Audit
+    after: Audit
+    canary: Path
+    folder: dict[str, bytes]
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """Every file below a folder, but for what audits write and onboarding keeps."""
+    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file() and "report-" not in str(path)}
+
+
+@pytest.fixture(scope="module")
+def seen(bed: Any, tmp_path_factory: pytest.TempPathFactory) -> Seen:
+    names = [*LIES, "deep", *START_UP, *TRAPS]
+    good = [bed.new_account("lrz"), bed.new_account("dfki")]
+    hostile = {name: bed.new_account("dfki", files={".bashrc": b""}) for name in names}
+    scene = Scene(bed, tmp_path_factory.mktemp("hostile"), [*good, *hostile.values()])
+    ran = scene.onboard()
+    assert ran.code == 0, ran.text
+    at(good[0], "ln -sfn / dss")
+    before = scene.audit("-l", ",".join(one.name for one in good))
+    canary = scene.folder / "canary"
+    for name, account in hostile.items():
+        _make_hostile(name, account, canary)
+    known = files(scene.folder)
+    after = scene.audit(timeout=600)
+    return Seen(scene, good, hostile, before, after, canary, known)
+
+
+def _make_hostile(name: str, account: Any, canary: Path) -> None:
+    if name in TRAPS:
+        at(account, TRAPS[name].replace("{python}", "python3"))
+        return
+    line = START_UP.get(name, "PATH=$HOME/fake:$PATH").replace("{canary}", str(canary))
+    if name not in START_UP:
+        at(account, "mkdir fake")
+        for file, content in (("python3", LIAR.read_bytes()), ("lie", f"{name} {canary}".encode())):
+            account.path(f"fake/{file}").write_bytes(content)
+            account.path(f"fake/{file}").chmod(0o755)
+    at(account, f"cat > more <<'END'\n{line}\nEND\ncat .bashrc >> more; cat more > .bashrc; rm more")
+
+
+def test_the_report_is_there_and_has_a_row_for_each(seen: Seen) -> None:
+    assert seen.after.ran.code == 2, seen.after.ran.text[-3000:]
+    assert {one["name"] for one in seen.after.report["accounts"]} == {one.name for one in seen.scene.accounts}
+
+
+def test_what_is_said_of_the_others_is_the_same(seen: Seen) -> None:
+    for account in seen.good:
+        assert seen.after.of(account) == seen.before.of(account)
+        assert seen.after.row(account) == seen.before.row(account)
+    assert len(seen.before.of(seen.good[0])) == 1
+
+
+def test_nothing_was_run_and_nothing_was_written_on_the_controller(seen: Seen) -> None:
+    for folder in (seen.canary.parent, Path("/"), Path("/tmp"), Path.home(), Path.cwd()):
+        assert not (folder / "canary").exists()
+        assert not list(folder.glob("*CANARY*"))
+    now = files(seen.scene.folder)
+    changed = {path for path in seen.folder.keys() | now.keys() if seen.folder.get(path) != now.get(path)}
+    state = str(seen.scene.folder / "state" / "hpc.onboard" / "audit")
+    assert all(path.startswith(state) for path in changed), changed
+
+
+def test_an_answer_that_is_none_costs_its_account_alone_and_says_what_to_do(seen: Seen) -> None:
+    for name in WITHOUT_ROW:
+        row = seen.after.row(seen.hostile[name])
+        assert row["state"] == "not_measured", name
+        assert row["reason"]
+        assert "Traceback" not in row["reason"]
+        assert "Error" not in row["reason"], (name, row["reason"])
+
+
+def test_a_lie_is_told_of_the_liar_alone_and_stays_a_word(seen: Seen) -> None:
+    for name in ("templates", "shell", "escapes", "rules", "huge", "many"):
+        found = seen.after.of(seen.hostile[name])
+        assert found, name
+        text = "".join(one["text"] + one["resource"] for one in found)
+        assert all(character.isprintable() or character == "\n" for character in text), name
+    assert any("{{ lookup(" in str(one) for one in seen.after.of(seen.hostile["templates"])), "it was templated"
+
+
+def test_no_command_holds_a_word_of_a_liar(seen: Seen) -> None:
+    for account in seen.hostile.values():
+        for one in seen.after.of(account):
+            if not one["fix"][0].isupper():
+                lexer = shlex.shlex(one["fix"], posix=True, punctuation_chars=True)
+                lexer.whitespace_split = True
+                tokens = list(lexer)
+                bare = [token for token in tokens if set(token) <= set("();<>|&")]
+                assert set(bare) <= {"&&"}, one["fix"]
+                assert tokens[0] in ("ansible", "ansible-playbook"), one["fix"]
+                assert "CANARY" not in one["fix"]
+                assert str(seen.canary) not in one["fix"]
+                assert "$" not in one["fix"]
+                assert "`" not in one["fix"]
+
+
+def test_traps_are_seen_for_what_they_are(seen: Seen) -> None:
+    for name in TRAPS:
+        assert seen.after.row(seen.hostile[name])["state"] == "measured", (name, seen.after.of(seen.hostile[name]))
+    kinds = {"a file without end": "a link", "pipes": "other", "a terminal": "a link"}
+    for name, word in kinds.items():
+        found = [one for one in seen.after.of(seen.hostile[name]) if one["rule"] == "KEY-004"]
+        assert found, name
+        assert all(word in one["text"] for one in found), (name, [one["text"] for one in found])
+
+
+def test_the_run_after_it_is_as_good_for_the_others(seen: Seen) -> None:
+    """What liars left in this machine's memory harms nobody: also not after an onboarding that believed them."""
+    seen.scene.onboard("-l", seen.hostile["receipts"].name)
+    again = seen.scene.audit("-l", ",".join(one.name for one in [*seen.good, seen.hostile["receipts"]]))
+    for account in seen.good:
+        assert again.row(account) == seen.before.row(account)
+    row = again.row(seen.hostile["receipts"])
+    assert row["state"] == "measured" or "receipt" in row["reason"], row
+    assert not seen.canary.exists()
