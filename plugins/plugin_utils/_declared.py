@@ -78,15 +78,15 @@ def _declaration(name: str, value: Value) -> Declaration:
     if name not in CAPABILITIES:
         raise AccountError(f"{name} is no capability; there are: {', '.join(sorted(CAPABILITIES))}")
     role = role_settings(name)
-    given = {option: plain(value(option)) for option in role.spec}
-    wanted = {**role.defaults, **{option: setting for option, setting in given.items() if setting is not None}}
-    checked = ArgumentSpecValidator(role.spec).validate(wanted)
+    values = {option: plain(value(option)) for option in role.spec}
+    given = {option: setting for option, setting in values.items() if setting is not None}
+    checked = ArgumentSpecValidator({option: role.spec[option] for option in given}).validate(given)
     if checked.error_messages:
         from ansible_collections.hpc.onboard.plugins.plugin_utils._spec_errors import sentences
 
         raise AccountError("\n".join(sentences(name, checked.error_messages)))
-    settings = {key.removeprefix(name + "_"): setting for key, setting in checked.validated_parameters.items()}
-    return CAPABILITIES[name](settings)
+    whole = {**role.defaults, **checked.validated_parameters}
+    return CAPABILITIES[name]({key.removeprefix(name + "_"): setting for key, setting in whole.items()})
 
 
 def _add(declared: Declared, name: str, declaration: Declaration) -> None:
@@ -97,7 +97,7 @@ def _add(declared: Declared, name: str, declaration: Declaration) -> None:
 
 
 class RoleSettings(NamedTuple):
-    """What a role can be told: its argument spec, and the values where nobody says anything."""
+    """What a role can be told: its argument spec, and the values where nobody says anything, checked by it."""
 
     spec: dict[str, Any]
     defaults: dict[str, Any]
@@ -107,7 +107,14 @@ class RoleSettings(NamedTuple):
 def role_settings(name: str) -> RoleSettings:
     """The settings of one of our roles. Its defaults are plain data, so nobody needs to import the role for them."""
     specs = _yaml(ROLES / name / "meta" / "argument_specs.yml")["argument_specs"]
-    return RoleSettings(specs["main"]["options"], _yaml(ROLES / name / "defaults" / "main.yml"))
+    spec = specs["main"]["options"]
+    return RoleSettings(spec, _checked_defaults(spec, _yaml(ROLES / name / "defaults" / "main.yml")))
+
+
+def _checked_defaults(spec: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
+    """The defaults as the spec has them: checked once a run, for all accounts. Every option has one."""
+    checked: dict[str, Any] = ArgumentSpecValidator(spec).validate(defaults).validated_parameters
+    return checked
 
 
 def _yaml(file: Path) -> dict[str, Any]:
