@@ -139,7 +139,9 @@ def _unmeasured(outcome: Outcome) -> list[Wrong]:
 
 def _cause(outcome: Outcome, wrong: Wrong, note: Mapping[str, Any] | None, look: Look) -> str:
     """Who moved since we wrote it: what is there, or what is wanted; by hashes, field by field."""
-    if note is None or not note["done"]:
+    if note is None:  # where others are noted, it was wished for since
+        return "spec" if look.notes and not outcome["before"] else "unknown"
+    if not note["done"]:
         return "unknown"
     fields = [field for field in wrong.fields or outcome["fields"] if _compares(field, note, look)]
     noted, there, wanted = note["hashes"], hashes(outcome["before"]), hashes(outcome["after"])

@@ -52,7 +52,8 @@ def _enroot(file: str) -> list[Drift]:
               f"sed -i '1i machine nvcr.io login me password mine' {file}"),
         Drift("a default before ours", ("KEY-004 changed hand high",) * 2,
               f"sed -i '1i default login me password mine' {file}"),
-        Drift("line ends of another system", ("KEY-004 changed hand high",) * 2, f"sed -i 's/$/\\r/' {file}"),
+        Drift("line ends of another system, which enroot reads", (), f"sed -i 's/$/\\r/' {file}",
+              by_hand=f"sed -i 's/\\r$//' {file}"),
         Drift("an entry over three lines", ("KEY-004 broken hand high",),
               f"sed -i -E '1s/ (login|password)/\\n\\1/g' {file}", by_hand=f"sed -i 1,3d {file}"),
         Drift("a byte-order mark", ("KEY-004 broken hand high",),
@@ -144,7 +145,7 @@ PEGASUS = [
           site="mv /netscratch/{user} /tmp/{user}; umount -l /netscratch; rmdir /netscratch",
           by_hand="mkdir /netscratch; mount -t tmpfs -o mode=1777 testbed /netscratch;"
                   " mv /tmp/{user} /netscratch/{user}"),
-    Drift("the line for zsh is gone", ("ENV-006 missing hand medium",) * 2, "rm .zshenv"),
+    Drift("the line for zsh is gone", ("ENV-006 missing hand medium",) * 2 + ("ENV-005 changed hand medium",), "rm .zshenv"),
 ]  # fmt: skip
 
 WILSON = [
@@ -185,7 +186,7 @@ DAINT = [
     Drift("purged storage is gone", ("LNK-003 broken time high",),
           site=f"mv {SCRATCH} {SCRATCH}.moved", by_hand=f"mv {SCRATCH}.moved {SCRATCH}"),
     Drift("another file for the keys in the accounts file",
-          ("KEY-001 missing spec high",) * 2 + ("ORP-001 orphan spec low",) * 2,
+          ("KEY-001 missing spec high",) * 2 + ("ORP-001 orphan spec low",) * 2 + ("KEY-009 unmanaged hand medium",),
           settings={"vars": {"enroot_credentials_path": "~/.enroot/.credentials"}}),
 ]  # fmt: skip
 

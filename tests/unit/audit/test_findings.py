@@ -128,6 +128,16 @@ def test_the_receipt_tells_who_moved(noted: Any, before: Any, after: Any, cause:
     assert [one["cause"] for one in of_resource(entry, "k", outcome(before, after), look(noted))] == [cause]
 
 
+def test_what_was_wished_for_since_the_last_run_is_missing_by_the_wish() -> None:
+    entry = {"kind": "enroot_credential", "options": {"path": "~/a"}}
+    noted = look(note(KEY))
+    assert [one["cause"] for one in of_resource(entry, "new", outcome({}, KEY), noted)] == ["spec"]
+    assert [one["cause"] for one in of_resource(entry, "new", outcome({**KEY, "lines": "2"}, KEY), noted)] == [
+        "unknown"
+    ]
+    assert [one["cause"] for one in of_resource(entry, "new", outcome({}, KEY), look())] == ["unknown"]
+
+
 def test_each_field_has_a_cause_of_its_own() -> None:
     entry = {"kind": "enroot_credential", "options": {"path": "~/a"}}
     noted = note({**KEY, "password": "key b"})
