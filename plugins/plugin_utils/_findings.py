@@ -187,6 +187,8 @@ def _key_field(field: str, found: str, file: str, look: Look) -> Wrong:
         return Wrong("SEC-003", "changed", text, (field,), about=f"file {file}")
     if field == "mode":
         return _mode("SEC-001", field, found, f"file {file}")
+    if field == "folder mode" and not found.isdigit():
+        return Wrong("KEY-004", "broken", f"Its folder has no mode ({found}).", (field,))
     if field == "folder mode":
         return _mode("SEC-002", field, found, f"folder {file.rpartition('/')[0]}")
     if field in SEVERAL:

@@ -56,7 +56,7 @@ def _enroot(file: str) -> list[Drift]:
               by_hand=f"sed -i 's/\\r$//' {file}"),
         Drift("an entry over three lines", ("KEY-004 broken hand high",),
               f"sed -i -E '1s/ (login|password)/\\n\\1/g' {file}", by_hand=f"sed -i 1,3d {file}"),
-        Drift("a byte-order mark", ("KEY-004 broken hand high",),
+        Drift("a byte-order mark", ("KEY-004 broken hand high",) * 2,
               f"sed -i '1s/^/\\xef\\xbb\\xbf/' {file}", by_hand=f"sed -i '1s/^\\xef\\xbb\\xbf//' {file}"),
         Drift("a key file that is a link", ("KEY-004 broken hand high",) * 2,
               f"mv {file} mine; ln -s {{home}}/mine {file}", by_hand=f"rm {file}; mv mine {file}"),
@@ -123,11 +123,12 @@ DFKI = [
     Drift("another script of its name", ("SCR-002 changed hand medium",), "echo '#!/bin/sh' > bin/usrun.sh"),
     Drift("a link in place of the script", ("SCR-002 changed hand medium",), "ln -sf /bin/true bin/usrun.sh"),
     Drift("conda is gone", ("PKG-005 missing hand high",), "rm -r /data/{user}/miniconda3"),
-    Drift("conda's mark is gone", ("PKG-005 broken hand high",), "rm /data/{user}/miniconda3/.hpc.onboard",
+    Drift("conda's mark is gone", ("PKG-005 broken hand high", "RUN-001 not_measured unknown info"),
+          "rm /data/{user}/miniconda3/.hpc.onboard",
           by_hand="mv /data/{user}/miniconda3 /data/{user}/miniconda3.mine"),
     Drift("an older conda", ("PKG-004 changed hand medium",),
           "sed -i 's/26[0-9.-]*/25.1.1-1/' /data/{user}/miniconda3/.hpc.onboard"),
-    Drift("another kind of conda", ("PKG-004 changed hand medium",),
+    Drift("another kind of conda", ("PKG-004 changed hand medium", "RUN-001 not_measured unknown info"),
           "sed -i 's/miniconda/miniforge/' /data/{user}/miniconda3/.hpc.onboard",
           by_hand="sed -i 's/miniforge/miniconda/' /data/{user}/miniconda3/.hpc.onboard"),
     Drift("conda's settings were edited", ("PKG-003 changed hand medium",),
@@ -145,7 +146,8 @@ PEGASUS = [
           site="mv /netscratch/{user} /tmp/{user}; umount -l /netscratch; rmdir /netscratch",
           by_hand="mkdir /netscratch; mount -t tmpfs -o mode=1777 testbed /netscratch;"
                   " mv /tmp/{user} /netscratch/{user}"),
-    Drift("the line for zsh is gone", ("ENV-006 missing hand medium",) * 2 + ("ENV-005 changed hand medium",), "rm .zshenv"),
+    Drift("the line for zsh is gone", ("ENV-006 missing hand medium",) * 2 + ("ENV-005 changed hand medium",),
+          "rm .zshenv"),
 ]  # fmt: skip
 
 WILSON = [

@@ -57,6 +57,7 @@ CASES = [
     Case("registry_auth", {**KEY, "mode": "0644"}, KEY, [("SEC-001", "changed", "critical")]),
     Case("registry_auth", {**KEY, "mode": "0400"}, KEY, [("SEC-001", "changed", "low")]),
     Case("netrc_entry", {**KEY, "folder mode": "0750"}, KEY, [("SEC-002", "changed", "critical")]),
+    Case("netrc_entry", {**KEY, "folder mode": "none: it is a link"}, KEY, [("KEY-004", "broken", "high")], "a link"),
     Case("token_file", {**KEY, "mode": "0600 and an access list"}, KEY, [("SEC-003", "changed", "critical")]),
     Case("enroot_credential", {**KEY, "lines": "2"}, KEY, [("KEY-003", "changed", "high")]),
     Case("enroot_credential", {**KEY, "form": "other"}, {**KEY, "form": "ours"}, [("KEY-004", "changed", "high")]),
