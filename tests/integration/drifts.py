@@ -131,10 +131,10 @@ DFKI = [
     Drift("another kind of conda", ("PKG-004 changed hand medium", "RUN-001 not_measured unknown info"),
           "sed -i 's/miniconda/miniforge/' /data/{user}/miniconda3/.hpc.onboard",
           by_hand="sed -i 's/miniforge/miniconda/' /data/{user}/miniconda3/.hpc.onboard"),
-    Drift("conda's settings were edited", ("PKG-003 changed hand medium",),
+    Drift("conda's settings were edited", ("PKG-003 changed hand medium", "RUN-001 not_measured unknown info"),
           "echo 'channels: [defaults]' >> /data/{user}/miniconda3/condarc.d/hpc.onboard.yml",
           by_hand="rm /data/{user}/miniconda3/condarc.d/hpc.onboard.yml"),
-    Drift("conda's settings are gone", ("PKG-003 changed hand medium",),
+    Drift("conda's settings are gone", ("PKG-003 changed hand medium", "PKG-003 unmanaged hand medium"),
           "rm /data/{user}/miniconda3/condarc.d/hpc.onboard.yml"),
     Drift("an environment is gone", ("PKG-005 missing hand high",), "rm -r /data/{user}/miniconda3/envs/demo"),
 ]  # fmt: skip
