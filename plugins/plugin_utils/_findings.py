@@ -141,7 +141,9 @@ def _unmeasured(outcome: Outcome) -> list[Wrong]:
 
 def _cause(outcome: Outcome, wrong: Wrong, note: Mapping[str, Any] | None, look: Look) -> str:
     """Who moved since we wrote it: what is there, or what is wanted; by hashes, field by field."""
-    if note is None or not note["done"]:
+    if note is None:  # where others are noted, it was wished for since
+        return "spec" if look.notes and not outcome["before"] else "unknown"
+    if not note["done"]:
         return "unknown"
     fields = [field for field in wrong.fields or outcome["fields"] if _compares(field, note, look)]
     noted, there, wanted = note["hashes"], hashes(outcome["before"]), hashes(outcome["after"])
@@ -187,6 +189,8 @@ def _key_field(field: str, found: str, file: str, look: Look) -> Wrong:
         return Wrong("SEC-003", "changed", text, (field,), about=f"file {file}")
     if field == "mode":
         return _mode("SEC-001", field, found, f"file {file}")
+    if field == "folder mode" and not found.isdigit():
+        return Wrong("KEY-004", "broken", f"Its folder has no mode ({found}).", (field,))
     if field == "folder mode":
         return _mode("SEC-002", field, found, f"folder {file.rpartition('/')[0]}")
     if field in SEVERAL:

@@ -52,10 +52,11 @@ def _enroot(file: str) -> list[Drift]:
               f"sed -i '1i machine nvcr.io login me password mine' {file}"),
         Drift("a default before ours", ("KEY-004 changed hand high",) * 2,
               f"sed -i '1i default login me password mine' {file}"),
-        Drift("line ends of another system", ("KEY-004 changed hand high",) * 2, f"sed -i 's/$/\\r/' {file}"),
+        Drift("line ends of another system, which enroot reads", (), f"sed -i 's/$/\\r/' {file}",
+              by_hand=f"sed -i 's/\\r$//' {file}"),
         Drift("an entry over three lines", ("KEY-004 broken hand high",),
               f"sed -i -E '1s/ (login|password)/\\n\\1/g' {file}", by_hand=f"sed -i 1,3d {file}"),
-        Drift("a byte-order mark", ("KEY-004 broken hand high",),
+        Drift("a byte-order mark", ("KEY-004 broken hand high",) * 2,
               f"sed -i '1s/^/\\xef\\xbb\\xbf/' {file}", by_hand=f"sed -i '1s/^\\xef\\xbb\\xbf//' {file}"),
         Drift("a key file that is a link", ("KEY-004 broken hand high",) * 2,
               f"mv {file} mine; ln -s {{home}}/mine {file}", by_hand=f"rm {file}; mv mine {file}"),
@@ -122,17 +123,18 @@ DFKI = [
     Drift("another script of its name", ("SCR-002 changed hand medium",), "echo '#!/bin/sh' > bin/usrun.sh"),
     Drift("a link in place of the script", ("SCR-002 changed hand medium",), "ln -sf /bin/true bin/usrun.sh"),
     Drift("conda is gone", ("PKG-005 missing hand high",), "rm -r /data/{user}/miniconda3"),
-    Drift("conda's mark is gone", ("PKG-005 broken hand high",), "rm /data/{user}/miniconda3/.hpc.onboard",
+    Drift("conda's mark is gone", ("PKG-005 broken hand high", "RUN-001 not_measured unknown info"),
+          "rm /data/{user}/miniconda3/.hpc.onboard",
           by_hand="mv /data/{user}/miniconda3 /data/{user}/miniconda3.mine"),
     Drift("an older conda", ("PKG-004 changed hand medium",),
           "sed -i 's/26[0-9.-]*/25.1.1-1/' /data/{user}/miniconda3/.hpc.onboard"),
-    Drift("another kind of conda", ("PKG-004 changed hand medium",),
+    Drift("another kind of conda", ("PKG-004 changed hand medium", "RUN-001 not_measured unknown info"),
           "sed -i 's/miniconda/miniforge/' /data/{user}/miniconda3/.hpc.onboard",
           by_hand="sed -i 's/miniforge/miniconda/' /data/{user}/miniconda3/.hpc.onboard"),
-    Drift("conda's settings were edited", ("PKG-003 changed hand medium",),
+    Drift("conda's settings were edited", ("PKG-003 changed hand medium", "RUN-001 not_measured unknown info"),
           "echo 'channels: [defaults]' >> /data/{user}/miniconda3/condarc.d/hpc.onboard.yml",
           by_hand="rm /data/{user}/miniconda3/condarc.d/hpc.onboard.yml"),
-    Drift("conda's settings are gone", ("PKG-003 changed hand medium",),
+    Drift("conda's settings are gone", ("PKG-003 changed hand medium", "PKG-003 unmanaged hand medium"),
           "rm /data/{user}/miniconda3/condarc.d/hpc.onboard.yml"),
     Drift("an environment is gone", ("PKG-005 missing hand high",), "rm -r /data/{user}/miniconda3/envs/demo"),
 ]  # fmt: skip
@@ -144,7 +146,8 @@ PEGASUS = [
           site="mv /netscratch/{user} /tmp/{user}; umount -l /netscratch; rmdir /netscratch",
           by_hand="mkdir /netscratch; mount -t tmpfs -o mode=1777 testbed /netscratch;"
                   " mv /tmp/{user} /netscratch/{user}"),
-    Drift("the line for zsh is gone", ("ENV-006 missing hand medium",) * 2, "rm .zshenv"),
+    Drift("the line for zsh is gone", ("ENV-006 missing hand medium",) * 2 + ("ENV-005 changed hand medium",),
+          "rm .zshenv"),
 ]  # fmt: skip
 
 WILSON = [
@@ -185,7 +188,7 @@ DAINT = [
     Drift("purged storage is gone", ("LNK-003 broken time high",),
           site=f"mv {SCRATCH} {SCRATCH}.moved", by_hand=f"mv {SCRATCH}.moved {SCRATCH}"),
     Drift("another file for the keys in the accounts file",
-          ("KEY-001 missing spec high",) * 2 + ("ORP-001 orphan spec low",) * 2,
+          ("KEY-001 missing spec high",) * 2 + ("ORP-001 orphan spec low",) * 2 + ("KEY-009 unmanaged hand medium",),
           settings={"vars": {"enroot_credentials_path": "~/.enroot/.credentials"}}),
 ]  # fmt: skip
 

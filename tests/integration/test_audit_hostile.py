@@ -144,7 +144,7 @@ def test_no_command_holds_a_word_of_a_liar(seen: Seen) -> None:
 def test_traps_are_seen_for_what_they_are(seen: Seen) -> None:
     for name in TRAPS:
         assert seen.after.row(seen.hostile[name])["state"] == "measured", (name, seen.after.of(seen.hostile[name]))
-    kinds = {"a file without end": "a link", "pipes": "other", "a terminal": "a link"}
+    kinds = {"a file without end": "a link", "pipes": "a pipe", "a terminal": "a link"}
     for name, word in kinds.items():
         found = [one for one in seen.after.of(seen.hostile[name]) if one["rule"] == "KEY-004"]
         assert found, name

@@ -24,11 +24,12 @@ SHELLS = {"lrz": "/bin/bash", "dfki": "/bin/bash", "pegasus": "/usr/bin/zsh", "w
           "daint": "/bin/bash", "narval": "/bin/bash"}  # fmt: skip
 LEFT = {  # folders that were made for something that is gone, and files that conda's installer leaves; by cluster
     "lrz": {"~/enroot", "~/.config"},
-    "dfki": {"~/enroot", "~/.config", "~/bin", "~/.conda", "~/.conda/environments.txt", f"/data/{{user}}/{JOURNAL}",
+    "dfki": {"~/.config/hpc.onboard", "~/.config/hpc.onboard/receipt.json", "/data/{user}/enroot", "~/enroot", "~/.config", "~/bin", "~/.conda", "~/.conda/environments.txt", f"/data/{{user}}/{JOURNAL}",
              "/data/{user}"},
-    "pegasus": {"~/.config", "~/bin", "~/.cache", "~/.cache/huggingface", "~/.ngc", "/netscratch/{user}",
+    "pegasus": {"~/.config/hpc.onboard", "~/.config/hpc.onboard/receipt.json", "~/.config", "~/bin", "~/.cache", "~/.cache/huggingface", "~/.ngc", "/netscratch/{user}",
                 "/netscratch/{user}/enroot"},
-    "wilson": {"~/.apptainer", "~/.config"},
+    "wilson": {"~/.config/hpc.onboard", "~/.config/hpc.onboard/receipt.json", "/work1/{project}/{user}",
+               "/wclustre/{project}/{user}", "/wclustre/{project}/{user}/apptainer", "~/.apptainer", "~/.config"},
     "daint": {"~/.config", "~/.config/enroot"},
     "narval": {"~/.apptainer"},
 }  # fmt: skip
@@ -88,7 +89,9 @@ def assert_as_before(scene: Scene, before: dict[str, dict[str, tuple[Any, ...]]]
         now, then = tree(one), before[one.name]
         assert {path: now.get(path) for path in then} == then, one.name
         more = {path.replace(one.home, "~") for path in now.keys() - then.keys()}
-        assert more <= {path.format(user=one.user) for path in LEFT[one.cluster.name] | OF_TOKENS}, one.name
+        assert more <= {
+            path.format(user=one.user, project=one.project) for path in LEFT[one.cluster.name] | OF_TOKENS
+        }, one.name
         print(f"{one.cluster.name}: left are {', '.join(sorted(more)) or 'nothing'}")
 
 
@@ -113,7 +116,8 @@ def test_what_was_made_is_taken_out_and_what_was_there_stays(scene: Scene) -> No
         done = offboard(scene)
         events = witness.seen()
     assert done.code == 0, done.text
-    assert outcomes(done) == outcomes(foreseen)
+    for name, came in outcomes(done).items():
+        assert came == outcomes(foreseen)[name], name
     assert_as_before(scene, before)
     assert_keys_first(events, scene)
     again = offboard(scene)

@@ -86,7 +86,7 @@ class KeptKey(Resource):
         state = {"password": host.fingerprint(found.passwords[0])}
         state.update(found.form)
         state["mode"] = "%04o%s" % (file.mode, " and an access list" if host.has_acl(self.path) else "")
-        state["folder mode"] = "%04o" % (folder.mode if folder else 0)
+        state["folder mode"] = "%04o" % folder.mode if folder and folder.kind == "folder" else "none: it is a link"
         return state
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
@@ -100,7 +100,7 @@ class KeptKey(Resource):
         if file.kind != "file":
             return "%s is a %s: a key is kept in a plain file only; move it away, then run again" % (
                 shown,
-                file.kind,
+                "pipe or device" if file.kind == "other" else file.kind,
             )
         if not file.mine:
             return "%s belongs to somebody else" % shown

@@ -57,6 +57,7 @@ CASES = [
     Case("registry_auth", {**KEY, "mode": "0644"}, KEY, [("SEC-001", "changed", "critical")]),
     Case("registry_auth", {**KEY, "mode": "0400"}, KEY, [("SEC-001", "changed", "low")]),
     Case("netrc_entry", {**KEY, "folder mode": "0750"}, KEY, [("SEC-002", "changed", "critical")]),
+    Case("netrc_entry", {**KEY, "folder mode": "none: it is a link"}, KEY, [("KEY-004", "broken", "high")], "a link"),
     Case("token_file", {**KEY, "mode": "0600 and an access list"}, KEY, [("SEC-003", "changed", "critical")]),
     Case("enroot_credential", {**KEY, "lines": "2"}, KEY, [("KEY-003", "changed", "high")]),
     Case("enroot_credential", {**KEY, "form": "other"}, {**KEY, "form": "ours"}, [("KEY-004", "changed", "high")]),
@@ -126,6 +127,16 @@ def test_every_declared_kind_has_a_judge() -> None:
 def test_the_receipt_tells_who_moved(noted: Any, before: Any, after: Any, cause: str) -> None:
     entry = {"kind": "enroot_credential", "options": {"path": "~/a"}}
     assert [one["cause"] for one in of_resource(entry, "k", outcome(before, after), look(noted))] == [cause]
+
+
+def test_what_was_wished_for_since_the_last_run_is_missing_by_the_wish() -> None:
+    entry = {"kind": "enroot_credential", "options": {"path": "~/a"}}
+    noted = look(note(KEY))
+    assert [one["cause"] for one in of_resource(entry, "new", outcome({}, KEY), noted)] == ["spec"]
+    assert [one["cause"] for one in of_resource(entry, "new", outcome({**KEY, "lines": "2"}, KEY), noted)] == [
+        "unknown"
+    ]
+    assert [one["cause"] for one in of_resource(entry, "new", outcome({}, KEY), look())] == ["unknown"]
 
 
 def test_each_field_has_a_cause_of_its_own() -> None:
