@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.module_utils._core.kept_key import KeptKey
 from ansible_collections.hpc.onboard.plugins.plugin_utils._plan import KINDS, key_of
 from ansible_collections.hpc.onboard.plugins.plugin_utils._receipts import Notes
@@ -20,11 +21,17 @@ Entry = dict[str, Any]
 def undeclared(declared: Iterable[Mapping[str, Any]], notes: Notes) -> list[Entry]:
     """The entries of what is noted on an account and not declared any more, as they would be taken out."""
     known = {key_of(entry) for entry in declared}
-    return [
-        absent({"kind": note["kind"], "capability": note["capability"], "options": note["options"]})
-        for key, note in notes.items()
-        if key not in known and note["kind"] in KINDS
-    ]
+    names = ("kind", "capability", "options")
+    gone = {key: absent({name: note[name] for name in names}) for key, note in notes.items() if key not in known}
+    return [entry for key, entry in gone.items() if _is_one_of_ours(key, entry)]
+
+
+def _is_one_of_ours(key: str, entry: Mapping[str, Any]) -> bool:
+    """Whether a note is such as we make: the account has told it, and it may have told anything."""
+    try:
+        return entry["kind"] in KINDS and key_of(entry) == key
+    except (AccountError, TypeError, ValueError, AttributeError):
+        return False
 
 
 def absent(entry: Mapping[str, Any]) -> Entry:

@@ -34,16 +34,16 @@ def other(answer):
 
 def huge(answer):
     """States that are as large as an answer may be, in many fields."""
-    for outcome in answer["outcomes"][:1]:
-        outcome.update(status="different", before={f"f{n}": "y" * 30000 for n in range(100)}, after={})
+    for outcome in answer["outcomes"]:
+        outcome.update(status="different", before={f"f{n}": "y" * 30000 for n in range(4)}, after={})
         outcome["fields"] = sorted(outcome["before"])
     return answer
 
 
 def many(answer):
     """Findings without end."""
-    for outcome in answer["outcomes"][:1]:
-        outcome.update(status="different", before={f"n{n}": "y" for n in range(30000)}, after={})
+    for outcome in answer["outcomes"]:
+        outcome.update(status="different", before={f"n{n}": "y" for n in range(300)}, after={})
         outcome["fields"] = sorted(outcome["before"])
     return answer
 

@@ -27,7 +27,7 @@ START_UP = {
 TRAPS = {
     "a file without end": "rm enroot/.credentials; ln -s /dev/zero enroot/.credentials; ln -sf /dev/zero .bash_profile",
     "pipes": "rm enroot/.credentials .config/hpc.onboard/*; mkfifo enroot/.credentials .config/hpc.onboard/receipt.json"
-    " .config/hpc.onboard/env.sh .netrc",
+    " .config/hpc.onboard/env.fish .netrc",
     "another's memory": "rm .config/hpc.onboard/receipt.json; ln -s /proc/self/mem .config/hpc.onboard/receipt.json;"
     " ln -s /proc/self/environ .netrc; ln -sfn /proc/self/root data",
     "a terminal": "rm .config/hpc.onboard/receipt.json; ln -s /dev/tty .config/hpc.onboard/receipt.json;"
@@ -117,6 +117,7 @@ def test_an_answer_that_is_none_costs_its_account_alone_and_says_what_to_do(seen
 
 
 def test_a_lie_is_told_of_the_liar_alone_and_stays_a_word(seen: Seen) -> None:
+    assert len(seen.after.of(seen.hostile["many"])) == 301, seen.after.row(seen.hostile["many"])
     for name in ("templates", "shell", "escapes", "rules", "huge", "many"):
         found = seen.after.of(seen.hostile[name])
         assert found, name
@@ -158,5 +159,5 @@ def test_the_run_after_it_is_as_good_for_the_others(seen: Seen) -> None:
     for account in seen.good:
         assert again.row(account) == seen.before.row(account)
     row = again.row(seen.hostile["receipts"])
-    assert row["state"] == "measured" or "receipt" in row["reason"], row
+    assert row["state"] == "measured", row
     assert not seen.canary.exists()
