@@ -118,7 +118,12 @@ def _run(now: datetime, wishes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _version() -> str:
-    text = (Path(__file__).parent.parent.parent / "galaxy.yml").read_text(encoding="utf-8")
+    """Our own version: a checkout and a wheel hold galaxy.yml, what ansible-galaxy installs a manifest in its place."""
+    root = Path(__file__).parent.parent.parent
+    if (root / "MANIFEST.json").is_file():
+        manifest = json.loads((root / "MANIFEST.json").read_text(encoding="utf-8"))
+        return str(manifest["collection_info"]["version"])
+    text = (root / "galaxy.yml").read_text(encoding="utf-8")
     return next((line.split()[1].strip('"') for line in text.splitlines() if line.startswith("version:")), "")
 
 
