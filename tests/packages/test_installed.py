@@ -39,6 +39,24 @@ def test_it_onboards_from_another_folder_and_has_nothing_to_do_again(installed: 
     assert changes(installed.must(*ONBOARD)) == ["0"]
 
 
+def test_it_audits_what_it_has_set_up_and_takes_it_out_again(installed: Environment) -> None:
+    installed.must(*ONBOARD)
+    audit = ("ansible-playbook", "hpc.onboard.audit", *ONBOARD[2:], "-e", "audit_output=report")
+    installed.must(*audit)
+    report = json.loads((installed.folder / "report" / "audit.json").read_text())
+    assert (report["summary"]["measured"], report["run"]["tool"]) == (1, VERSION[1] if VERSION else "")
+    assert "</html>" in (installed.folder / "report" / "audit.html").read_text()
+    work = installed.folder / ".sandbox" / "simone@wilson" / "home" / "simone" / "work"
+    work.unlink()
+    assert installed.run(*audit).returncode == 2
+    found = json.loads((installed.folder / "report" / "audit.json").read_text())["findings"]
+    assert [one["rule"] for one in found if one["severity"] != "info"] == ["LNK-001"]
+    assert "hpc.onboard.onboard -l simone@wilson" in found[0]["fix"]
+    installed.must(*ONBOARD)
+    installed.must("ansible-playbook", "hpc.onboard.offboard", *ONBOARD[2:])
+    assert not work.is_symlink()
+
+
 def test_the_console_of_the_collection_can_be_chosen(installed: Environment) -> None:
     said = installed.must(*ONBOARD, ANSIBLE_STDOUT_CALLBACK="hpc.onboard.console")
     assert "simone@wilson" in said
