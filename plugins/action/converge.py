@@ -172,7 +172,11 @@ class Conversation:
             return outcomes
         from ansible_collections.hpc.onboard.plugins.plugin_utils._waiting import settled  # few runs wait
 
-        return settled(outcomes, wait, self._asked, self._bring, self._show)
+        ended = settled(outcomes, wait, self._asked, self._bring, self._show)
+        gone = [position for position, one in enumerate(outcomes) if one["progress"] and not one["after"]]
+        if gone:
+            self._asked(gone)  # so that it is noted no more
+        return ended
 
     def _show(self, progress: Mapping[str, Any] | None) -> None:
         BOARD.put(str(self._variables.get("inventory_hostname", "it")), progress)

@@ -221,7 +221,7 @@ def _link(entry: Mapping[str, Any], outcome: Outcome, look: Look) -> list[Wrong]
     if before.get("target", after.get("target")) != after.get("target"):
         return [Wrong("LNK-002", "changed", f"It leads to {before['target']}.", ("target",))]
     if before or outcome["reason"]:
-        text = str(outcome["reason"] or f"What it leads to is a {before['leads to']}.")
+        text = str(outcome["reason"] or f"What it leads to is a {before.get('leads to', 'thing')}.")
         cause = "time" if _is_purged(entry, look) else "site"
         return [Wrong("LNK-003" if before else "LNK-001", "broken", _sentence(text), cause=cause)]
     return [Wrong("LNK-001", "missing", "It is not there.")]

@@ -40,7 +40,7 @@ THEIRS = {
     "wilson": "echo 'machine example.org login me password mine' > .netrc; chmod 600 .netrc",
     "daint": "echo 'alias ll=\"ls -l\"' >> .bashrc",
     "narval": "mkdir -m 700 .apptainer; cd .apptainer;"
-    ' echo \'{"auths": {"example.org": {"auth": "YTpi"}}}\' > docker-config.json',
+    ' echo \'{"auths": {"example.org": {"auth": "YTpi"}}}\' > docker-config.json; chmod 600 docker-config.json',
 }
 
 

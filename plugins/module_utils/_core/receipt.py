@@ -134,6 +134,8 @@ def notes(
         if document["status"] not in ("in_place",) + CHANGES:
             continue
         gone = not document["after"]
+        if gone and document["progress"]:
+            continue  # it is on its way out: should that end half-way, it is still ours
         if not gone or done:
             found[key(entry, document["identity"])] = None if gone else note(entry, document, fingerprints, done)
     return found

@@ -179,3 +179,15 @@ def test_a_thing_that_is_not_declared_any_more_is_found_while_it_is_there() -> N
 def test_the_words_of_the_catalogue_are_used() -> None:
     assert all(rule.severity in SEVERITIES for rule in RULES.values())
     assert all(rule in RULES and what in CLASSES and cause in CAUSES for rule, (what, cause) in WATCHED.items())
+
+
+@pytest.mark.parametrize("kind", sorted(JUDGES))
+@pytest.mark.parametrize("before", [{"x": "y"}, {"is": ""}, {"password": "", "mode": "", "folder mode": ""}, {}])
+@pytest.mark.parametrize("after", [{}, {"x": "z"}])
+def test_a_state_that_no_account_should_tell_is_judged_all_the_same(
+    kind: str, before: dict[str, str], after: dict[str, str]
+) -> None:
+    told = {**outcome(before, after), "status": "different", "fields": ["no such field", "environment "]}
+    said = of_resource({"kind": kind, "options": {}}, "k", told, look(note(KEY)))
+    assert said
+    assert all(one["rule"] in RULES for one in said)

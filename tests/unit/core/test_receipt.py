@@ -127,3 +127,11 @@ def test_the_controller_names_a_note_as_the_account_does(scene: Scene) -> None:
         for one in (LINK, CREDENTIAL)
     ]
     assert {key_of(entry) for entry in entries} == set(notes(scene))
+
+
+def test_what_is_on_its_way_out_is_still_ours() -> None:
+    entry = {"kind": "conda_install", "capability": "conda", "options": {}}
+    document = {"identity": "conda /c", "status": "unwanted", "before": {"conda": "x"}, "after": {}, "progress": None}
+    assert receipt.notes([(entry, document)], "", True) == {"conda_install conda /c": None}
+    under_way = {**document, "progress": {"step": "removing"}}
+    assert receipt.notes([(entry, under_way)], "", True) == {}
