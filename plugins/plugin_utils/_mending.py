@@ -12,7 +12,7 @@ import shlex
 from collections.abc import Container, Mapping
 from typing import Any
 
-PLACE = re.compile(r"(?P<path>~?/[A-Za-z0-9_./+@%=,-]+)(?::(?P<line>[0-9]{1,7}))?")
+PLACE = re.compile(r"(?P<path>~?/[A-Za-z0-9_./+@%=,-]+~?)(?::(?P<line>[0-9]{1,7}))?")
 
 BY_HAND = {  # what a person runs on the account, first
     "SEC-001": "chmod go= {path}",
@@ -47,7 +47,7 @@ SENTENCES = {
     "PKG-003": "Name the channels in {place}: conda config --remove channels defaults",
     "USE-001": "Make room: {place}.",
     "USE-002": "Make room: {place}.",
-    "USE-003": "Copy what you need elsewhere: {place}.",
+    "USE-003": "Copy what you still need to storage that lasts: {place}. What is gone has to be made again.",
     "SES-001": "Renew it, then run again.",
     "PRO-001": "Look at the site's documentation, then tell the profile's keepers what changed.",
     "RUN-001": "See what is said above, then run again.",

@@ -80,10 +80,10 @@ PEGASUS = [
 
 WILSON = [
     Drift("a variable that goes before the login file", (SEC_008,),
-          "echo 'setenv APPTAINER_DOCKER_PASSWORD mine' >> .tcshrc", by_hand="sed -i '$d' .tcshrc", place="~/.tcshrc:"),
+          "echo 'setenv APPTAINER_DOCKER_PASSWORD mine' >> .cshrc", by_hand="sed -i '$d' .cshrc", place="~/.cshrc:"),
     Drift("a cache where the site wants none", ("ENV-001 unmanaged hand medium",),
           "mkdir -p .cache/pip; echo a > .cache/pip/wheel", place="~/.cache/pip"),
-    Drift("a copy of a login file", ("SEC-006 unmanaged hand high",), f"cp -p {JSON} {JSON}~"),
+    Drift("a copy of a login file", ("SEC-006 unmanaged hand high",), f"cp -p {JSON} {JSON}~", place=f"~/{JSON}~:1"),
 ]  # fmt: skip
 
 DAINT = [

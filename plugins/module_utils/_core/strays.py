@@ -150,7 +150,8 @@ class Strays:
                 if name.startswith(TOKENS) and found and found.kind == "folder" and found.mine:
                     count = len(self._search.names(path))
                     if count:
-                        text = "%d files with tokens that enroot was given for its pulls" % count
+                        files = "1 file" if count == 1 else "%d files" % count
+                        text = files + " with tokens that enroot was given for its pulls"
                         yield Stray("SEC-009", path, 0, text, frozenset(), True)
 
     # -- git -----------------------------------------------------------------------------------

@@ -5,6 +5,7 @@
 from itertools import chain, islice
 from typing import Any, Dict, List, Optional, Tuple
 
+from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.search import USUAL, Limits, Search, expanded
 from .._core.strays import SHOWN, Stray, Strays
@@ -43,7 +44,7 @@ class ScatteredKeys(Watch):
         folder = self.options["folder"]
         self._search = Search(host, [host.home, folder], limits)
         own, caches = (expanded(host, self.options[name])[0] for name in ("own", "caches"))
-        strays = Strays(self._search, own, caches, self.options["known"])
+        strays = Strays(self._search, own, _in(host, folder, caches), self.options["known"])
         found = list(islice(strays.of_home(), SHOWN)) if folder == host.home else []
         found += islice(chain(strays.of_tree(folder), strays.of_caches()), SHOWN)
         return merged(host, found[:SHOWN])
@@ -51,6 +52,19 @@ class ScatteredKeys(Watch):
     def unseen(self, host: Host) -> List[str]:
         """What the look left out."""
         return self._search.left_out() if self._search else []
+
+
+def _in(host: Host, folder: str, caches: List[str]) -> List[str]:
+    """The caches that really lie in the folder: those elsewhere are another look's."""
+    top = (host.resolve(folder) or folder).rstrip("/") + "/"
+    found = []
+    for cache in caches:
+        try:
+            real = host.resolve(cache)
+        except AccountError:
+            real = cache  # the look itself says what it is not permitted
+        found += [cache] if real and (real + "/").startswith(top) else []
+    return found
 
 
 def merged(host: Host, strays: List[Stray]) -> List[Seen]:

@@ -68,20 +68,22 @@ class StartupFiles(Look):
             self.miss("what the start-up files do was not tried: here they could write, or the login shell is missing")
             return False
         slow = self.options["slow_seconds"]
+        known = self._known() if start.login else []  # one file serves both
         if first.why.startswith("did not end"):
-            self.find("ENV-004", start.file, "%s %s" % (start.words, first.why))
+            if "ENV-004" not in known:
+                self.find("ENV-004", start.file, "%s %s" % (start.words, first.why))
             return True
-        if first.text and not (start.login and self._printed()):
+        if first.text and "ENV-003" not in known:
             self._prints(start, _run(host, start, NOWHERE, deadline))
-        if first.seconds > slow:
+        if first.seconds > slow and "ENV-004" not in known:
             again = _run(host, start, home, deadline)  # a busy login node is slow once
             if again and again.seconds > slow:
                 self.find("ENV-004", start.file, "%s takes more than %d s" % (start.words, slow))
         return True
 
-    def _printed(self) -> bool:
-        """Whether the other start was found to print: one file serves both."""
-        return any(rule == "ENV-003" for rule, _place in self._found)
+    def _known(self) -> List[str]:
+        """What was found of the start before this one."""
+        return [rule for rule, _place in self._found]
 
     def _prints(self, start: Start, without: Optional[Said]) -> None:
         """Without the account's own files the site's are left, which print at a login by right."""
