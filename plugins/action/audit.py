@@ -1,7 +1,7 @@
 # Copyright: hpc.onboard authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A part of an audit: the look at one account, or the report on all of them, on this machine alone.
+"""A part of an audit: the look at one account, or what is done on this machine alone before it and after it.
 
 The documentation is in plugins/modules/audit.py.
 """
@@ -33,7 +33,7 @@ class ActionModule(Converge):
     """hpc.onboard.audit"""
 
     ARGUMENTS = {
-        "part": {"type": "str", "choices": ["account", "report"], "required": True},
+        "part": {"type": "str", "choices": ["settings", "account", "report"], "required": True},
         "capabilities": {"type": "list", "elements": "str", "default": list(CAPABILITIES)},
         "resources": {"type": "list", "elements": "dict", "default": []},
         "seconds": {"type": "int", "default": 30},
@@ -45,6 +45,8 @@ class ActionModule(Converge):
         super(Converge, self).run(tmp, task_vars)
         variables: Mapping[str, Any] = task_vars or {}
         _validation, arguments = self.validate_argument_spec(self.ARGUMENTS)
+        if arguments["part"] == "settings":
+            return self._checked(variables)
         if arguments["part"] == "report":
             from ansible_collections.hpc.onboard.plugins.plugin_utils._audit_run import reported  # once a run
 
@@ -57,6 +59,16 @@ class ActionModule(Converge):
             row = unmeasured(variables, str(error))
         sandbox = self._sandbox(variables)
         return {"changed": False, "audit": row, **({"sandbox": sandbox["root"]} if sandbox else {})}
+
+    def _checked(self, variables: Mapping[str, Any]) -> dict[str, Any]:
+        """Refuse what nobody would heed, while no account was visited."""
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._audit_wishes import checked  # once a run
+
+        try:
+            checked(variables, self._value(variables))
+        except AccountError as error:
+            return {"failed": True, "msg": str(error)}
+        return {"changed": False}
 
     def _looked(self, arguments: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
         """Look at the account: what is declared for it, what is not any more, and what is only watched."""

@@ -19,10 +19,12 @@ description:
   - Nobody is asked anything. ssh fails where it would ask.
 options:
   part:
-    description: Whether to look at one account, or to make the report of all that were looked at.
+    description: >-
+      Whether to check the run's own settings, to look at one account, or to make the report of all that were looked at.
     type: str
     required: true
     choices:
+    - settings
     - account
     - report
   capabilities:
@@ -54,6 +56,11 @@ requirements:
 """
 
 EXAMPLES = r"""
+- name: See what is asked for
+  hpc.onboard.audit:
+    part: settings
+  run_once: true
+
 - name: Look at the account
   hpc.onboard.audit:
     part: account

@@ -17,33 +17,20 @@ from ansible import __version__ as ansible_version
 from ansible import context
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils import _audit, _recap, _remembered, _waivers
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit_wishes import Value, checked
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audited import unmeasured
 from ansible_collections.hpc.onboard.plugins.plugin_utils._durable import StateError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._mending import Commands
-from ansible_collections.hpc.onboard.plugins.plugin_utils._mistakes import Lines, Mistakes, nearest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._report_files import FORMATS, ReportError, write
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rules import SEVERITIES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._mistakes import Lines, Mistakes
+from ansible_collections.hpc.onboard.plugins.plugin_utils._report_files import ReportError, write
 
-WISHES = {
-    "audit_fail_on": (*SEVERITIES, "never"),
-    "audit_incomplete": ("fail", "ignore"),
-    "audit_output": None,
-    "audit_formats": None,
-    "audit_waivers": None,
-    "audit_baseline": None,
-    "audit_baseline_write": None,
-    "audit_max_age": None,
-    "audit_seconds": None,
-    "audit_patience": None,
-}
 BASELINE = "hpc.onboard/baseline/1.0"
-Value = Callable[[str], Any]
 
 
 def reported(variables: Mapping[str, Any], value: Value, warn: Callable[[str], None], begun: float) -> dict[str, Any]:
     """The result of the report part: the report, and whether the run fails by it. begun: of time.monotonic()."""
     try:
-        wishes = _wishes(variables, value)
+        wishes = checked(variables, value)
         result = _report(variables, wishes, warn, begun)
     except Mistakes as mistakes:
         return {"failed": True, "msg": str(mistakes)}
@@ -58,25 +45,6 @@ def reported(variables: Mapping[str, Any], value: Value, warn: Callable[[str], N
         "msg": "; ".join(reasons) or "nothing to hold against",
         "report": result,
     }
-
-
-def _wishes(variables: Mapping[str, Any], value: Value) -> dict[str, Any]:
-    """What the user asked for by -e audit_...; a misspelt word is an error, not a wish that nobody hears."""
-    for name in variables:
-        if str(name).startswith("audit_") and name not in WISHES:
-            raise AccountError(f"{name} is no setting of the audit; {nearest(str(name), WISHES)}")
-    wishes = {name: value(name) for name in WISHES}
-    wishes["audit_fail_on"] = wishes["audit_fail_on"] or "high"
-    wishes["audit_incomplete"] = wishes["audit_incomplete"] or "fail"
-    for name, choices in WISHES.items():
-        if choices and str(wishes[name]) not in choices:
-            raise AccountError(f"{name} is {str(wishes[name])!r}, not one of {', '.join(choices)}")
-    formats = wishes["audit_formats"]
-    chosen = [str(one).strip() for one in (formats.split(",") if isinstance(formats, str) else formats or FORMATS)]
-    for one in chosen:
-        if one not in FORMATS:
-            raise AccountError(f"audit_formats: {one!r} is none; {nearest(one, FORMATS)}")
-    return {**wishes, "audit_formats": chosen}
 
 
 def _report(

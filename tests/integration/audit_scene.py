@@ -110,6 +110,20 @@ def _keys(folder: Path) -> dict[str, str]:
     return environment
 
 
+def replaced(state: str, old: str) -> None:
+    """Let the record of versions in a state folder say that an old key, dead by now, went before the one in use."""
+    code = (
+        "import sys; sys.path[:0] = sys.argv[2:]\n"
+        "from ansible_collections.hpc.onboard.plugins.plugin_utils import _fingerprints, _sidecar, _versions, _world\n"
+        "old = _versions.Version(_versions.new_id(), 'personal', 'dead', fingerprint=_world.fingerprint(sys.argv[1]))\n"
+        "now = _versions.Version('first', 'personal', 'current')\n"
+        "sidecar = _sidecar.Sidecar('ngc', bytes.fromhex(_fingerprints.local_key()))\n"
+        "sidecar.adopt('personal'); sidecar.move(lambda secret: _versions.Secret('ngc', (old, now)))\n"
+    )
+    order = [sys.executable, "-c", code, old, str(REPOSITORY / "collections"), *sys.path]
+    subprocess.run(order, check=True, env={**os.environ, "XDG_STATE_HOME": state})
+
+
 def conda_settings(account: Any, web: Web, **more: Any) -> dict[str, Any]:
     """What the accounts file says, so that conda's installer comes from the test's web server."""
     url = f"http://{seen_from(account)}:{web.port}/Standin3.sh"

@@ -3,30 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from .drift import ENROOT, JSON, Drift
+from .late_drifts import LATE
 
-ENROOT = "enroot/.credentials"
 DAINTS = ".config/enroot/.credentials"
-JSON = ".apptainer/docker-config.json"
 ENV = ".config/hpc.onboard/env.sh"
 SECTION = "sed -i 's/MY_TEAM=.*/MY_TEAM=\"other\"/' " + ENV
-
-
-class Drift(NamedTuple):
-    """One thing that happens.
-
-    do: a command that the user runs; site: one that root runs. In both stand {home}, {user} and {project}.
-    finds: rule, class, cause and severity of each finding. by_hand: what a person does (root, for what the site
-    did) where the fix is a sentence. settings: what the accounts file says of the account instead.
-    """
-
-    name: str
-    finds: tuple[str, ...]
-    do: str = ""
-    site: str = ""
-    by_hand: str = ""
-    settings: Mapping[str, Any] = {}
 
 
 def _enroot(file: str) -> list[Drift]:
@@ -82,14 +64,6 @@ def _link(name: str, target: str, elsewhere: str) -> list[Drift]:
     ]  # fmt: skip
 
 
-QUOTA = """Disk quotas for user someuser (uid 12345):
-     Filesystem   space   quota   limit   grace   files   quota   limit   grace
-192.168.0.1:/       95G    100G    105G            4953    500k   1000k
-"""
-FULL = [
-    Drift("a quota that is nearly used up", ("USE-001 at_risk time medium",),
-          site=f"echo '{QUOTA}' > /var/tmp/quota-{{user}}", by_hand="rm /var/tmp/quota-{user}"),
-]  # fmt: skip
 OWN = {"vars": {"shell_environment_variables": {"MY_TEAM": "one"}}}
 LRZ = [
     *_enroot(ENROOT),
@@ -108,7 +82,6 @@ LRZ = [
           settings={"vars": {"shell_environment_variables": {"MY_TEAM": "two"}}}),
     Drift("one variable more in the accounts file", ("ENV-002 changed spec medium",),
           settings={"vars": {"shell_environment_variables": {"MY_TEAM": "one", "MORE": "two"}}}),
-    *FULL,
     Drift("no variable any more in the accounts file", ("ORP-001 orphan spec low",), settings={"vars": {}}),
 ]  # fmt: skip
 
@@ -196,4 +169,5 @@ NARVAL += [one for one in WILSON if one.do and JSON in one.do][:4]
 NARVAL += [Drift("the settings' link to another file", ("KEY-004 broken hand high",),
                  f"mv {JSON} j; ln -s ../j {JSON}", by_hand=f"rm {JSON}; mv j {JSON}")]  # fmt: skip
 
-DRIFTS = {"lrz": LRZ, "dfki": DFKI, "pegasus": PEGASUS, "wilson": WILSON, "daint": DAINT, "narval": NARVAL}
+EARLY = {"lrz": LRZ, "dfki": DFKI, "pegasus": PEGASUS, "wilson": WILSON, "daint": DAINT, "narval": NARVAL}
+DRIFTS = {cluster: [*drifts, *LATE[cluster]] for cluster, drifts in EARLY.items()}

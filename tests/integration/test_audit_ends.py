@@ -222,11 +222,25 @@ def test_with_a_baseline_only_what_is_new_fails(scene: Scene, tmp_path: Path) ->
     assert [(one["rule"], one["baseline"]) for one in audit.findings] == [("SEC-001", "new"), ("LNK-002", "unchanged")]
 
 
-def test_a_misspelt_setting_is_an_error_and_names_the_right_one(scene: Scene) -> None:
-    audit = scene.audit("-l", scene.accounts[1].name, audit_fial_on="never")
+@pytest.mark.parametrize(
+    ("wish", "said"),
+    [
+        ({"audit_fial_on": "never"}, 'audit_fial_on is no setting of the audit; did you mean "audit_fail_on"?'),
+        ({"audit_fail_on": "highest"}, "audit_fail_on is 'highest', not one of critical"),
+        ({"audit_formats": "jsn"}, "audit_formats: 'jsn' is none"),
+        ({"audit_seconds": "soon"}, "audit_seconds is 'soon', not a whole number"),
+    ],
+)
+def test_a_misspelt_setting_is_one_error_before_any_account_is_visited(
+    scene: Scene, wish: dict[str, str], said: str
+) -> None:
+    for account in scene.accounts:
+        account.reset_sessions()
+    audit = scene.audit(**wish)
     assert (audit.ran.code, audit.report) == (2, {})
-    assert "audit_fail_on" in audit.ran.text
-    scene.accounts[1].reset_sessions()
+    assert audit.ran.text.count(said) == 1, audit.ran.text
+    assert "fatal" not in audit.ran.text and "ignoring" not in audit.ran.text
+    assert [account.logins() for account in scene.accounts] == [0, 0, 0]
 
 
 def test_nobody_is_an_error_too(scene: Scene) -> None:
