@@ -13,11 +13,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 from xml.etree import ElementTree
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -85,8 +87,16 @@ def unit() -> Tally:
 
 
 def integration() -> Tally:
-    """Everything else: real runs, real servers, injected faults, seeded bugs."""
-    return _pytest("integration", ["tests", "--ignore=tests/unit", "--ignore=tests/packages"])
+    """Everything else: real runs, real servers, injected faults, seeded bugs. Rotations run beside the rest."""
+    rotations = sorted(str(file.relative_to(ROOT)) for file in ROOT.glob("tests/integration/test_rotate_*.py"))
+    rest = ["tests", "--ignore=tests/unit", "--ignore=tests/packages", *(f"--ignore={file}" for file in rotations)]
+    with ThreadPoolExecutor(1) as pool, tempfile.TemporaryFile("w+", encoding="utf-8") as said:
+        beside = pool.submit(_pytest, "rotations", rotations, said)
+        tally = _pytest("integration", rest)
+        tally += beside.result()
+        said.seek(0)
+        print(said.read(), flush=True)
+    return tally
 
 
 def packages() -> Tally:
@@ -104,7 +114,8 @@ def _quietly(command: list[str]) -> tuple[int, str, float]:
     return run.returncode, run.stdout, time.monotonic() - start
 
 
-def _pytest(stage: str, arguments: list[str]) -> Tally:
+def _pytest(stage: str, arguments: list[str], said: IO[str] | None = None) -> Tally:
+    """Run these tests. said: where their output goes; to ours, unless given."""
     results = ROOT / ".cache" / "results" / f"{stage}.xml"
     results.parent.mkdir(parents=True, exist_ok=True)
     results.unlink(missing_ok=True)
@@ -113,6 +124,7 @@ def _pytest(stage: str, arguments: list[str]) -> Tally:
         [sys.executable, "-m", "pytest", f"--junitxml={results}", *arguments],
         cwd=ROOT,
         env={**os.environ, "PATH": path},
+        stdout=said,
     )
     tally = _counted(results) if results.exists() else Tally()
     if run.returncode and not tally.failed:

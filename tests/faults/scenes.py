@@ -128,7 +128,8 @@ def _file_in_the_way(home: Path) -> None:
 
 def directory() -> dict[str, Any]:
     """The entry of a plan for a folder that a project shares."""
-    return {"kind": "directory", "options": {"path": "/data/me/shared", "root": "/data/me", "mode": "2770"}}
+    options = {"path": "/data/me/shared", "root": "/data/me", "mode": "2770", "state": "present"}
+    return {"kind": "directory", "options": options}
 
 
 def _nothing(home: Path) -> None:

@@ -45,7 +45,8 @@ def lay_out(home: Path) -> None:
 
 def command(writer: Writer, plan: dict[str, Any], inject: str) -> tuple[list[Any], str]:
     """Run the command under strace to its end, or to its kill; what it answered, and strace's log."""
-    kinds = {entry["kind"]: _class_name(entry["kind"]) for entry in plan["resources"]}
+    named = {entry["kind"] for entry in plan["resources"]}
+    kinds = {kind: f"_resources.{kind}.{_class_name(kind)}" for kind in named}
     log = writer.folder / "log"
     log.write_text("")
     # not with --seccomp-bpf, under which an injected SIGKILL is now and then not delivered
