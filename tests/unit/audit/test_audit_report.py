@@ -227,6 +227,8 @@ def test_nothing_is_run_by_hand_in_a_sandbox_since_it_would_be_run_here() -> Non
             finding("SEC-004", capability="watch", place="~/.bashrc:12"),
             "ansible a@lrz -m raw -a 'sed -i 12d ~/.bashrc'",
         ),
+        (finding("SEC-006", capability="watch", place="~/.netrc~:1"), "ansible a@lrz -m raw -a 'rm ~/.netrc~'"),
+        (finding("SEC-006", capability="watch", place="/~a/x=~/b"), "Look at /~a/x=~/b."),
         (finding("LNK-003", capability="watch", place="~/a b"), "Look at ~/a b."),
         (finding("LNK-003", capability="watch", place="~/$(id)"), "Look at ~/$(id)."),
         (finding("LNK-003", capability="watch", place="~/x\nrm -rf ~"), "Look at ~/x\nrm -rf ~."),
