@@ -104,8 +104,8 @@ BUGS = (
         [
             (
                 "_core/engine.py",
-                "Step(lambda: DryHost(real()), reconcile, False, seconds)",
-                "Step(real, reconcile, False, seconds)",
+                "task.gone_through(lambda: DryHost(task.real()), reconcile, False, settled)",
+                "task.gone_through(task.real, reconcile, False, settled)",
             )
         ],
     ),

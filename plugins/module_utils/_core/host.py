@@ -210,9 +210,9 @@ class Host:
 
     def remove(self, path: str) -> None:
         """Remove a file, a link or an empty folder."""
-        real = self.real(path)
+        found = self._at(path)
         try:
-            (os.rmdir if os.path.isdir(real) and not os.path.islink(real) else os.unlink)(real)
+            (os.rmdir if found and found.kind == "folder" else os.unlink)(self.real(path))
             files.flush_folder(self.real(os.path.dirname(path)))
         except OSError as error:
             raise explained(error, "removing " + self.shown(path)) from None
