@@ -239,7 +239,8 @@ def test_a_misspelt_setting_is_one_error_before_any_account_is_visited(
     audit = scene.audit(**wish)
     assert (audit.ran.code, audit.report) == (2, {})
     assert audit.ran.text.count(said) == 1, audit.ran.text
-    assert "fatal" not in audit.ran.text and "ignoring" not in audit.ran.text
+    assert "fatal" not in audit.ran.text
+    assert "ignoring" not in audit.ran.text
     assert [account.logins() for account in scene.accounts] == [0, 0, 0]
 
 
