@@ -240,9 +240,14 @@ def test_a_kill_leaves_the_old_labels_or_the_new_ones(state: Path) -> None:
             sidecar.move(partial(_versions.begin, pending=replace(PENDING, id=version)))
             sidecar.move(partial(_versions.abort, wanted=version))
 
+    file = state / "secrets/ngc.json"
     for _ in range(40):
+        before = file.read_bytes()
         pid = child(turn)
-        time.sleep(chance.uniform(0.001, 0.02))
+        deadline = time.monotonic() + 30
+        while file.read_bytes() == before and time.monotonic() < deadline:
+            time.sleep(0.0005)  # on a busy machine it begins late
+        time.sleep(chance.uniform(0, 0.02))
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
         secret = sidecar.secret()
