@@ -101,26 +101,33 @@ def test_absent_takes_out_what_present_made(bed: Any) -> None:
     after = {path: entry.content for path, entry in account.tree().items()}
     assert {path: after[path] for path in before} == before
     left = {path for path in after if path not in before and not account.path(path).is_dir()}
-    assert left == set()
+    assert left == {f"{account.home}/.config/hpc.onboard/receipt.json"}
+    noted = json.loads(account.read(".config/hpc.onboard/receipt.json"))["resources"].values()
+    assert {note["kind"] for note in noted} == {"directory"}  # no role takes a folder out
 
 
 def test_the_engine_answers_by_its_schema(bed: Any) -> None:
     schema = json.loads((REPOSITORY / "docs/schemas/answer.schema.json").read_text())
     account = bed.new_account("wilson")
     entries = [
-        {"kind": "directory", "capability": "resources", "options": {"path": "~/a", "mode": "0700"}},
+        {
+            "kind": "directory",
+            "capability": "resources",
+            "options": {"path": "~/a", "mode": "0700", "state": "present"},
+        },
         {
             "kind": "storage_link",
             "capability": "resources",
             "options": {"path": "~/l", "target": "/no", "state": "present"},
         },
     ]
-    plan = {"resources": entries, "work": "reconcile", "fingerprint_key": "00" * 32}
+    plan = {"resources": entries, "work": "reconcile", "fingerprint_key": "00" * 32, "receipt": True}
     sent = _payload.payload(plan, PLACES)
     said = _over_ssh(account, _payload.command(None, []), sent)
     document = json.loads(said.split(_payload.FRAME)[1].split("\n", 1)[1])
     jsonschema.validate(document, schema)
     assert [one["status"] for one in document["outcomes"]] == ["missing", "blocked"]
+    assert [json.loads(note)["kind"] for note in document["receipt"]["notes"].values()] == ["directory"]
 
 
 def _over_ssh(account: Any, command: str, sent: bytes) -> str:
