@@ -59,7 +59,7 @@ LRZ = [
           "(echo channels:; echo '  - defaults') > .condarc", by_hand="rm .condarc", place="~/.condarc:2"),
     _quota("a quota of space that is nearly used up", "USE-001", FULL.format(space="95G", files="4953")),
     _quota("a quota of files that is nearly used up", "USE-002", FULL.format(space="10G", files="480k")),
-    Drift("a dead link", ("LNK-003 broken site high",), "ln -s /nowhere/at/all gone", place="~/gone"),
+    Drift("a dead link", ("LNK-003 broken site high",), "ln -s /gone/at/all gone", place="~/gone"),
     Drift("a link to itself", ("LNK-005 broken hand medium",), "ln -s loop loop", place="~/loop"),
 ]  # fmt: skip
 
