@@ -258,7 +258,7 @@ def test_a_line_that_drops_is_outlived_and_the_next_run_waits(bed: Any) -> None:
 
 def test_without_waiting_it_goes_on_and_nothing_is_said_to_be_done(bed: Any) -> None:
     account = bed.new_account("dfki")
-    with Web(installer(FILES, pause=1, ballast=400_000)) as server:
+    with Web(installer(FILES, pause=3, ballast=400_000)) as server:
         said = settings(account, server)
         ran = onboard(bed, account, more=(*ONLY, "-e", "converge_wait=0"), settings=said)
         assert ran.code == 2
