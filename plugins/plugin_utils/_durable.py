@@ -160,16 +160,24 @@ def read(at: int, name: str) -> bytes | None:
     return content
 
 
-def replace(at: int, name: str, content: bytes) -> None:
-    """Put the whole content in place or leave the old one: draft, flush, rename, flush, read back."""
-    read(at, name)  # what must not be read must not be replaced
+def put(at: int, name: str, content: bytes) -> None:
+    """Put the content in place by a draft, for the user alone; a link of that name is replaced. Raises OSError."""
     draft = DRAFT % name
     try:
         write_draft(at, draft, content, 0o600, {})
         os.rename(draft, name, src_dir_fd=at, dst_dir_fd=at)
         flush(at)
-    except OSError as error:
+    except OSError:
         forget(at, draft)
+        raise
+
+
+def replace(at: int, name: str, content: bytes) -> None:
+    """Put the whole content in place or leave the old one: draft, flush, rename, flush, read back."""
+    read(at, name)  # what must not be read must not be replaced
+    try:
+        put(at, name, content)
+    except OSError as error:
         raise refused(error, _shown(name)) from None
     if read(at, name) != content:
         raise StateError(f"{name} does not hold what was just written: is another program at work? run again")

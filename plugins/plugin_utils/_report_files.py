@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import errno_name
-from ansible_collections.hpc.onboard.plugins.module_utils._core.files import DRAFT, flush, forget, write_draft
+from ansible_collections.hpc.onboard.plugins.plugin_utils._durable import put
 from ansible_collections.hpc.onboard.plugins.plugin_utils._report import Report
 
 FORMATS = {
@@ -66,13 +66,9 @@ def _open(folder: str) -> int:
 
 
 def _replace(at: int, name: str, content: bytes, folder: str) -> None:
-    draft = DRAFT % name
     try:
-        write_draft(at, draft, content, 0o600, {})
-        os.rename(draft, name, src_dir_fd=at, dst_dir_fd=at)
-        flush(at)
+        put(at, name, content)
     except OSError as error:
-        forget(at, draft)
         raise _refused(str(Path(folder) / name), error) from None
 
 

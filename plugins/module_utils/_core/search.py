@@ -11,6 +11,7 @@ import stat
 import time
 from typing import Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Tuple
 
+from .._text import key_files
 from .errors import AccountError
 from .host import Host
 from .plan import mount_points
@@ -123,6 +124,14 @@ class Search:
         except AccountError:
             self.leave_out("not permitted", folder)
             return []
+
+    def start_ups(self) -> List[str]:
+        """The start-up files that the home may have, of every shell, whether they are there or not."""
+        home = self.host.home + "/"
+        paths = [home + name for name in key_files.START_UPS]
+        for folder, end in key_files.START_UP_FOLDERS:
+            paths += [home + folder + "/" + name for name in self.names(home + folder) if name.endswith(end)]
+        return paths
 
     def tree(self, folder: str, dull: Callable[[str], bool]) -> Iterator[Listed]:
         """The folders of a tree with the files in each, level by level, in order; no link is followed.

@@ -56,9 +56,7 @@ class Strays:
     def of_home(self) -> Iterator[Stray]:
         """What lies in the places that every home has."""
         home = self._host.home + "/"
-        start_ups = [home + name for name in key_files.START_UPS]
-        for folder, end in key_files.START_UP_FOLDERS:
-            start_ups += [home + folder + "/" + n for n in self._search.names(home + folder) if n.endswith(end)]
+        start_ups = self._search.start_ups()
         for path in start_ups:
             yield from self._of_file(path, START_UP)
         for path in start_ups:

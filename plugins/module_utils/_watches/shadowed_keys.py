@@ -16,7 +16,6 @@ from .._core.host import Host
 from .._core.resource import Resource
 from .._core.search import Search
 from .._core.watch import Seen, Watch
-from .._text.key_files import START_UP_FOLDERS, START_UPS
 from .._text.lines import lines
 
 VALUES = {  # kind of the file -> variables that hold a key or its user
@@ -133,12 +132,8 @@ def _exports(host: Host, search: Search) -> Dict[str, Export]:
     """Where start-up files set the variables, the first place of each; an export goes before a bare setting."""
     wanted = {name for names in VALUES.values() for name in names}
     wanted |= {one[0] for several in PATHS.values() for one in several}
-    paths = [host.home + "/" + name for name in START_UPS]
-    for folder, end in START_UP_FOLDERS:
-        folder = host.home + "/" + folder
-        paths += [folder + "/" + name for name in search.names(folder) if name.endswith(end)]
     found: Dict[str, Export] = {}
-    for path in paths:
+    for path in search.start_ups():
         for number, line in enumerate(lines(search.text(path)), 1):
             for pattern in (EXPORT, BARE):
                 one = None if line.lstrip().startswith("#") else pattern.search(line)
