@@ -61,6 +61,8 @@ class Scene:
         self.settings = dict(settings or {})
         for account in accounts:
             by_root(account, STANDINS)
+            for shared in (folder for folder in account.folders if not folder.endswith(account.user)):
+                by_root(account, f"mkdir -p -m 700 {shared}/colleague")
         self.declare()
 
     def declare(self, changed: Mapping[str, Any] | None = None) -> None:

@@ -178,5 +178,10 @@ class Search:
         except (FileNotFoundError, NotADirectoryError):
             pass  # there is nothing to look at
         except OSError:
-            self.leave_out("not permitted", folder)
+            if folder in self._areas or self._is_mine(folder):  # a colleague's own folder is not this account's
+                self.leave_out("not permitted", folder)
         return Listed(folder, sorted(files), sorted(folders))
+
+    def _is_mine(self, path: str) -> bool:
+        found = self.host.entry(path)
+        return found is not None and found.mine

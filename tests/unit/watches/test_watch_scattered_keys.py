@@ -4,13 +4,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
+import tempfile
+from pathlib import Path
 from typing import Any
 
 import pytest
-from account_scene import Folder, Link, Plain, Scene
+from account_scene import KEY, Folder, Link, Plain, Scene
+from ansible_collections.hpc.onboard.plugins.module_utils._core.account import Account
+from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
+from ansible_collections.hpc.onboard.plugins.module_utils._core.search import Search
 from ansible_collections.hpc.onboard.plugins.module_utils._watches.scattered_keys import ScatteredKeys
+from forked import child
 from watching import Report, watched
 
 NVAPI = "nvapi-" + "aZ0_-" * 12 + "abcd"
@@ -291,3 +298,29 @@ def test_a_file_of_somebody_else_is_not_read(scene: Scene) -> None:
     scene.make({"~/a.sh": line(NVAPI)})
     os.chown(scene.at("~/a.sh"), 4242, 4242)
     assert looked(scene).found == {}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give folders away")
+def test_a_colleagues_own_folder_is_not_this_accounts_to_look_at() -> None:
+    """In a project's area everybody has folders that nobody else may enter; a closed one of one's own is said."""
+    with tempfile.TemporaryDirectory() as folder:
+        area = Path(folder)
+        area.chmod(0o755)
+        for name, owner in (("colleague", 1), ("mine", 65534)):
+            (area / name).mkdir(mode=0)
+            os.chown(area / name, owner, owner)
+
+        def look() -> None:
+            os.setuid(65534)
+            host = Host(Account("/nonexistent", "/bin/sh", {}), bytes.fromhex(KEY))
+            search = Search(host, [folder])
+            listed = [one.folder for one in search.tree(folder, lambda name: False)]
+            os.write(writer, json.dumps([len(listed), search.left_out()]).encode())
+
+        reader, writer = os.pipe()
+        pid = child(look)
+        os.close(writer)
+        os.waitpid(pid, 0)
+        listed, unseen = json.loads(os.read(reader, 10000))
+        assert listed == 3
+        assert unseen == [f"not looked at: {folder}/mine (not permitted)"]
