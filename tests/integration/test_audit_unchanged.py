@@ -49,7 +49,7 @@ def test_an_account_that_was_just_set_up_is_clean_at_every_site_and_stays_so(sce
 
 
 DRIFTED = {
-    "lrz": "chmod 644 enroot/.credentials; ln -sfn / dss",
+    "lrz": "chmod 644 enroot/.credentials; ln -sfn / dss; echo 'date >> ~/logins' >> .profile",  # asked as a login
     "dfki": "rm -r /data/$USER/miniconda3 bin/usrun.sh; rm data",
     "pegasus": "rm -r .zshenv .config/hpc.onboard; rm -r /netscratch/$USER/enroot/cache",
     "wilson": "chmod 755 .apptainer; rm work",

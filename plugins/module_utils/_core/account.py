@@ -2,31 +2,39 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Whose account this is: home, login shell, and the variables that only a login shell has."""
 
-import json
 import os
 import pwd
-import select
-import sys
-import time
-from typing import IO, Any, Dict, Mapping, Optional, cast
+from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional
 
 from .errors import AccountError
+from .program import NOT_RUN, Said, said
 
-MARK = "hpc.onboard-environment"
+BEGIN, END = "hpc.onboard-environment", "hpc.onboard-end"
+ASK = "echo %s; /usr/bin/env -0; echo %s" % (BEGIN, END)  # the same in every shell
 LOGIN_SECONDS = 20
+
+Guard = Callable[[], None]
 
 
 class Account:
-    """The account as the system knows it. In a sandbox the plan says it instead."""
+    """The account as the system knows it. In a sandbox the plan says it instead.
 
-    def __init__(self, home: str, shell: str, environment: Optional[Dict[str, str]] = None) -> None:
+    start: how the login shell went that was asked, what its start-up files printed; None before, and in a sandbox.
+    """
+
+    def __init__(
+        self, home: str, shell: str, environment: Optional[Dict[str, str]] = None, guard: Optional[Guard] = None
+    ) -> None:
+        """guard: keeps the start-up files of a shell that is asked from writing (secluded.py), where that can be."""
         self.home = home
         self.shell = shell
+        self.start: Optional[Said] = None
         self._environment = environment
+        self._guard = guard
         self._failure = ""
 
     @classmethod
-    def of_this_process(cls, sandbox: Optional[Mapping[str, Any]]) -> "Account":
+    def of_this_process(cls, sandbox: Optional[Mapping[str, Any]], guard: Optional[Guard] = None) -> "Account":
         """The account that runs this process; $HOME and the passwd home must be one folder."""
         if sandbox:
             return cls(sandbox["home"], sandbox.get("shell", "/bin/bash"), dict(sandbox.get("environment", {})))
@@ -41,15 +49,13 @@ class Account:
                 "HOME is %s, but the home of this account is %s: a start-up file changes it."
                 " Take that out, then run again" % (printable(home), entry.pw_dir)
             )
-        return cls(os.path.normpath(entry.pw_dir), entry.pw_shell or "/bin/sh")
+        return cls(os.path.normpath(entry.pw_dir), entry.pw_shell or "/bin/sh", None, guard)
 
     def learn(self) -> None:
         """Ask the login shell for its environment; once, however many resources need it."""
         if self._environment is None and not self._failure:
-            try:
-                self._environment = login_environment(self.shell)
-            except AccountError as error:
-                self._failure = str(error)
+            asked = ask(self.shell, self._guard)
+            self.start, self._environment, self._failure = asked.start, asked.environment, asked.failure
 
     def environment(self) -> Dict[str, str]:
         """The environment of the login shell. Raises AccountError where it does not answer."""
@@ -72,46 +78,39 @@ class Account:
         return value.rstrip("/") or "/"
 
 
-def login_environment(shell: str) -> Dict[str, str]:
-    """The environment of a login shell; noise before and after it does no harm."""
-    import subprocess  # here, because few plans need it and starting Python is what a run waits for
+class Asked(NamedTuple):
+    """A login shell that was asked: its start, the environment, and why there is none."""
 
-    ask = "import json,os,sys;sys.stdout.write(sys.argv[1]+json.dumps(dict(os.environ))+sys.argv[1])"
-    command = "'%s' -I -S -c '%s' %s" % (sys.executable, ask, MARK)
-    try:
-        process = subprocess.Popen(
-            ["-" + os.path.basename(shell), "-c", command],
-            executable=shell,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
-    except OSError:
-        raise AccountError("the login shell %s cannot be run" % shell) from None
-    try:
-        said = _said(cast("IO[bytes]", process.stdout)).decode("utf-8", "replace").split(MARK)
-    finally:
-        process.kill()  # and not waited for: on a dead file server it never ends
-    if len(said) < 3:
-        raise AccountError("the login shell answered nothing: does a start-up file run 'exec' or 'exit'?")
-    found: Dict[str, str] = json.loads(said[1])
-    return found
+    start: Said
+    environment: Dict[str, str]
+    failure: str
 
 
-def _said(stream: "IO[bytes]") -> bytes:
-    """What the shell says up to the end of the answer; a program that it left running may keep the pipe open."""
-    said = b""
-    deadline = time.time() + LOGIN_SECONDS
-    while said.count(MARK.encode()) < 2:
-        if not select.select([stream], [], [], max(0.0, deadline - time.time()))[0]:
-            raise AccountError(
-                "the login shell did not answer in %d s: look at what its start-up files run" % LOGIN_SECONDS
-            )
-        got = os.read(stream.fileno(), 65536)
-        if not got:
-            break
-        said += got
-    return said
+def ask(shell: str, guard: Optional[Guard] = None) -> Asked:
+    """Ask a login shell for its environment; noise before and after it does no harm.
+
+    With a guard its start-up files can write nothing; where a site does not allow that, they are run without.
+    """
+    line, name = [shell, "-c", ASK], "-" + os.path.basename(shell)
+    start = said(line, os.environ, LOGIN_SECONDS, name, guard, END.encode())
+    if guard and start.why == NOT_RUN:
+        start = said(line, os.environ, LOGIN_SECONDS, name, None, END.encode())
+    noise, _begin, rest = start.printed.partition(BEGIN.encode() + b"\n")
+    values, ended, _after = rest.partition(END.encode())
+    start = start._replace(printed=noise)
+    if ended:
+        pairs = [one.partition(b"=") for one in values.split(b"\0")]
+        return Asked(start, {os.fsdecode(name): os.fsdecode(value) for name, equal, value in pairs if equal}, "")
+    return Asked(start, {}, _unanswered(shell, start))
+
+
+def _unanswered(shell: str, start: Said) -> str:
+    """Why a login shell gave no environment, and what to do about it."""
+    if start.why == NOT_RUN:
+        return "the login shell %s cannot be run" % shell
+    if start.why:
+        return "the login shell did not answer in %d s: look at what its start-up files run" % LOGIN_SECONDS
+    return "the login shell answered nothing: does a start-up file run 'exec' or 'exit'?"
 
 
 def printable(text: str) -> str:

@@ -11,10 +11,10 @@ import json
 import os
 import sys
 import time
-from typing import Any, Callable, Container, Dict, List, Mapping, NamedTuple
+from typing import Any, Callable, Container, Dict, List, Mapping, NamedTuple, Optional
 
 from . import receipt
-from .account import Account
+from .account import Account, Guard
 from .errors import AccountError, explained, located
 from .host import Host
 from .isolation import Document, Step, run_isolated
@@ -66,7 +66,7 @@ def answer(plan: Mapping[str, Any], kinds: Kinds) -> Document:
     started = time.time()
     said: Document = {"schema": SCHEMA, "outcomes": [], "error": None, "receipt": None}
     try:
-        account = Account.of_this_process(plan.get("sandbox"))
+        account = Account.of_this_process(plan.get("sandbox"), _guard(plan))
         said["account"] = {"home": account.home, "shell": account.shell}
         task = _task(plan, kinds, account)
         alone = _not_ours(task)
@@ -84,6 +84,15 @@ def answer(plan: Mapping[str, Any], kinds: Kinds) -> Document:
     said["host"] = os.uname().nodename
     said["seconds"] = round(time.time() - started, 3)
     return said
+
+
+def _guard(plan: Mapping[str, Any]) -> Optional[Guard]:
+    """What keeps start-up files from writing where an account is only looked at."""
+    if plan["work"] != "examine":
+        return None
+    from .secluded import seclude  # here, because most runs do without
+
+    return seclude
 
 
 def _task(plan: Mapping[str, Any], kinds: Kinds, account: Account) -> Task:

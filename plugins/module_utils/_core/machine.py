@@ -10,6 +10,7 @@ from typing import List, Tuple
 
 from .._text.quota import Room, least, left
 from .plan import mount_of, mount_points
+from .program import found, said
 
 SECONDS = 10
 QUOTA = ["quota", "-u", "-g", "-w", "-p", "--show-mntpoint", "--hide-device"]
@@ -26,8 +27,8 @@ def libc() -> str:
 
 def room(path: str) -> Tuple[Room, Room]:
     """What the file system has, and what the account's quotas leave, at an existing folder."""
-    found = os.statvfs(path)
-    system = Room(found.f_bavail * found.f_frsize, found.f_favail if found.f_files else None)
+    status = os.statvfs(path)
+    system = Room(status.f_bavail * status.f_frsize, status.f_favail if status.f_files else None)
     mount = mount_of(os.path.realpath(path), mount_points())
     text = _said(QUOTA)
     return system, least(left(text, mount), left(_unwrapped(_said(["lfs", "quota", "-q", path]), path), path))
@@ -35,20 +36,9 @@ def room(path: str) -> Tuple[Room, Room]:
 
 def _said(line: List[str]) -> str:
     """What a command prints; nothing where it is not there, or takes too long."""
-    import subprocess  # here, because few plans need it and starting Python is what a run waits for
-
-    try:
-        done = subprocess.run(
-            line,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            timeout=SECONDS,
-            check=False,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    return done.stdout.decode("utf-8", "replace")
+    program = found(line[0], os.environ.get("PATH", ""))
+    answer = said([program] + line[1:], os.environ, SECONDS) if program else None
+    return answer.text if answer and not answer.why else ""
 
 
 def _unwrapped(text: str, path: str) -> str:

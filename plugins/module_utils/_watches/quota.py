@@ -4,14 +4,13 @@
 
 import os
 import shlex
-import shutil
 from typing import Any, Dict, Mapping
 
 from .._core.errors import AccountError, explained
 from .._core.host import Host
+from .._core.program import found, said
 from .._text.usages import Usage, read
 from ._look import Look
-from ._program import said
 from ._tree import size
 
 SECONDS = 15.0
@@ -50,7 +49,7 @@ class Quota(Look):
         command = self.options["command"] or USUAL
         environment = _environment(host)
         words = shlex.split(command)
-        program = shutil.which(words[0], path=environment.get("PATH") or os.defpath)
+        program = found(words[0], environment.get("PATH") or os.defpath)
         if program is None:
             whose = "" if self.options["command"] else "this site's profile names no quota command, and "
             self.miss("how much of the quotas is used is not known: %s'%s' is not there" % (whose, words[0]))
@@ -86,15 +85,15 @@ class Quota(Look):
             real = host.resolve(place["path"])
             if not real or host.kind_behind(real) != "folder":
                 return
-            found = os.statvfs(host.real(real))
+            status = os.statvfs(host.real(real))
         except OSError as error:
             self.miss(str(explained(error, "asking how full %s is" % host.shown(place["path"]))))
             return
         except AccountError as error:
             self.miss(str(error))
             return
-        free = {"bytes": found.f_bavail * found.f_frsize, "files": found.f_favail}
-        every = {"bytes": found.f_blocks * found.f_frsize, "files": found.f_files}
+        free = {"bytes": status.f_bavail * status.f_frsize, "files": status.f_favail}
+        every = {"bytes": status.f_blocks * status.f_frsize, "files": status.f_files}
         enough = {"bytes": place.get("bytes") or 10000000000, "files": place.get("files") or 10000}
         for what in ("bytes", "files"):
             if every[what] and free[what] * 100 < min(every[what], enough[what]) * (100 - self.options["percent"]):

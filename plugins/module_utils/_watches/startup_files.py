@@ -2,19 +2,20 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the start-up files do when nobody asked: print, take seconds; and whether our scripts are found on PATH.
 
-The login shell is started as a connection starts it, where it can write nothing (see _secluded.py). Where a login
-node has no such place, this is left out and said: what start-up files write is nobody's business to try out.
+The shell is started as a connection starts it, where it can write nothing (see secluded.py). Where a login node has
+no such place, this is left out and said: what start-up files write is nobody's business to try out. The start as a
+login shell is the one in which the account's environment was asked for.
 """
 
 import os
 import time
-from typing import Any, Dict, List, NamedTuple, Optional, cast
+from typing import Any, Dict, List, NamedTuple, Optional
 
 from .._core.errors import AccountError
 from .._core.host import Host
+from .._core.program import NOT_RUN, Said, said
+from .._core.secluded import seclude
 from ._look import Look
-from ._program import Said, said
-from ._secluded import seclude
 
 SECONDS = 10.0  # for one start
 ALL_SECONDS = 24.0
@@ -35,16 +36,11 @@ class StartupFiles(Look):
 
     KIND = "startup_files"
     PLACES = ("programs",)
+    KNOWS_SHELL = True
     OPTIONS: Dict[str, Dict[str, Any]] = {
         "programs": {"type": "list", "elements": "dict", "default": []},  # {path}: scripts that belong on PATH
         "slow_seconds": {"type": "int", "default": 2},
     }
-
-    def bound(self, host: Host) -> "StartupFiles":
-        """The environment is asked for only when there is a program to be found in it."""
-        if self.options["programs"]:
-            host.account.learn()
-        return cast("StartupFiles", super().bound(host))
 
     def name(self) -> str:
         return "start of the shell"
@@ -63,8 +59,8 @@ class StartupFiles(Look):
     def _start(self, start: Start, host: Host, deadline: float) -> bool:
         """Whether it could be tried at all."""
         home = host.real(host.home)
-        first = _run(host, start, home, deadline)
-        if first is None or first.why == "cannot be run":
+        first = host.account.start if start.login and host.account.start else _run(host, start, home, deadline)
+        if first is None or first.why == NOT_RUN:
             self.miss("what the start-up files do was not tried: here they could write, or the login shell is missing")
             return False
         slow = self.options["slow_seconds"]

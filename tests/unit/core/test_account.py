@@ -15,9 +15,9 @@ import pytest
 from account_scene import HOME, KEY, Folder, Scene
 from ansible_collections.hpc.onboard.plugins.module_utils._core import account as account_module
 from ansible_collections.hpc.onboard.plugins.module_utils._core import engine
-from ansible_collections.hpc.onboard.plugins.module_utils._core.account import Account, login_environment
+from ansible_collections.hpc.onboard.plugins.module_utils._core.account import Account, ask
 from ansible_collections.hpc.onboard.plugins.module_utils._core.engine import answer
-from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.module_utils._core.secluded import seclude
 from ansible_collections.hpc.onboard.plugins.plugin_utils._plan import KINDS
 
 STUB = """#!/bin/sh
@@ -94,27 +94,24 @@ def test_a_variable_with_a_hostile_value_is_refused(tmp_path: Path, scene: Scene
 def test_a_program_that_start_up_files_leave_running_is_not_waited_for(tmp_path: Path) -> None:
     shell, _count = stub(tmp_path, "sleep 30 &")
     started = time.time()
-    assert login_environment(shell)["SCRATCH"] == "/scratch/simone/"
+    assert ask(shell).environment["SCRATCH"] == "/scratch/simone/"
     assert time.time() - started < 15
 
 
 def test_a_login_shell_that_does_not_answer_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(account_module, "LOGIN_SECONDS", 1)
     shell, _count = stub(tmp_path, "exec sleep 30")
-    with pytest.raises(AccountError, match="did not answer in 1 s"):
-        login_environment(shell)
+    assert ask(shell).failure.startswith("the login shell did not answer in 1 s")
 
 
 @pytest.mark.parametrize("more", ["exit 0", "exec true"])
 def test_a_login_shell_that_ends_early_is_said(more: str, tmp_path: Path) -> None:
     shell, _count = stub(tmp_path, more)
-    with pytest.raises(AccountError, match="answered nothing"):
-        login_environment(shell)
+    assert "answered nothing" in ask(shell).failure
 
 
 def test_a_login_shell_that_is_not_there_is_said() -> None:
-    with pytest.raises(AccountError, match="cannot be run"):
-        login_environment("/no/such/shell")
+    assert ask("/no/such/shell").failure == "the login shell /no/such/shell cannot be run"
 
 
 START_UP = {
@@ -139,4 +136,40 @@ def test_a_real_login_shell_that_prints_is_understood(
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(f"echo '{{\"noise\": 1}}'\n{text}\necho more noise\n")
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert login_environment(path)["SCRATCH"] == "/s"
+    assert ask(path).environment["SCRATCH"] == "/s"
+
+
+def test_values_may_hold_any_byte_but_one(tmp_path: Path) -> None:
+    shell, _count = stub(
+        tmp_path,
+        r"""export LINES='a
+SCRATCH=/b=c' BYTE="$(printf '\377')" """,
+    )
+    asked = ask(shell)
+    assert asked.environment["LINES"] == "a\nSCRATCH=/b=c"
+    assert asked.environment["BYTE"] == "\udcff"
+    assert asked.environment["SCRATCH"] == "/scratch/simone/"
+    assert asked.start.text == "Welcome to the cluster\n"
+
+
+def test_a_shell_that_is_asked_where_it_is_only_looked_at_can_write_nothing(tmp_path: Path) -> None:
+    shell, count = stub(tmp_path)
+    asked = ask(shell, seclude)
+    assert (asked.environment["SCRATCH"], asked.failure) == ("/scratch/simone/", "")
+    assert not count.exists()
+    assert ask(shell).environment["SCRATCH"] == "/scratch/simone/"
+    assert count.read_text() == "run\n"
+
+
+def test_where_no_guard_is_to_be_had_the_shell_is_asked_without(tmp_path: Path) -> None:
+    def refused() -> None:
+        raise OSError(1, "")
+
+    shell, count = stub(tmp_path)
+    assert ask(shell, refused).environment["SCRATCH"] == "/scratch/simone/"
+    assert count.read_text() == "run\n"
+
+
+@pytest.mark.parametrize(("work", "guarded"), [("examine", True), ("foresee", False), ("reconcile", False)])
+def test_only_a_look_is_guarded(work: str, guarded: bool) -> None:
+    assert (engine._guard({"work": work}) is not None) == guarded

@@ -13,10 +13,11 @@ from typing import Any
 
 import pytest
 from account_scene import KEY, Scene
+from ansible_collections.hpc.onboard.plugins.module_utils._core import program
 from ansible_collections.hpc.onboard.plugins.module_utils._core.account import Account
 from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
 from ansible_collections.hpc.onboard.plugins.module_utils._text.usages import amount, read
-from ansible_collections.hpc.onboard.plugins.module_utils._watches import _program, quota
+from ansible_collections.hpc.onboard.plugins.module_utils._watches import quota
 from ansible_collections.hpc.onboard.plugins.module_utils._watches.quota import Quota
 from hypothesis import given
 from hypothesis import strategies as st
@@ -163,7 +164,7 @@ def test_a_command_that_never_stops_printing_is_bounded(look: Look) -> None:
 
 
 def test_a_command_gets_no_terminal_and_a_session_of_its_own(tmp_path: Path) -> None:
-    answer = _program.said(["/bin/sh", "-c", "ps -o sid= -p $$; echo $$; test -t 0 || echo none"], os.environ, 10.0)
+    answer = program.said(["/bin/sh", "-c", "ps -o sid= -p $$; echo $$; test -t 0 || echo none"], os.environ, 10.0)
     session, own, terminal = answer.text.split()
     assert session == own
     assert terminal == "none"

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 from account_scene import HOME, Folder, Link, Plain, Scene, Thing
-from ansible_collections.hpc.onboard.plugins.module_utils._watches import _program, _secluded, startup_files
+from ansible_collections.hpc.onboard.plugins.module_utils._core import program, secluded
+from ansible_collections.hpc.onboard.plugins.module_utils._watches import startup_files
 from ansible_collections.hpc.onboard.plugins.module_utils._watches.startup_files import StartupFiles
 from forked import child
 from watching import watched
@@ -127,10 +128,10 @@ def test_where_a_shell_could_write_it_is_not_started(scene: Scene, monkeypatch: 
 
 
 def test_without_the_newer_call_every_mount_is_closed_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_secluded, "_close", lambda kernel: _secluded.close_each(kernel, _secluded.mounts()))
+    monkeypatch.setattr(secluded, "_close", lambda kernel: secluded.close_each(kernel, secluded.mounts()))
     with tempfile.TemporaryDirectory() as folder:
         line = ["/bin/sh", "-c", f"touch {folder}/new; echo end"]
-        assert _program.said(line, os.environ, 20.0, prepare=_secluded.seclude).text == "end\n"
+        assert program.said(line, os.environ, 20.0, prepare=secluded.seclude).text == "end\n"
         assert os.listdir(folder) == []
 
 
@@ -145,9 +146,9 @@ def test_a_user_without_rights_can_have_it_too() -> None:
                 os.setuid(65534)
                 ctypes.CDLL(None).prctl(4, 1)  # dumpable again, as a process is that a login has started
             line = ["/bin/sh", "-c", f"touch {folder}/new; id -u; echo $$"]
-            os.write(writer, _program.said(line, os.environ, 20.0, prepare=_secluded.seclude).text.encode())
+            os.write(writer, program.said(line, os.environ, 20.0, prepare=secluded.seclude).text.encode())
 
-        _program.said(["/bin/true"], os.environ, 20.0)  # what it imports may lie where only root reads
+        program.said(["/bin/true"], os.environ, 20.0)  # what it imports may lie where only root reads
         pid = child(look)
         os.close(writer)
         os.waitpid(pid, 0)
