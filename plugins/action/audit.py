@@ -45,12 +45,8 @@ class ActionModule(Converge):
         super(Converge, self).run(tmp, task_vars)
         variables: Mapping[str, Any] = task_vars or {}
         _validation, arguments = self.validate_argument_spec(self.ARGUMENTS)
-        if arguments["part"] == "settings":
-            return self._checked(variables)
-        if arguments["part"] == "report":
-            from ansible_collections.hpc.onboard.plugins.plugin_utils._audit_run import reported  # once a run
-
-            return reported(variables, self._value(variables), self._display.warning, BEGUN)
+        if arguments["part"] != "account":
+            return self._here(arguments["part"], variables)
         try:
             row = self._looked(arguments, variables)
         except AnsibleConnectionFailure as error:
@@ -60,15 +56,13 @@ class ActionModule(Converge):
         sandbox = self._sandbox(variables)
         return {"changed": False, "audit": row, **({"sandbox": sandbox["root"]} if sandbox else {})}
 
-    def _checked(self, variables: Mapping[str, Any]) -> dict[str, Any]:
-        """Refuse what nobody would heed, while no account was visited."""
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._audit_wishes import checked  # once a run
+    def _here(self, part: str, variables: Mapping[str, Any]) -> dict[str, Any]:
+        """What is done on this machine alone."""
+        from ansible_collections.hpc.onboard.plugins.plugin_utils import _audit_run  # once a run
 
-        try:
-            checked(variables, self._value(variables))
-        except AccountError as error:
-            return {"failed": True, "msg": str(error)}
-        return {"changed": False}
+        if part == "settings":
+            return _audit_run.prepared(variables, self._value(variables))
+        return _audit_run.reported(variables, self._value(variables), self._display.warning, BEGUN)
 
     def _looked(self, arguments: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
         """Look at the account: what is declared for it, what is not any more, and what is only watched."""

@@ -9,42 +9,55 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from ansible import __version__ as ansible_version
 from ansible import context
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils import _audit, _recap, _remembered, _waivers
+from ansible_collections.hpc.onboard.plugins.plugin_utils import _accepted, _audit, _recap, _remembered
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit_wishes import Value, checked
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audited import unmeasured
 from ansible_collections.hpc.onboard.plugins.plugin_utils._durable import StateError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._mending import Commands
 from ansible_collections.hpc.onboard.plugins.plugin_utils._mistakes import Lines, Mistakes
-from ansible_collections.hpc.onboard.plugins.plugin_utils._report_files import ReportError, write
+from ansible_collections.hpc.onboard.plugins.plugin_utils._report_files import ReportError, opened, write
 
-BASELINE = "hpc.onboard/baseline/1.0"
+
+def prepared(variables: Mapping[str, Any], value: Value) -> dict[str, Any]:
+    """The result of the settings part: what nobody would heed, read or could write is refused, and nobody visited."""
+
+    def work() -> dict[str, Any]:
+        wishes = checked(variables, value)
+        _accepted.read(variables, wishes, datetime.now(UTC).date())
+        if wishes["audit_output"]:
+            os.close(opened(_output(wishes)))
+        return {"changed": False}
+
+    return _said(work)
 
 
 def reported(variables: Mapping[str, Any], value: Value, warn: Callable[[str], None], begun: float) -> dict[str, Any]:
     """The result of the report part: the report, and whether the run fails by it. begun: of time.monotonic()."""
+
+    def work() -> dict[str, Any]:
+        result = _report(variables, checked(variables, value), warn, begun)
+        reasons = result["summary"]["reasons"]
+        said = "; ".join(reasons) or "nothing to hold against"
+        return {"changed": False, "failed": bool(reasons), "msg": said, "report": result}
+
+    return _said(work)
+
+
+def _said(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """What the work gives, or the one sentence that says why it cannot be done."""
     try:
-        wishes = checked(variables, value)
-        result = _report(variables, wishes, warn, begun)
-    except Mistakes as mistakes:
-        return {"failed": True, "msg": str(mistakes)}
-    except (AccountError, StateError, ReportError) as error:
+        return work()
+    except (Mistakes, AccountError, StateError, ReportError) as error:
         return {"failed": True, "msg": str(error)}
     except OSError as error:
         return {"failed": True, "msg": f"{error.filename}: {error.strerror}: put that right, then run again"}
-    reasons = result["summary"]["reasons"]
-    return {
-        "changed": False,
-        "failed": bool(reasons),
-        "msg": "; ".join(reasons) or "nothing to hold against",
-        "report": result,
-    }
 
 
 def _report(
@@ -55,7 +68,7 @@ def _report(
     sources = [str(Path(source).resolve()) for source in context.CLIARGS.get("inventory") or ()]
     place, name = _remembered.series(*sources), _remembered.series(*sources, run["limit"], *run["tags"])
     known, history = _remembered.read(place, name)
-    past = _audit.Past(known, history, _waived(variables, wishes, now.date()), _accepted(wishes))
+    past = _audit.Past(known, history, *_accepted.read(variables, wishes, now.date()))
     report = _audit.report(run, list(_rows(variables)), past, _commands(variables), now.date())
     summary = report["summary"]
     entry = {"started": run["started"], **{key: summary[key] for key in ("accounts", "not_measured", "by_severity")}}
@@ -64,10 +77,14 @@ def _report(
     except StateError as error:
         warn(f"what this audit found will not be remembered: {error}")
     if wishes["audit_output"]:
-        write(report, str(Path(str(wishes["audit_output"])).expanduser()), wishes["audit_formats"])
+        write(report, _output(wishes), wishes["audit_formats"])
     if wishes["audit_baseline_write"]:
-        _accept(wishes, report)
+        _accepted.write(wishes, report)
     return report
+
+
+def _output(wishes: Mapping[str, Any]) -> str:
+    return str(Path(str(wishes["audit_output"])).expanduser())
 
 
 def _run(now: datetime, wishes: Mapping[str, Any]) -> dict[str, Any]:
@@ -123,38 +140,6 @@ class _Declarations:
                 self._files[file] = None
         lines = self._files[file]
         return {"file": _recap.near(file), "line": lines.of(("accounts", name), at_key=True)} if lines else None
-
-
-def _waived(variables: Mapping[str, Any], wishes: Mapping[str, Any], today: date) -> list[_waivers.Waiver]:
-    """The waivers of the file that was named, else of waivers.yml beside the accounts file, if it is there."""
-    if wishes["audit_waivers"]:
-        return _waivers.read(Path(str(wishes["audit_waivers"])).expanduser(), today)
-    file = Path(str(variables.get("inventory_dir") or ".")) / "waivers.yml"
-    return _waivers.read(file, today) if file.is_file() else []
-
-
-def _accepted(wishes: Mapping[str, Any]) -> frozenset[str] | None:
-    """The findings of the baseline, by fingerprint; None without one. A run that writes it needs none."""
-    if not wishes["audit_baseline"] or wishes["audit_baseline_write"]:
-        return None
-    file = Path(str(wishes["audit_baseline"])).expanduser()
-    try:
-        found = json.loads(file.read_text(encoding="utf-8"))
-        return frozenset(str(fingerprint) for fingerprint in found["findings"])
-    except (ValueError, KeyError, TypeError):
-        raise AccountError(f"{file} is no baseline: write one with -e audit_baseline_write=true") from None
-
-
-def _accept(wishes: Mapping[str, Any], report: Mapping[str, Any]) -> None:
-    """Write the findings of this run as the baseline."""
-    if not wishes["audit_baseline"]:
-        raise AccountError("audit_baseline_write needs to know where: -e audit_baseline=FILE")
-    names = ("rule", "account", "resource", "place", "since")
-    findings = {one["fingerprint"]: {name: one[name] for name in names} for one in report["findings"]}
-    file = Path(str(wishes["audit_baseline"])).expanduser()
-    draft = file.with_name(f".{file.name}.draft")
-    draft.write_text(json.dumps({"schema": BASELINE, "findings": findings}, indent=1, sort_keys=True) + "\n")
-    os.replace(draft, file)
 
 
 def _commands(variables: Mapping[str, Any]) -> Commands:

@@ -42,6 +42,8 @@ def checked(variables: Mapping[str, Any], value: Value) -> dict[str, Any]:
     for name in NUMBERS:
         if wishes[name] is not None and not str(wishes[name]).isdecimal():
             raise AccountError(f"{name} is {str(wishes[name])!r}, not a whole number")
+    if wishes["audit_baseline_write"] and not wishes["audit_baseline"]:
+        raise AccountError("audit_baseline_write needs to know where: -e audit_baseline=FILE")
     formats = wishes["audit_formats"]
     chosen = [str(one).strip() for one in (formats.split(",") if isinstance(formats, str) else formats or FORMATS)]
     for one in chosen:

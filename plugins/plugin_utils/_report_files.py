@@ -45,7 +45,7 @@ def write(report: Report, folder: str, formats: Sequence[str]) -> list[str]:
     All of them are made before the first one is written. A file is replaced, a link of its name too.
     """
     made = [(text(report, name).encode(), FORMATS[name]) for name in dict.fromkeys(formats)]
-    at = _open(folder)
+    at = opened(folder)
     try:
         for content, name in made:
             _replace(at, name, content, folder)
@@ -54,8 +54,8 @@ def write(report: Report, folder: str, formats: Sequence[str]) -> list[str]:
     return [str(Path(folder) / name) for _content, name in made]
 
 
-def _open(folder: str) -> int:
-    """The open folder."""
+def opened(folder: str) -> int:
+    """The open folder, which is made for the user alone where it is not there. Raises ReportError."""
     try:
         os.makedirs(os.path.dirname(os.path.abspath(folder)), exist_ok=True)
         if not os.path.isdir(folder):

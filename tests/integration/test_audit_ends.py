@@ -229,16 +229,25 @@ def test_with_a_baseline_only_what_is_new_fails(scene: Scene, tmp_path: Path) ->
         ({"audit_fail_on": "highest"}, "audit_fail_on is 'highest', not one of critical"),
         ({"audit_formats": "jsn"}, "audit_formats: 'jsn' is none"),
         ({"audit_seconds": "soon"}, "audit_seconds is 'soon', not a whole number"),
+        ({"audit_baseline_write": True}, "audit_baseline_write needs to know where: -e audit_baseline=FILE"),
+        ({"audit_baseline": "{folder}/damaged.json"}, "damaged.json is no baseline"),
+        ({"audit_baseline": "{folder}/none.json"}, "none.json: No such file or directory"),
+        ({"audit_baseline": "{folder}/none/b.json", "audit_baseline_write": True}, "there is no folder"),
+        ({"audit_waivers": "{folder}/none.yml"}, "none.yml: No such file or directory"),
+        ({"audit_waivers": "{folder}/damaged.json"}, "the file has no \"waivers\""),
+        ({"audit_output": "{folder}/damaged.json"}, "the report cannot be written there"),
     ],
 )
-def test_a_misspelt_setting_is_one_error_before_any_account_is_visited(
-    scene: Scene, wish: dict[str, str], said: str
+def test_what_nobody_can_heed_or_read_is_one_error_before_any_account_is_visited(
+    scene: Scene, tmp_path: Path, wish: dict[str, Any], said: str
 ) -> None:
     for account in scene.accounts:
         account.reset_sessions()
+    (tmp_path / "damaged.json").write_text('{"findings": 1}')
+    wish = {name: one.format(folder=tmp_path) if isinstance(one, str) else one for name, one in wish.items()}
     audit = scene.audit(**wish)
     assert (audit.ran.code, audit.report) == (2, {})
-    assert audit.ran.text.count(said) == 1, audit.ran.text
+    assert audit.ran.text.replace("\n", "").count(said) == 1, audit.ran.text
     assert "fatal" not in audit.ran.text
     assert "ignoring" not in audit.ran.text
     assert [account.logins() for account in scene.accounts] == [0, 0, 0]
