@@ -21,10 +21,9 @@ TOO_MUCH = "too many files for one look, or it took too long"
 
 
 class Limits(NamedTuple):
-    """Where a look ends: names seen, levels below the folder, seconds."""
+    """Where a look ends: names seen, seconds."""
 
     entries: int = 20000
-    depth: int = 4
     seconds: float = 15.0
 
 
@@ -140,7 +139,7 @@ class Search:
         """
         mounts = set(mount_points())
         level = [folder]
-        for _level in range(self._limits.depth + 1):
+        while level:
             below = []
             for place in level:
                 if place != folder and self.host.real(place) in mounts:
@@ -155,8 +154,6 @@ class Search:
                 yield listed
                 below += [place.rstrip("/") + "/" + name for name in listed.folders if not dull(name)]
             level = below
-        if level:
-            self.leave_out("deeper than %d levels" % self._limits.depth, level[0])
 
     def is_over(self) -> bool:
         """Whether the look has taken as long, or seen as much, as it may."""

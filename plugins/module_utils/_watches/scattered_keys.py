@@ -23,7 +23,6 @@ class ScatteredKeys(Watch):
         "caches": {"type": "list", "elements": "str", "default": []},
         "known": {"type": "dict", "default": {}},
         "entries": {"type": "int", "default": USUAL.entries},
-        "depth": {"type": "int", "default": USUAL.depth},
         "most_seconds": {"type": "int", "default": int(USUAL.seconds)},
     }
 
@@ -40,7 +39,7 @@ class ScatteredKeys(Watch):
 
     def seen(self, host: Host) -> List[Seen]:
         """The keys that stand where none belong, and stores of tokens."""
-        limits = Limits(self.options["entries"], self.options["depth"], self.options["most_seconds"])
+        limits = Limits(self.options["entries"], self.options["most_seconds"])
         folder = self.options["folder"]
         self._search = Search(host, [host.home, folder], limits)
         own, caches = (expanded(host, self.options[name])[0] for name in ("own", "caches"))

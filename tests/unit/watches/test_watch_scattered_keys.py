@@ -276,11 +276,12 @@ def test_what_is_larger_than_the_limit_is_read_as_far_as_it_goes(scene: Scene) -
     assert report.unseen == ["not looked at: ~/big.sh (what is behind the first 1024 KiB)"]
 
 
-def test_a_tree_that_is_too_large_or_too_deep_is_said(scene: Scene) -> None:
-    scene.make({"~/a": Folder(), "~/a/b": Folder(), "~/a/b/c": Folder(), "~/a/b/c/x.sh": line(NVAPI)})
-    assert looked(scene, depth=3).unseen == []
-    report = looked(scene, depth=1)
-    assert (report.found, report.unseen) == ({}, ["not looked at: ~/a/b (deeper than 1 levels)"])
+def test_a_tree_is_looked_through_to_its_ground_and_one_that_is_too_large_is_said(scene: Scene) -> None:
+    deep = "~" + "".join(f"/{number}" for number in range(30))
+    scene.at(deep).mkdir(parents=True)
+    scene.make({f"{deep}/x.sh": line(NVAPI)})
+    report = looked(scene)
+    assert (list(report.found), report.unseen) == ([f"SEC-004 {deep}/x.sh:1"], [])
     scene.make({f"~/f{number:02}": Plain(b"") for number in range(20)})
     report = looked(scene, entries=5)
     assert any("too many files" in text for text in report.unseen)
