@@ -70,6 +70,7 @@ import json, os, sys
 from ansible_collections.hpc.onboard.plugins.plugin_utils._keys import SESSION, MissingKey
 if os.environ.get("STAND_IN"):
     from ansible_collections.hpc.onboard.plugins.plugin_utils import _backends
+    import ctypes.util  # while this is no Mac: Debian's Python has not the part of it that Macs need
     _backends.MACOS = "test_backends.Keychain"
     sys.platform = "darwin"
 def ask(name):
