@@ -35,7 +35,7 @@ class ActionModule(Converge):
         entries = _taken_out.undeclared(every.resources, notes)
         if arguments["only"] == "everything":
             entries = [_taken_out.absent(entry) for entry in chosen] + entries
-        return Declared(_taken_out.in_order(entries), [])
+        return Declared(_taken_out.in_order(_taken_out.with_folders(entries, notes)), [])
 
     def _wishes(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         return {**super()._wishes(arguments), "only_made": True}

@@ -14,6 +14,7 @@ author: The hpc.onboard authors (@hpc-onboard)
 description:
   - Takes out what M(hpc.onboard.converge) has made on the account, in one command over one connection. Keys go first.
   - What was there before stays, as the account's receipt tells it, and so does every folder with something in it.
+    Empty folders that were made for a thing go with it.
 options:
   capabilities:
     description: Names of roles whose things are taken out. All of them unless given.

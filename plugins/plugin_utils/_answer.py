@@ -106,6 +106,7 @@ def _notes(state: dict[str, Any]) -> dict[str, dict[str, Any]]:
 def _note(note: dict[str, Any]) -> dict[str, Any]:
     """One note (see module_utils/_core/receipt.py)."""
     words = {name: harmless(note[name], 500) for name in ("kind", "capability", "identity", "fingerprints")}
+    words["for"] = harmless(note.get("for", ""), 500)
     facts = {name: note[name] is True for name in ("made", "done")}
     return {**words, **facts, "options": dict(note["options"]), "hashes": _state(note["hashes"])}
 

@@ -7,11 +7,12 @@ Whether a thing is ours to take out is decided on the account, by its receipt.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.module_utils._core.kept_key import KeptKey
+from ansible_collections.hpc.onboard.plugins.module_utils._core.receipt import ABOVE, folder_key
 from ansible_collections.hpc.onboard.plugins.plugin_utils._plan import KINDS, key_of
 from ansible_collections.hpc.onboard.plugins.plugin_utils._receipts import Notes
 
@@ -21,9 +22,31 @@ Entry = dict[str, Any]
 def undeclared(declared: Iterable[Mapping[str, Any]], notes: Notes) -> list[Entry]:
     """The entries of what is noted on an account and not declared any more, as they would be taken out."""
     known = {key_of(entry) for entry in declared}
-    names = ("kind", "capability", "options")
-    gone = {key: absent({name: note[name] for name in names}) for key, note in notes.items() if key not in known}
-    return [entry for key, entry in gone.items() if _is_one_of_ours(key, entry)]
+    return [entry for key, entry in _noted(notes) if key not in known and not notes[key].get("for")]
+
+
+def with_folders(entries: Iterable[Entry], notes: Notes) -> list[Entry]:
+    """The entries in their order, before each the folders that were made for it, and before all those of other things.
+
+    The folder of the receipt itself goes with the receipt.
+    """
+    made: dict[str, list[Entry]] = {}
+    for key, entry in sorted(_noted(notes)):
+        if notes[key].get("for") and key != folder_key(ABOVE):
+            made.setdefault(str(notes[key]["for"]), []).append(entry)
+    here = [one for entry in entries for one in (*made.pop(key_of(entry), ()), entry)]
+    return [*(one for others in made.values() for one in others), *here]
+
+
+def _noted(notes: Notes) -> Iterator[tuple[str, Entry]]:
+    """The entries of what is noted, as they would be taken out."""
+    for key, note in notes.items():
+        try:
+            entry = absent({name: note[name] for name in ("kind", "capability", "options")})
+        except (KeyError, TypeError, AttributeError):
+            continue
+        if _is_one_of_ours(key, entry):
+            yield key, entry
 
 
 def _is_one_of_ours(key: str, entry: Mapping[str, Any]) -> bool:

@@ -110,9 +110,9 @@ def _task(plan: Mapping[str, Any], kinds: Kinds, account: Account) -> Task:
 
 
 def _named(task: Task, documents: List[Document]) -> List[Document]:
-    """The outcomes, each with the capability that asked for it."""
-    declared = task.plan["resources"]
-    return [dict(document, capability=entry["capability"]) for entry, document in zip(declared, documents)]
+    """The outcomes as they are told, each with the capability that asked for it."""
+    told = [{name: value for name, value in document.items() if name != "folders"} for document in documents]
+    return [dict(one, capability=entry["capability"]) for entry, one in zip(task.plan["resources"], told)]
 
 
 def _examined(task: Task, settled: Dict[int, Document]) -> Seen:
@@ -149,13 +149,17 @@ WORKS = {"reconcile": _reconciled, "foresee": _foreseen, "examine": _examined, "
 
 
 def _news(task: Task, documents: List[Document], alone: Container[int], done: bool) -> Mapping[str, Any]:
-    """What is to be noted of a run, or, before it is done, of what it is about to make; of a mere look, nothing."""
+    """What is to be noted of a run, or, before it is done, of what it is about to make; of a mere look, nothing.
+
+    What is left alone is noted no more.
+    """
     if task.plan["work"] != "reconcile":
         return {}
-    both = enumerate(zip(task.plan["resources"], documents))
-    return receipt.notes(
-        [pair for position, pair in both if position not in alone], receipt.own(task.plan["fingerprint_key"]), done
-    )
+    both = list(enumerate(zip(task.plan["resources"], documents)))
+    own = receipt.own(task.plan["fingerprint_key"])
+    news = receipt.notes([pair for position, pair in both if position not in alone], own, done)
+    left = {receipt.key(entry, one["identity"]): None for position, (entry, one) in both if position in alone}
+    return {**left, **news}
 
 
 def _noted(task: Task, found: Document, notes: Mapping[str, Any]) -> Document:

@@ -30,6 +30,7 @@ class Host:
         self.account = account
         self.home = account.home
         self.root = root
+        self.made: List[str] = []  # the folders that were made
         self._fingerprint_key = fingerprint_key
 
     # -- names ---------------------------------------------------------------------------------
@@ -174,6 +175,7 @@ class Host:
             if not files.free(None, self.real(path)):
                 raise OSError(errno.EEXIST, "")
             os.rename(draft, self.real(path))
+            self.made.append(path)
             files.flush_folder(self.real(above))
         except OSError as error:
             files.forget_folder(draft)
@@ -184,12 +186,9 @@ class Host:
         problem = self.in_the_way(path)
         if problem:
             raise AccountError(problem)
-        missing: List[str] = []
-        while self.kind_behind(path) == "nothing":
-            missing.append(path)
-            path = os.path.dirname(path)
-        for folder in reversed(missing):
-            self.make_folder(folder, mode)
+        if self.kind_behind(path) == "nothing":
+            self.make_folders(os.path.dirname(path), mode)
+            self.make_folder(path, mode)
 
     def make_link(self, path: str, target: str) -> None:
         """Make or replace a symbolic link, in one step."""

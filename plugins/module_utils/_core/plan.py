@@ -57,7 +57,14 @@ class Run:
             outcome = Outcome.unmet(resource.identity, "failed", located(error))
         if outcome.status in ("blocked", "failed"):
             self.lose(resource)
+        outcome.folders = self._made_for(resource)
         return outcome
+
+    def _made_for(self, resource: Resource) -> List[str]:
+        """The folders that were made since the last resource, but for what this one is itself."""
+        made, self.host.made = self.host.made, []
+        own = resource.bound(self.host).touches(self.host)[:1] if made else []
+        return [self.host.shown(folder) for folder in made if folder not in own]
 
     def _waits_for(self, resource: Resource) -> Optional[str]:
         """What lies below a lost path waits for it, and what leads there; another entry of the same file does not."""

@@ -4,7 +4,8 @@
 
 So an audit can say who moved, and what we made can be taken out again. It is kept like any other resource: by the
 same loop, under the same lock, and written only when it differs. A thing is noted before it is made ("done" is
-false), for a run that is killed in between must not leave anything that nobody owns up to.
+false), for a run that is killed in between must not leave anything that nobody owns up to. The folders that were
+made for a thing to lie in are noted with it ("for"); they go after it, when they are empty.
 """
 
 import hashlib
@@ -18,6 +19,7 @@ from .resource import CHANGES, Outcome, Resource, State
 Document = Dict[str, Any]
 SCHEMA = "hpc.onboard/receipt/1.0"
 PLACE = ".config/hpc.onboard/receipt.json"
+ABOVE = "~/.config"  # the folder above our own: it goes with the notes themselves
 HIDDEN = ("password",)  # options that are never noted
 
 
@@ -44,7 +46,9 @@ class Receipt(Resource):
         return os.path.join(host.home, PLACE)
 
     def desired(self, host: Host) -> State:
-        return joined(self.inspect(host), self._notes)
+        """What is noted; not even the notes' own folder, once that is all."""
+        noted = joined(self.inspect(host), self._notes)
+        return {} if set(noted) <= {folder_key(ABOVE)} else noted
 
     def inspect(self, host: Host) -> State:
         path = self._path(host)
@@ -67,14 +71,18 @@ class Receipt(Resource):
         path, noted = self._path(host), read(self.desired(host))
         old = host.read(path) if host.entry(path) else None
         if noted:
-            text = json.dumps({"schema": SCHEMA, "resources": noted}, indent=1, sort_keys=True) + "\n"
             host.make_folders(os.path.dirname(path), 0o755)
+            above = [one for one in map(host.shown, host.made) if one == ABOVE]
+            noted.update(_folder_notes(self.KIND, self.KIND, above))
+            text = json.dumps({"schema": SCHEMA, "resources": noted}, indent=1, sort_keys=True) + "\n"
             host.write(path, old, text.encode("utf-8"), 0o600)
         elif old is not None:
+            folders = [os.path.dirname(path)]
+            folders += [host.expand(ABOVE)] if folder_key(ABOVE) in self.inspect(host) else []
             host.remove(path)
-            folder = os.path.dirname(path)
-            if not host.names(folder):
-                host.remove(folder)
+            for folder in folders:
+                if not host.names(folder):
+                    host.remove(folder)
 
 
 def state(notes: Mapping[str, Document]) -> State:
@@ -88,7 +96,9 @@ def joined(found: State, news: Mapping[str, Optional[Document]]) -> State:
     for name, new in news.items():
         old = noted.pop(name, None)
         if new is not None:
-            noted[name] = dict(new, made=bool(new["made"] or (old and old["made"])))
+            before = old or {}
+            kept = {"made": bool(new["made"] or before.get("made")), "for": new["for"] or before.get("for", "")}
+            noted[name] = dict(new, **kept)
     return state(noted)
 
 
@@ -100,6 +110,23 @@ def read(found: State) -> Dict[str, Document]:
 def key(declared: Mapping[str, Any], identity: str) -> str:
     """What a resource is noted under."""
     return "%s %s" % (declared["kind"], identity)
+
+
+def folder_key(folder: str) -> str:
+    """What a folder that nobody declared is noted under."""
+    return "directory folder %s" % folder
+
+
+def _folder_notes(made_for: str, capability: str, folders: List[str]) -> Dict[str, Document]:
+    """What is noted of folders that were made for a thing, given by its key."""
+    common = {"kind": "directory", "capability": capability, "fingerprints": "", "made": True, "done": True}
+    common["for"] = made_for
+    return {
+        folder_key(folder): dict(
+            common, identity="folder %s" % folder, options={"path": folder}, hashes=hashes({"is": "folder"})
+        )
+        for folder in folders
+    }
 
 
 def hashes(found: Mapping[str, str]) -> Dict[str, str]:
@@ -122,6 +149,7 @@ def note(declared: Mapping[str, Any], document: Mapping[str, Any], fingerprints:
         "fingerprints": fingerprints,
         "made": document["status"] in CHANGES,
         "done": done,
+        "for": "",
     }
 
 
@@ -131,11 +159,13 @@ def notes(
     """What is to be noted of a run: all that is as wanted, or is made so; what was taken out no more."""
     found: Dict[str, Optional[Document]] = {}
     for entry, document in results:
+        found.update(_folder_notes(key(entry, document["identity"]), entry["capability"], document["folders"]))
+    for entry, document in results:
         if document["status"] not in ("in_place",) + CHANGES:
             continue
         gone = not document["after"]
-        if gone and document["progress"]:
-            continue  # it is on its way out: should that end half-way, it is still ours
+        if entry["options"].get("state") == "absent" and (document["progress"] or not gone):
+            continue  # on its way out, which may end half-way, or a folder with something in it: noted as it was
         if not gone or done:
             found[key(entry, document["identity"])] = None if gone else note(entry, document, fingerprints, done)
     return found

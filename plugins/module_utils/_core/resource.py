@@ -25,7 +25,7 @@ class Outcome:
     """What came of one resource.
 
     progress is how far work that takes minutes is, while it goes on by itself (see job.py); remarks are
-    what its owner should know though nothing differs.
+    what its owner should know though nothing differs; folders are those that were made for it to lie in.
 
     status is what was found: in_place, missing, different or unwanted; or why nothing could be
     said or done: blocked, failed, not_measured (then reason says it in a sentence).
@@ -47,6 +47,7 @@ class Outcome:
         self.seconds = 0.0
         self.progress: Optional[Dict[str, Any]] = None
         self.remarks: List[str] = []
+        self.folders: List[str] = []
 
     def _found(self) -> str:
         if not self.fields:
@@ -77,6 +78,7 @@ class Outcome:
             "seconds": round(self.seconds, 3),
             "progress": self.progress,
             "remarks": self.remarks,
+            "folders": self.folders,
         }
 
 
