@@ -109,7 +109,7 @@ def _unanswered(shell: str, start: Said) -> str:
     if start.why == NOT_RUN:
         return "the login shell %s cannot be run" % shell
     if start.why:
-        return "the login shell did not answer in %d s: look at what its start-up files run" % LOGIN_SECONDS
+        return "the login shell %s: look at what its start-up files run" % start.why
     return "the login shell answered nothing: does a start-up file run 'exec' or 'exit'?"
 
 

@@ -48,8 +48,13 @@ def said(
     """
     started = time.time()
     reader, writer = os.pipe()
-    failure, failed = os.pipe()  # both ends are closed by the program's start; what comes through says that it failed
-    child = os.fork()
+    failure, failed = os.pipe()  # the program's start closes its end; what comes through says that it failed
+    try:
+        child = os.fork()
+    except OSError:  # a login node limits how many processes one may have
+        for handle in (reader, writer, failure, failed):
+            os.close(handle)
+        return Said(b"", 0.0, NOT_RUN)
     if child == 0:
         _become(line, dict(environment), name or line[0], prepare, writer, failed)
     os.close(writer)

@@ -180,5 +180,8 @@ class Search:
         return Listed(folder, sorted(files), sorted(folders))
 
     def _is_mine(self, path: str) -> bool:
-        found = self.host.entry(path)
+        try:
+            found = self.host.entry(path)
+        except AccountError:
+            return True  # nobody can tell
         return found is not None and found.mine

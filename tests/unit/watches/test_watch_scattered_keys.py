@@ -310,6 +310,8 @@ def test_a_colleagues_own_folder_is_not_this_accounts_to_look_at() -> None:
         for name, owner in (("colleague", 1), ("mine", 65534)):
             (area / name).mkdir(mode=0)
             os.chown(area / name, owner, owner)
+        (area / "listed" / "one").mkdir(parents=True)
+        (area / "listed").chmod(0o744)
 
         def look() -> None:
             os.setuid(65534)
@@ -323,5 +325,5 @@ def test_a_colleagues_own_folder_is_not_this_accounts_to_look_at() -> None:
         os.close(writer)
         os.waitpid(pid, 0)
         listed, unseen = json.loads(os.read(reader, 10000))
-        assert listed == 3
-        assert unseen == [f"not looked at: {folder}/mine (not permitted)"]
+        assert listed == 5
+        assert unseen == [f"not looked at: {folder}/listed/one, {folder}/mine (not permitted)"]

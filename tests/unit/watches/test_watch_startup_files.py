@@ -127,6 +127,18 @@ def test_where_a_shell_could_write_it_is_not_started(scene: Scene, monkeypatch: 
     assert "was not tried" in report.unseen[0]
 
 
+def test_a_program_that_cannot_be_started_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert program.said(["/no/such/program"], os.environ, 5.0) == program.Said(b"", 0.0, program.NOT_RUN)
+
+    def refused() -> int:
+        raise BlockingIOError(11, "")
+
+    before = os.listdir("/proc/self/fd")
+    monkeypatch.setattr(os, "fork", refused)
+    assert program.said(["/bin/true"], os.environ, 5.0).why == program.NOT_RUN
+    assert len(os.listdir("/proc/self/fd")) == len(before)
+
+
 def test_without_the_newer_call_every_mount_is_closed_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(secluded, "_close", lambda kernel: secluded.close_each(kernel, secluded.mounts()))
     with tempfile.TemporaryDirectory() as folder:
