@@ -15,7 +15,7 @@ from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import Ac
 from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.storage_link import StorageLink
 from ansible_collections.hpc.onboard.plugins.plugin_utils._plan import KINDS, key_of
-from ansible_collections.hpc.onboard.plugins.plugin_utils._taken_out import with_folders
+from ansible_collections.hpc.onboard.plugins.plugin_utils._taken_out import in_order, undeclared, with_folders
 
 AREA = {"/work": Folder(), "/work/p": Folder()}
 LINK = {"kind": "storage_link", "path": "~/work", "target": "/work/p"}
@@ -124,6 +124,21 @@ def test_the_folders_that_were_made_for_things_go_when_they_are_empty(scene: Sce
     scene.at("~/a/mine").unlink()
     assert taken_out(scene) == {"folder ~/a": "unwanted"}
     assert scene.tree() == before
+
+
+def test_a_folder_goes_right_after_what_it_was_made_for_and_keys_go_before_all() -> None:
+    script = {"kind": "path_script", "capability": "", "options": {"path": "~/a/b/run", "content": "#!/bin/sh\n"}}
+    credential = {"kind": "enroot_credential", "capability": "", "options": {"machine": "nvcr.io", "state": "absent"}}
+    made = {"~/a": key_of(script), "~/a/b": key_of(script), "~/c": key_of(credential), "~/d": "a thing of old"}
+    noted = {
+        receipt.folder_key(path): {"kind": "directory", "capability": "", "options": {"path": path}, "for": what}
+        for path, what in made.items()
+    }
+    hostile = {"directory folder ~/e": {"kind": "directory", "capability": 3, "options": [], "for": "script"}}
+    entries = in_order(with_folders([credential, script], {**noted, **hostile}))
+    paths = [entry["options"].get("path") for entry in entries]
+    assert paths == [None, "~/a/b/run", "~/a/b", "~/a", "~/c", "~/d"]
+    assert undeclared([], {**noted, **hostile}) == []
 
 
 def test_a_folder_that_was_there_stays(scene: Scene) -> None:
