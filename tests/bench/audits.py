@@ -8,6 +8,7 @@ accounts' Pythons run on this machine's processors, too: on clusters they would 
 from __future__ import annotations
 
 import json
+import os
 import resource
 import statistics
 import time
@@ -20,23 +21,32 @@ from tests.integration.runs import CALLBACKS
 
 CLUSTERS = ("lrz", "dfki", "wilson")
 NUMBERS = {10: 1.0, 100: 1.0, 300: 0.3}  # how many accounts, and which share of the rounds
-HEAD = "audit against raw       seconds     each  ratio           spread   work     MB"
+HEAD = "audit against raw       seconds     each  ratio           spread   work   there     MB"
 STOP = b"kill -STOP $PPID\n"  # in a start-up file: the session's own sshd says nothing any more
 PATIENCE = "-o ServerAliveInterval=5 -o ServerAliveCountMax=3"
 
 
 class Taken:
-    """What one run took: wall seconds, seconds of this machine's own processes, MB."""
+    """What one run took: wall seconds, processor seconds of Ansible and ssh, of all else (the accounts), and MB."""
 
     def __init__(self, run: Callable[[], None]) -> None:
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        before, busy = resource.getrusage(resource.RUSAGE_CHILDREN), _busy()
         started = time.perf_counter()
         with Memory() as memory:
             run()
         self.seconds = time.perf_counter() - started
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         self.work = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        time.sleep(0.2)  # what a session leaves behind is counted with it
+        self.there = max(0.0, _busy() - busy - self.work)
         self.mb = memory.mb
+
+
+def _busy() -> float:
+    """The seconds that the processors of this machine have worked, waited for disks and stood idle apart."""
+    words = Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]
+    ticks = [int(word) for word in words]
+    return (sum(ticks) - ticks[3] - ticks[4]) / os.sysconf("SC_CLK_TCK")
 
 
 def growth(bench: Any, rounds: int) -> None:
@@ -56,10 +66,12 @@ def growth(bench: Any, rounds: int) -> None:
         work = statistics.median(audit.work / raw.work for audit, raw in pairs)
         seconds = statistics.median(audit.seconds for audit, _raw in pairs)
         mb = max(audit.mb for audit, _raw in pairs)
+        there = [statistics.median(one.there for one in runs) / number * 1000 for runs in zip(*pairs, strict=True)]
         spread = f"{ratios[0]:.2f} to {ratios[-1]:.2f}"
         row = f"{number:<26} {seconds:>6.1f} s {seconds / number * 1000:>5.0f} ms {statistics.median(ratios):>6.2f}"
         print(
-            f"{row} {spread:>14} {work:>6.2f}x {mb:>6.0f}  raw: {max(raw.mb for _audit, raw in pairs):.0f} MB",
+            f"{row} {spread:>14} {work:>6.2f}x {there[0]:>4.0f} ms {mb:>6.0f}"
+            f"  raw: {there[1]:.0f} ms, {max(raw.mb for _audit, raw in pairs):.0f} MB",
             flush=True,
         )
 
