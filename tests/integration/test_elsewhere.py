@@ -127,7 +127,7 @@ def test_the_engine_answers_by_its_schema(bed: Any) -> None:
     document = json.loads(said.split(_payload.FRAME)[1].split("\n", 1)[1])
     jsonschema.validate(document, schema)
     assert [one["status"] for one in document["outcomes"]] == ["missing", "blocked"]
-    assert [json.loads(note)["kind"] for note in document["receipt"]["notes"].values()] == ["directory"]
+    assert list(document["receipt"]["notes"]) == ["directory folder ~/.config", "directory folder ~/a"]
 
 
 def _over_ssh(account: Any, command: str, sent: bytes) -> str:
