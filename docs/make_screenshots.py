@@ -26,9 +26,9 @@ import pexpect
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "collections")]
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._live import FRAMES  # noqa: E402
+from ansible_collections.hpc.onboard.plugins.plugin_utils._live import FRAMES  # noqa: E402  # the path comes first
 
-from tests.testbed.screen import Cell, Screen  # noqa: E402
+from tests.testbed.screen import Cell, Screen  # noqa: E402  # the path comes first
 
 CELL, LINE, EDGE, SIZE = 8.4, 19, 16, 14
 COLOURS = {  # by SGR code: on light, on dark

@@ -30,7 +30,7 @@ _payload.prepare(PLACES)
 PLAIN_PATH = re.compile(r"/[A-Za-z0-9_@%+=:,./-]+")  # sftp would run what stands behind a line end
 
 
-class ActionModule(ActionBase):  # type: ignore[misc]
+class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
     """hpc.onboard.converge"""
 
     TRANSFERS_FILES = False

@@ -35,7 +35,7 @@ SECONDS = 8
 _descriptor.keep()
 
 
-class ActionModule(ActionBase):  # type: ignore[misc]
+class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
     """hpc.onboard.doctor"""
 
     TRANSFERS_FILES = False

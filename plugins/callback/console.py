@@ -48,7 +48,7 @@ REDRAWN = 0.12
 PATIENCE = 300.0  # seconds in a run that lines wait for a person who is asked something
 
 
-class CallbackModule(Default):  # type: ignore[misc]
+class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
     """hpc.onboard.console"""
 
     CALLBACK_VERSION = 2.0

@@ -106,7 +106,7 @@ DOCTOR = re.compile(r"(^|[/.])doctor(\.ya?ml)?$")
 ANY_PLUGIN = re.compile(r"^plugin:", re.MULTILINE)
 
 
-class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]
+class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible is untyped
     """One host for each account of a file."""
 
     NAME = "hpc.onboard.accounts"

@@ -73,7 +73,7 @@ def password(backend: Any, name: str) -> str | None:
     try:
         if sys.platform == "darwin" and described(backend).startswith(MACOS):
             return _asked_afresh(backend, name)
-        return backend.get_password(SERVICE, name)  # type: ignore[no-any-return]
+        return backend.get_password(SERVICE, name)  # type: ignore[no-any-return]  # keyring is untyped
     except StoreError as error:  # its words are our own
         alone = isinstance(error, StoreMissing) and "PYTHON_KEYRING_BACKEND" not in os.environ
         said = f"no keyring service answers here, but {error}" if alone else str(error)

@@ -118,7 +118,7 @@ def _checked_defaults(spec: dict[str, Any], defaults: dict[str, Any]) -> dict[st
 
 
 def _yaml(file: Path) -> dict[str, Any]:
-    return yaml.load(file.read_text(encoding="utf-8"), Loader=SafeLoader)  # type: ignore[no-any-return]
+    return yaml.load(file.read_text(encoding="utf-8"), Loader=SafeLoader)  # type: ignore[no-any-return]  # YAML may be anything
 
 
 def prepare_settings() -> None:

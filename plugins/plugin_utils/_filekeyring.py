@@ -42,7 +42,7 @@ def default_path() -> Path:
     return Path(base) / "hpc.onboard" / "keyring"
 
 
-class Keyring(KeyringBackend):  # type: ignore[misc]
+class Keyring(KeyringBackend):  # type: ignore[misc]  # keyring is untyped
     """hpc.onboard's keys in an encrypted file. Of its properties, file and passphrase_file are for users to set."""
 
     file = ""
@@ -53,7 +53,7 @@ class Keyring(KeyringBackend):  # type: ignore[misc]
         self._person: Person | None = None
         self._unlocked: MutableMapping[str, str] = {}
 
-    @classproperty  # type: ignore[untyped-decorator]
+    @classproperty  # type: ignore[untyped-decorator]  # keyring is untyped
     def priority(self) -> float:
         """Below 0, which is not chosen, while there is no such file and a better keyring answers."""
         if os.name != "posix" or find_spec("cryptography") is None:

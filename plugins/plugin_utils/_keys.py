@@ -49,7 +49,7 @@ class Session:
     def kept(self, name: str) -> str | None:
         """A value that is at hand, without asking the keyring."""
         with self._shared.held() as known:
-            return known.get("answers", {}).get(name, {}).get("value")  # type: ignore[no-any-return]
+            return known.get("answers", {}).get(name, {}).get("value")  # type: ignore[no-any-return]  # JSON may be anything
 
     def stored(self, name: str) -> str | None:
         """What the keyring itself has now. Raises MissingKey when it does not answer."""

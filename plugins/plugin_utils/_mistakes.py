@@ -18,7 +18,7 @@ SafeLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 Place = tuple[str | int, ...]
 
 
-class Loader(SafeLoader):  # type: ignore[misc]
+class Loader(SafeLoader):  # type: ignore[misc]  # one of two, chosen at run time
     """PyYAML's safe loader, with dates left as text as JSON has them."""
 
 

@@ -13,7 +13,7 @@ except ImportError:
     KeyringError = Exception
 
 
-class StoreError(KeyringError):  # type: ignore[misc]
+class StoreError(KeyringError):  # type: ignore[misc]  # keyring is untyped
     """Why the encrypted file did not give its keys, and what to do. Never a reason to write one anew."""
 
 

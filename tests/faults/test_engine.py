@@ -28,7 +28,7 @@ from .harness import CALM, FAILURES, TREE, Tree, Writer, snapshot, writing
 from .scenes import FOREIGN, OLD_SECRET, OURS, SECRET, credential, environment, link, put, script
 from .sweep import WORKERS, Known, exposed, torn
 
-CHANGING = "mkdir chmod fchmod rename renameat fsync unlinkat unlink symlinkat ftruncate pwrite64".split()  # noqa: SIM905
+CHANGING = "mkdir chmod fchmod rename renameat fsync unlinkat unlink symlinkat ftruncate pwrite64".split()  # noqa: SIM905  # words read better in one text
 ERRNOS = ("EIO", "EDQUOT", "EACCES")
 TOLERATED = ("ftruncate", "pwrite64", "unlink", "unlinkat")  # the lock's own line, and its and the drafts' removal
 RESOURCES = [credential(), script(), link(), environment()]

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 tree = sys.argv[1]
 sys.path.insert(0, os.path.join(tree, "plugins"))
 
-import importlib  # noqa: E402
+import importlib  # noqa: E402  # the path comes first
 
 account = importlib.import_module("module_utils._core.account")
 engine = importlib.import_module("module_utils._core.engine")

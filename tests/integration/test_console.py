@@ -79,7 +79,7 @@ class Seat:
             command[0],
             command[1:],
             cwd=REPOSITORY,
-            env=environment(**more),  # type: ignore[arg-type]
+            env=environment(**more),  # type: ignore[arg-type]  # chosen by tests, of any type
             encoding="utf-8",
             dimensions=(24, columns),
             echo=True,

@@ -135,7 +135,7 @@ def test_what_is_malformed_is_never_sent(registry: Registry, change: str) -> Non
         recognised(text, "ngc")
     assert text not in str(refusal.value)
     with pytest.raises(TypeError):
-        judged(text, settings(registry))  # type: ignore[arg-type]
+        judged(text, settings(registry))  # type: ignore[arg-type]  # wrong on purpose
     assert registry.requests == []
 
 

@@ -175,7 +175,7 @@ class Registry:
                     ["setpriv", "--pdeathsig", "KILL", "docker-registry", "serve", str(self.folder / "registry.yml")],
                     stdin=subprocess.DEVNULL, stdout=log, stderr=log, env={"PATH": "/usr/bin:/bin"},
                 )  # fmt: skip
-            until(lambda port=port: self._ended or _answers(port), 20, "docker-registry does not answer")  # type: ignore[misc]
+            until(lambda port=port: self._ended or _answers(port), 20, "docker-registry does not answer")  # type: ignore[misc]  # mypy infers no default of a lambda
             if not self._ended:
                 return port
         raise RuntimeError(f"docker-registry ended at once: {self.log[-2000:]}")

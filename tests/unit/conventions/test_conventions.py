@@ -97,7 +97,7 @@ def test_a_modules_documentation_is_its_options(kind: str) -> None:
         for node in tree.body
         if isinstance(node, ast.Assign)
         and isinstance(node.value, ast.Constant)
-        and node.targets[0].id == "DOCUMENTATION"  # type: ignore[attr-defined]
+        and node.targets[0].id == "DOCUMENTATION"  # type: ignore[attr-defined]  # the kinds of nodes are asked before
     )
     documented = yaml.safe_load(str(text))["options"]
     assert set(documented) == set(KINDS[kind].OPTIONS)

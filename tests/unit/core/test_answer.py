@@ -229,7 +229,7 @@ def test_an_account_that_answers_for_more_or_fewer_resources_is_not_believed(cou
     ("entry", "said"),
     [
         (declared("symlink", path="/a"), "'symlink' is no kind of resource; there are: conda_install, directory"),
-        (declared(None), "None is no kind of resource"),  # type: ignore[arg-type]
+        (declared(None), "None is no kind of resource"),  # type: ignore[arg-type]  # wrong on purpose
         (declared("directory", pth="/a"), "directory has no option 'pth'"),
         (declared("directory"), "directory needs path"),
         (declared("directory", path="/a", mode="0777"), "mode is '0777', not one of 0700"),

@@ -142,5 +142,5 @@ def test_nobody_makes_a_key_but_the_recogniser() -> None:
 @pytest.mark.parametrize("text", [NEW, None, 7, ["nvapi-"]])
 def test_what_is_no_key_is_not_judged(text: object) -> None:
     with pytest.raises(TypeError) as refusal:
-        judged(text)  # type: ignore[arg-type]
+        judged(text)  # type: ignore[arg-type]  # wrong on purpose
     assert NEW not in str(refusal.value)

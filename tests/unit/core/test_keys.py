@@ -111,7 +111,7 @@ class Ring:
         command = [sys.executable, "-c", ASK, str(processes), *names]
         run = subprocess.run(command, env=env, capture_output=True, check=True, text=True)
         self.shown = run.stderr
-        return json.loads(run.stdout)  # type: ignore[no-any-return]
+        return json.loads(run.stdout)  # type: ignore[no-any-return]  # an answer is JSON
 
 
 @pytest.fixture
@@ -183,7 +183,7 @@ def test_a_plaintext_backend_is_used_with_a_warning_when_it_is_named_and_refused
     subprocess.run([sys.executable, "-c", STORE], env=ring.env, check=True)
     named = ring.ask(PLAINTEXT, "ngc", processes=3)
     assert [one["value"] for one in named] == ["nvapi-plain"] * 3
-    warnings = [warning for one in named for warning in one["warnings"]]  # type: ignore[attr-defined]
+    warnings = [warning for one in named for warning in one["warnings"]]  # type: ignore[attr-defined]  # an answer is JSON
     assert len(warnings) == 1
     assert f"{PLAINTEXT} is used because PYTHON_KEYRING_BACKEND names it" in warnings[0]
     folder = Path(ring.env["HOME"]) / ".config" / "python_keyring"

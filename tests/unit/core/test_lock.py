@@ -53,7 +53,7 @@ def test_a_second_run_says_who_is_at_work(scene: Scene) -> None:
 
 
 def test_a_second_run_waits_for_the_first(scene: Scene) -> None:
-    pid = child(lambda: Lock(scene.host()).__enter__() and time.sleep(0.5))  # type: ignore[func-returns-value]
+    pid = child(lambda: Lock(scene.host()).__enter__() and time.sleep(0.5))  # type: ignore[func-returns-value]  # one expression for a lambda
     time.sleep(0.2)
     with Lock(scene.host(), wait=20):
         assert scene.at("~/" + NAME).exists()
@@ -102,7 +102,7 @@ def test_no_update_of_many_writers_is_lost(scene: Scene) -> None:
             with Lock(host):
                 assert reconcile(KINDS["enroot_credential"](key).bound(host), host).status == "missing"
 
-    pids = [child(lambda writer=writer: write(writer)) for writer in range(4)]  # type: ignore[misc]
+    pids = [child(lambda writer=writer: write(writer)) for writer in range(4)]  # type: ignore[misc]  # mypy infers no default of a lambda
     assert [os.waitpid(pid, 0)[1] for pid in pids] == [0, 0, 0, 0]
     lines = scene.at(FILE).read_text().splitlines()
     wanted = {
@@ -120,7 +120,7 @@ def test_whole_runs_at_once_lose_nothing(scene: Scene) -> None:
             key = {"kind": "enroot_credential", "machine": f"m{writer}-{number}.example", "password": "k"}
             assert scene.run(key)[0]["status"] == "missing"
 
-    pids = [child(lambda writer=writer: run(writer)) for writer in range(3)]  # type: ignore[misc]
+    pids = [child(lambda writer=writer: run(writer)) for writer in range(3)]  # type: ignore[misc]  # mypy infers no default of a lambda
     assert [os.waitpid(pid, 0)[1] for pid in pids] == [0, 0, 0]
     assert len(scene.at(FILE).read_text().splitlines()) == 9
     assert not scene.at("~/" + NAME).exists()

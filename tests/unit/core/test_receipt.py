@@ -48,7 +48,7 @@ def test_what_is_made_and_what_was_there_are_noted_apart(scene: Scene) -> None:
     assert {note["kind"]: note["made"] for note in found.values()} == {"storage_link": False, "enroot_credential": True}
     assert all(note["done"] for note in found.values())
     assert told["receipt"] == {"notes": receipt.state(everything(scene)), "problem": None}
-    assert scene.tree()[PLACE].mode == 0o600  # type: ignore[union-attr]
+    assert scene.tree()[PLACE].mode == 0o600  # type: ignore[union-attr]  # a plain file
 
 
 def test_no_key_is_noted(scene: Scene) -> None:

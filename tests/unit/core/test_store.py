@@ -118,7 +118,7 @@ def test_each_write_counts_and_the_salt_stays(path: Path) -> None:
 
 
 def test_the_four_errors_are_four(path: Path) -> None:
-    with pytest.raises(StoreMissing, match="keyring set hpc.onboard ngc"):  # noqa: RUF043
+    with pytest.raises(StoreMissing, match="keyring set hpc.onboard ngc"):  # noqa: RUF043  # the dot is meant to match a dot
         kept(path)
     keep(path)
     with pytest.raises(WrongPassphrase, match="try again"):

@@ -66,7 +66,7 @@ class NoIntent(Rotation):
 
     def _note(self, step: str, result: str, version: str, target: str = "", *rest: object, **more: object) -> None:
         if not (result == "begun" and target):
-            super()._note(step, result, version, target, *rest, **more)  # type: ignore[arg-type]
+            super()._note(step, result, version, target, *rest, **more)  # type: ignore[arg-type]  # handed on as it came
 
 
 class LabelBeforeValue(Rotation):
@@ -132,7 +132,7 @@ def promote_early(patch: pytest.MonkeyPatch) -> None:
 
 def resume_forgets(patch: pytest.MonkeyPatch) -> None:
     """What was begun and not ended counts as not begun."""
-    real = _rotation.Situation.mine.func  # type: ignore[attr-defined]
+    real = _rotation.Situation.mine.func  # type: ignore[attr-defined]  # a cached property
 
     def ended(now: Situation) -> list[Record]:
         return [one for one in real(now) if not (one.result in ("begun", "unknown") and one.target)]

@@ -32,7 +32,7 @@ def fine(_: str, ways: Sequence[str]) -> str:
 
 def at_work(kind: str = "personal", mode: str = "scheduled", **more: str) -> tuple[Rotation, World]:
     """A rotation that was begun, over two targets."""
-    world = World(fine, kind, kind == "legacy" or mode == "compromised", dict.fromkeys((ONE, TWO), "first"), **more)  # type: ignore[arg-type]
+    world = World(fine, kind, kind == "legacy" or mode == "compromised", dict.fromkeys((ONE, TWO), "first"), **more)  # type: ignore[arg-type]  # as in World
     rotation = Rotation(NAME, world, world, world, (ONE, TWO))
     rotation.begin(kind, mode)
     return rotation, world
@@ -216,7 +216,7 @@ def test_a_second_rotation_waits_for_the_first() -> None:
     to(rotation, "prove_dead")
     rotation.begin("personal")
     assert way(rotation)[-1] == ("", "clean")
-    assert [one.label for one in world.known.versions] == ["purged", "purged", "current"]  # type: ignore[union-attr]
+    assert [one.label for one in world.known.versions] == ["purged", "purged", "current"]  # type: ignore[union-attr]  # it is known by then
 
 
 def test_a_key_that_is_slow_to_die_holds_up_neither_the_next_one_nor_lets_a_third_begin() -> None:

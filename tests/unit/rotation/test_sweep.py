@@ -38,7 +38,7 @@ class Line(NamedTuple):
 def situation(*more: Line, mode: str = "scheduled") -> Situation:
     """A rotation that was begun in a mode, and what was written since."""
     lines = [Line(7, "plan", "begun", evidence={"mode": mode}), *more]
-    return Situation("ngc", SECRET, lines)  # type: ignore[arg-type]
+    return Situation("ngc", SECRET, lines)  # type: ignore[arg-type]  # lines stand for a ledger
 
 
 @pytest.mark.parametrize(

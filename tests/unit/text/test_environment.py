@@ -177,7 +177,7 @@ def test_no_name_that_we_accept_upsets_a_shell(shell: str, tmp_path: Path) -> No
     assert {one: found.get(one) for one in names if found.get(one) != "/x"} == {}
 
 
-SUSPECTS = (  # noqa: SIM905
+SUSPECTS = (  # noqa: SIM905  # words read better in one text
     "PATH HOME SHELL USER LOGNAME PWD OLDPWD IFS UID EUID PPID GID EGID SHELLOPTS BASHOPTS BASH BASH_ENV BASH_VERSION"
     " BASH_VERSINFO BASH_ARGV BASHPID FUNCNAME GROUPS DIRSTACK LINENO RANDOM SECONDS HISTCMD OPTARG OPTIND ENV CDPATH"
     " FPATH fpath path cdpath manpath mailpath status argv prompt signals pipestatus funcstack history version fish_pid"

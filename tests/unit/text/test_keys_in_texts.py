@@ -96,5 +96,5 @@ def test_any_text_has_keys_on_its_own_lines_only(text: str) -> None:
 
 def test_a_word_is_asked_for_once() -> None:
     asked = []
-    written(f"x {ODD}\n" * 1000, lambda word: asked.append(word) or "")  # type: ignore[func-returns-value]
+    written(f"x {ODD}\n" * 1000, lambda word: asked.append(word) or "")  # type: ignore[func-returns-value]  # one expression for a lambda
     assert asked == [ODD]

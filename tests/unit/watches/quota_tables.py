@@ -42,7 +42,7 @@ Usage data updated on: 2026-11-21 11:10:02
 | /capstor/scratch/cscs/ada  | lustre | 160.0T | 106. |  13days |      - |    - |      150.0T |   336479 | 33.6 |        - |         - |    - |     1000000 |
 | /vast/users/cscs/ada       | vast   |  11.7G | 23.3 | Unknown |      - |    - |       50.0G |    85014 | 17.0 |  Unknown |         - |    - |      500000 |
 +----------------------------+--------+--------+------+---------+--------+------+-------------+----------+------+----------+-----------+------+-------------+
-"""  # noqa: E501
+"""  # noqa: E501  # tables as they are printed
 
 ALLIANCE = """                             Description                Space           # of files
                  Home (username)         280 kB/47 GB              25/500k
