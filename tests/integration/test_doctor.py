@@ -62,7 +62,7 @@ def test_without_a_terminal_nobody_is_asked_and_nothing_hangs(bed: Any, tmp_path
     ring = FileRing(tmp_path)
     start = time.monotonic()
     ran, checks = doctor(bed, environment=ring.env)
-    assert time.monotonic() - start < 120, "it hung"
+    assert time.monotonic() - start < 20, "it hung"
     assert ran.code == 0
     assert checks["keyring"]["status"] == "warning"
     assert "can only be seen with its passphrase" in checks["keyring"]["text"]
