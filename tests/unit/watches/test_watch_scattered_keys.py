@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import tempfile
@@ -17,7 +16,7 @@ from ansible_collections.hpc.onboard.plugins.module_utils._core.account import A
 from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
 from ansible_collections.hpc.onboard.plugins.module_utils._core.search import Search
 from ansible_collections.hpc.onboard.plugins.module_utils._watches.scattered_keys import ScatteredKeys
-from forked import child
+from forked import NOBODY, as_nobody
 from watching import Report, watched
 
 NVAPI = "nvapi-" + "aZ0_-" * 12 + "abcd"
@@ -307,23 +306,18 @@ def test_a_colleagues_own_folder_is_not_this_accounts_to_look_at() -> None:
     with tempfile.TemporaryDirectory() as folder:
         area = Path(folder)
         area.chmod(0o755)
-        for name, owner in (("colleague", 1), ("mine", 65534)):
+        for name, owner in (("colleague", 1), ("mine", NOBODY)):
             (area / name).mkdir(mode=0)
             os.chown(area / name, owner, owner)
         (area / "listed" / "one").mkdir(parents=True)
         (area / "listed").chmod(0o744)
 
-        def look() -> None:
-            os.setuid(65534)
+        def look() -> list[Any]:
             host = Host(Account("/nonexistent", "/bin/sh", {}), bytes.fromhex(KEY))
             search = Search(host, [folder])
             listed = [one.folder for one in search.tree(folder, lambda name: False)]
-            os.write(writer, json.dumps([len(listed), search.left_out()]).encode())
+            return [len(listed), search.left_out()]
 
-        reader, writer = os.pipe()
-        pid = child(look)
-        os.close(writer)
-        os.waitpid(pid, 0)
-        listed, unseen = json.loads(os.read(reader, 10000))
+        listed, unseen = as_nobody(look)
         assert listed == 5
         assert unseen == [f"not looked at: {folder}/listed/one, {folder}/mine (not permitted)"]
