@@ -14,7 +14,7 @@ from typing import Callable, List, Mapping, NamedTuple, Optional, Tuple
 
 LARGEST = 256 * 1024
 NOT_RUN = "cannot be run"
-ENDLESS = "did not end in %d s"
+ENDLESS = "did not end"  # in so many seconds
 
 
 class Said(NamedTuple):
@@ -66,7 +66,7 @@ def said(
         while not why and not (end and end in printed) and os.waitpid(child, os.WNOHANG)[0] == 0:
             why = ENDLESS if time.time() > started + seconds else ""
             time.sleep(0.002)
-        return Said(printed, time.time() - started, why.replace("%d", "%d" % seconds))
+        return Said(printed, time.time() - started, "%s in %d s" % (why, seconds) if why == ENDLESS else why)
     finally:
         _kill(child)
         os.close(reader)

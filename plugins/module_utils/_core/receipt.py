@@ -19,7 +19,7 @@ from .resource import CHANGES, Outcome, Resource, State
 Document = Dict[str, Any]
 SCHEMA = "hpc.onboard/receipt/1.0"
 PLACE = ".config/hpc.onboard/receipt.json"
-ABOVE = "~/.config"  # the folder above our own: it goes with the notes themselves
+ABOVE = "~/" + os.path.dirname(os.path.dirname(PLACE))  # the folder above our own: it goes with the notes themselves
 HIDDEN = ("password",)  # options that are never noted
 
 
@@ -72,7 +72,7 @@ class Receipt(Resource):
         old = host.read(path) if host.entry(path) else None
         if noted:
             host.make_folders(os.path.dirname(path), 0o755)
-            above = [one for one in map(host.shown, host.made) if one == ABOVE]
+            above = [ABOVE] if host.expand(ABOVE) in host.made else []
             noted.update(_folder_notes(self.KIND, self.KIND, above))
             text = json.dumps({"schema": SCHEMA, "resources": noted}, indent=1, sort_keys=True) + "\n"
             host.write(path, old, text.encode("utf-8"), 0o600)
@@ -114,7 +114,7 @@ def key(declared: Mapping[str, Any], identity: str) -> str:
 
 def folder_key(folder: str) -> str:
     """What a folder that nobody declared is noted under."""
-    return "directory folder %s" % folder
+    return key({"kind": "directory"}, "folder %s" % folder)
 
 
 def _folder_notes(made_for: str, capability: str, folders: List[str]) -> Dict[str, Document]:

@@ -13,7 +13,7 @@ from typing import Any, Dict, List, NamedTuple, Optional
 
 from .._core.errors import AccountError
 from .._core.host import Host
-from .._core.program import NOT_RUN, Said, said
+from .._core.program import ENDLESS, NOT_RUN, Said, said
 from .._core.secluded import seclude
 from ._look import Look
 
@@ -65,7 +65,7 @@ class StartupFiles(Look):
             return False
         slow = self.options["slow_seconds"]
         known = self._known() if start.login else []  # one file serves both
-        if first.why.startswith("did not end"):
+        if first.why.startswith(ENDLESS):
             if "ENV-004" not in known:
                 self.find("ENV-004", start.file, "%s %s" % (start.words, first.why))
             return True
