@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What people see of real accounts: a rotation from its foreseeing to its end, and an account that is looked at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.golden.seen import hold, plain
+from tests.integration.rotation_scene import Stage, staged
+from tests.integration.runs import REPOSITORY
+from tests.testbed.registry import PRIVATE, new_key
+
+pytestmark = pytest.mark.testbed
+
+
+def see(stage: Stage, name: str, *arguments: str) -> None:
+    """Run a playbook over the stage's accounts, one after the other, and hold what it printed."""
+    own = {**stage.environment, "ANSIBLE_FORKS": "1"}
+    done = stage.bed.ansible(*arguments, cwd=REPOSITORY, env=own)
+    text = f"{done.stdout}---- stderr\n{done.stderr}---- exit {done.returncode}\n"
+    places = {str(stage.folder): "<home>", str(stage.bed.folder): "<bed>", str(REPOSITORY): "<checkout>"}
+    hold(f"{name}.txt", plain(" ".join(text.split()).replace(" ---- ", "\n---- "), places))
+
+
+def test_a_rotation_and_an_audit(bed: Any, tmp_path: Path) -> None:
+    with staged(bed, tmp_path, ("lrz", "wilson")) as stage:
+        new, bad = new_key(), new_key()
+        stage.registry.allow(new, [PRIVATE])
+        see(stage, "rotate-bad-key", "rotate_ngc.yml", *stage.wanted(bad, "bad", {}))
+        see(stage, "rotate-foreseen", "rotate_ngc.yml", "--check", *stage.wanted(new, "new", {}))
+        see(stage, "rotate", "rotate_ngc.yml", *stage.wanted(new, "new", {}))
+        see(stage, "rotate-too-early", "rotate_ngc.yml", *stage.wanted(None, "", RESUMED))
+        stage.registry.revoke(stage.old)
+        see(stage, "rotate-retired", "rotate_ngc.yml", *stage.wanted(None, "", RESUMED))
+        inventory = ("-i", str(bed.accounts_file(stage.accounts)))
+        stage.accounts[0].ssh("rm ~/dss; chmod 644 enroot/.credentials")
+        see(stage, "audit-over-ssh", "audit.yml", *inventory)
+        see(stage, "onboard-over-ssh", "onboard.yml", *inventory)
+        see(stage, "offboard-over-ssh", "offboard.yml", *inventory)
+
+
+RESUMED = {"rotate_resume": True, "rotate_retired": True}

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What people see of practice accounts: every playbook, every report, every kind of mistake, and the documentation."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.golden.seen import hold, plain
+from tests.testbed.client import Client
+
+CHECKOUT = Path(__file__).parents[2]
+ACCOUNTS = """plugin: hpc.onboard.accounts
+sandbox: true
+accounts:
+  go42tum@lrz:
+    project: pr12ab
+    storage: {dss: /dss/dssfs04/lwp-dss-0002/pr12ab/pr12ab-dss-0000}
+    shell_environment: {variables: {HF_HOME: /dss/dssfs04/lwp-dss-0002/pr12ab/pr12ab-dss-0000/hf}}
+  ada@dfki:
+    conda: {distribution: miniforge}
+  simone@wilson: {project: deep_lgt, tokens: {programs: [{program: wandb}]}}
+  ada@narval: {project: def-ada}
+  ada@daint: {project: g123, without: [container_caches]}
+  away@wilson:
+    project: deep_lgt
+    sandbox: false
+    vars: {ansible_host: 127.0.0.1, ansible_port: 1, ansible_ssh_common_args: ''}
+"""
+MISTAKES = {
+    "cluster": "accounts: {ada@wilsn: {project: a}}",
+    "word": "accounts: {ada@dfki: {projekt: a}}",
+    "type": "accounts: {ada@dfki: {without: 3}}",
+    "role-setting": "accounts:\n  ada@dfki:\n    conda: {distributon: miniforge}",
+    "role-value": "accounts:\n  ada@dfki:\n    conda: {distribution: conda}",
+    "project": "accounts: {ada@wilson: }",
+    "no-mapping": "accounts: [ada@dfki]",
+    "yaml": "accounts: {ada@dfki: {project: [}",
+    "name": "accounts: {ada: {project: a}}",
+}
+WISHES = {
+    "audit-word": ("audit.yml", "-e", "audit_fail_onn=high"),
+    "audit-value": ("audit.yml", "-e", "audit_fail_on=highest"),
+    "audit-format": ("audit.yml", "-e", "audit_formats=pdf"),
+    "rotate-word": ("rotate_ngc.yml", "-e", "rotate_resum=true"),
+    "rotate-sandbox": ("rotate_ngc.yml", "-l", "dfki"),
+    "limit": ("onboard.yml", "-l", "wilsn"),
+    "diff-of-one": ("onboard.yml", "-l", "wilson", "--check", "--diff", "--tags", "container_caches"),
+}
+
+
+class Desk:
+    """A person's machine: a home, a state folder and an accounts file of their own; the checkout's ansible.cfg."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.accounts = folder / "accounts.yml"
+        self.accounts.write_text(ACCOUNTS, encoding="utf-8")
+        self.client = Client(folder)
+
+    def see(self, program: str, *arguments: str, **environment: str) -> str:
+        """Run a program in the checkout; what it printed, plain, and its exit code."""
+        own = {"ANSIBLE_CONFIG": str(CHECKOUT / "ansible.cfg"), "HPC_ONBOARD_SSH": "none", **environment}
+        done = self.client.run(program, *arguments, cwd=CHECKOUT, env=own, timeout=300)
+        return self.plain(f"{done.stdout}---- stderr\n{done.stderr}---- exit {done.returncode}\n")
+
+    def play(self, *arguments: str, **environment: str) -> str:
+        """Run a playbook over the accounts file, one account after the other, in the order of the file."""
+        return self.see("ansible-playbook", "--forks=1", "-i", str(self.accounts), *arguments, **environment)
+
+    def plain(self, text: str) -> str:
+        """The text without what is this run's own."""
+        folder = str(self.folder)
+        return plain(text, {folder: "<home>", folder[1:]: "<home>", str(CHECKOUT): "<checkout>"})
+
+
+@pytest.fixture
+def desk() -> Iterator[Desk]:
+    """A desk in an empty folder, whose name is always as long: lines break where they broke before."""
+    folder = Path(f"/tmp/hob-golden{os.getpid():07}")
+    folder.mkdir(mode=0o700)
+    yield Desk(folder)
+    shutil.rmtree(folder)
+
+
+def test_the_life_of_practice_accounts(desk: Desk) -> None:
+    hold("onboard-foreseen.txt", desk.play("onboard.yml", "--check", "--diff"))
+    hold("onboard-first.txt", desk.play("onboard.yml"))
+    hold("onboard-second.txt", desk.play("onboard.yml", "-v"))
+    hold("onboard-stock.txt", desk.play("onboard.yml", "-v", ANSIBLE_STDOUT_CALLBACK="ansible.builtin.default"))
+    drift(desk)
+    report = desk.folder / "report"
+    wishes = f'{{"audit_output": "{report}", "audit_formats": "html,json,junit,md,sarif"}}'
+    hold("audit.txt", desk.play("audit.yml", "-e", wishes))
+    for file in sorted(report.iterdir()):
+        hold(f"report-{file.name}", desk.plain(file.read_text(encoding="utf-8")))
+    hold("onboard-drifted.txt", desk.play("onboard.yml"))
+    hold("offboard-foreseen.txt", desk.play("offboard.yml", "--check"))
+    hold("offboard.txt", desk.play("offboard.yml"))
+    hold("offboard-again.txt", desk.play("offboard.yml"))
+
+
+def drift(desk: Desk) -> None:
+    """Somebody works on the accounts by hand."""
+    lrz, dfki = (
+        next(file.parent for file in (desk.folder / ".sandbox" / name).rglob(".bashrc"))
+        for name in ("go42tum@lrz", "ada@dfki")
+    )
+    shutil.rmtree(lrz / ".config/hpc.onboard")
+    with (dfki / ".bashrc").open("a") as file:
+        file.write("export WANDB_API_KEY=" + "0123456789" * 4 + "\n")
+    for script in dfki.rglob("usrun.sh"):
+        script.write_text("#!/bin/sh\necho mine\n")
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_in_the_accounts_file(desk: Desk, mistake: str) -> None:
+    desk.accounts.write_text(f"plugin: hpc.onboard.accounts\nsandbox: true\n{MISTAKES[mistake]}\n", encoding="utf-8")
+    hold(f"mistake-{mistake}.txt", desk.play("onboard.yml"))
+
+
+@pytest.mark.parametrize("wish", WISHES)
+def test_a_run_of_one_thing(desk: Desk, wish: str) -> None:
+    hold(f"wish-{wish}.txt", desk.play(*WISHES[wish]))
+
+
+@pytest.mark.parametrize("name", ["ledger", "rekey"])
+def test_a_command_says_what_it_takes(desk: Desk, name: str) -> None:
+    hold(f"help-{name}.txt", desk.see(f"hpc-onboard-{name}", "--help"))
+
+
+def test_the_documentation_of_everything_public(desk: Desk) -> None:
+    order = ["--metadata-dump", "--no-fail-on-errors", "hpc.onboard"]
+    hold("documentation.json", desk.see("ansible-doc", *order))
+
+
+def test_what_git_says_of_golden_files_is_for_people_to_read() -> None:
+    assert subprocess.run(["git", "check-ignore", "-q", "tests/golden/files/audit.txt"], cwd=CHECKOUT).returncode != 0
