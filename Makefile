@@ -12,13 +12,13 @@ help: ## List what can be made
 	@printf "    make STAGE\tRun one stage of the tests: $(STAGES)\n" | expand -t 24
 
 demo: $(VENV)/installed ## Set everything up, onboard the sandbox accounts and show the result
-	@tests/demo
+	@tools/demo
 
 test: $(VENV)/installed-test debian-packages ## Set everything up and pass the tests, cheapest first
-	@$(BIN)/python tests/stages.py $(STAGES)
+	@$(BIN)/python tools/stages.py $(STAGES)
 
 $(STAGES): $(VENV)/installed-test
-	@$(BIN)/python tests/stages.py $@
+	@$(BIN)/python tools/stages.py $@
 
 bench: $(VENV)/installed-bench ## Measure the whole against a bare connection and other tools
 	@$(BIN)/python -m tests.bench
@@ -32,13 +32,13 @@ clean: ## Take out all that was made here, the sandbox accounts too
 
 .PHONY: debian-packages
 debian-packages:
-	@tests/debian-packages
+	@tools/debian-packages
 
 integration: debian-packages
 
 # The environments. Python is found by running it; the stamps make a second "make" quick.
 $(BIN)/activate:
-	@python=$$(tests/find-python 3.11 3.12 3.13 3.14) && echo "Making $(VENV) with $$python" && "$$python" -m venv $(VENV)
+	@python=$$(tools/find-python 3.11 3.12 3.13 3.14) && echo "Making $(VENV) with $$python" && "$$python" -m venv $(VENV)
 
 $(VENV)/installed: pyproject.toml galaxy.yml | $(BIN)/activate
 	@echo "Installing hpc.onboard into $(VENV)"

@@ -16,17 +16,19 @@ from ansible.errors import AnsibleConnectionFailure
 from ansible_collections.hpc.onboard.plugins.action.converge import ActionModule as Converge
 from ansible_collections.hpc.onboard.plugins.action.converge import Conversation
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils import _answer, _payload, _receipts, _watched
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audited import Audited, unmeasured
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities import CAPABILITIES
-from ansible_collections.hpc.onboard.plugins.plugin_utils._durable import StateError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._plan import PLACES, Plan
-from ansible_collections.hpc.onboard.plugins.plugin_utils._versions import VersionError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import watches
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.account import Audited, unmeasured
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.declare import CAPABILITIES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answer, payload
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import PLACES, Plan
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import VersionError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state import receipts
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
 
-TROUBLE = (AccountError, StateError, VersionError, _answer.NoAnswer)
+TROUBLE = (AccountError, StateError, VersionError, answer.NoAnswer)
 BEGUN = time.monotonic()
-EVERYTHING = {**PLACES, **_payload.places(_watched.KINDS)}
-_payload.prepare(EVERYTHING)  # every account is a forked process; what is made here is made once
+EVERYTHING = {**PLACES, **payload.places(watches.KINDS)}
+payload.prepare(EVERYTHING)  # every account is a forked process; what is made here is made once
 
 
 class ActionModule(Converge):
@@ -50,7 +52,7 @@ class ActionModule(Converge):
         try:
             row = self._looked(arguments, variables)
         except AnsibleConnectionFailure as error:
-            row = unmeasured(variables, _answer.not_reached(str(error), str(variables.get("inventory_hostname", "it"))))
+            row = unmeasured(variables, answer.not_reached(str(error), str(variables.get("inventory_hostname", "it"))))
         except TROUBLE as error:
             row = unmeasured(variables, str(error))
         sandbox = self._sandbox(variables)
@@ -58,7 +60,7 @@ class ActionModule(Converge):
 
     def _here(self, part: str, variables: Mapping[str, Any]) -> dict[str, Any]:
         """What is done on this machine alone."""
-        from ansible_collections.hpc.onboard.plugins.plugin_utils import _audit_run  # once a run
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import run as _audit_run  # once a run
 
         if part == "settings":
             return _audit_run.prepared(variables, self._value(variables))
@@ -72,7 +74,7 @@ class ActionModule(Converge):
         asked, watching = self._left(arguments["capabilities"], variables), self._is_watching(variables)
         declared = every.of(asked)
         plan = Plan.of(declared.resources, lambda secret: self._key(secret, variables))
-        kept = _receipts.kept(name, bool(self._sandbox(variables)))
+        kept = receipts.kept(name, bool(self._sandbox(variables)))
         seen = Audited(variables, declared, every.resources, plan, kept, asked, watching)
         account = Conversation(
             self, seen.entries, {"work": "examine", "seconds": arguments["seconds"], "receipt": True}, variables

@@ -15,17 +15,24 @@ from typing import Any
 from ansible.errors import AnsibleConnectionFailure
 from ansible.plugins.action import ActionBase
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils import _answer, _human_steps, _payload, _receipts
-from ansible_collections.hpc.onboard.plugins.plugin_utils._declared import Declared, collect, prepare_settings, selected
-from ansible_collections.hpc.onboard.plugins.plugin_utils._fingerprints import local_key
-from ansible_collections.hpc.onboard.plugins.plugin_utils._keys import SESSION, current_version
-from ansible_collections.hpc.onboard.plugins.plugin_utils._plan import PLACES, Plan
-from ansible_collections.hpc.onboard.plugins.plugin_utils._progress import BOARD
-from ansible_collections.hpc.onboard.plugins.plugin_utils._result import diffs, result
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import (
+    Declared,
+    collect,
+    prepare_settings,
+    selected,
+)
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answer as _answer
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import manual_steps, payload
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import PLACES, Plan
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import diffs, result
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.session import SESSION, current_version
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state import receipts
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import local_key
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.progress import BOARD
 
 # Every account is a forked process; what is made here, before the forks, is made once.
 prepare_settings()
-_payload.prepare(PLACES)
+payload.prepare(PLACES)
 
 PLAIN_PATH = re.compile(r"/[A-Za-z0-9_@%+=:,./-]+")  # sftp would run what stands behind a line end
 
@@ -57,13 +64,13 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
         except AnsibleConnectionFailure as error:
             name = variables.get("inventory_hostname", "it")
             missed = {"unreachable": True, "msg": _answer.not_reached(str(error), name)}
-            return {**missed, **_human_steps.of_account(variables, missed)}
+            return {**missed, **manual_steps.of_account(variables, missed)}
         except (AccountError, _answer.NoAnswer) as error:
             return {"failed": True, "msg": str(error)}
         outcome = result(outcomes, declared.notes, self._task.check_mode)
         if SESSION.source:
             outcome["keyring"] = SESSION.source
-        outcome.update(_human_steps.of_account(variables, outcome))
+        outcome.update(manual_steps.of_account(variables, outcome))
         sandbox = self._sandbox(variables)
         if sandbox:
             outcome["sandbox"] = sandbox["root"]
@@ -82,7 +89,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
             return
         problem = receipt["problem"]
         if not problem and not self._task.check_mode:
-            problem = _receipts.keep(
+            problem = receipts.keep(
                 str(variables["inventory_hostname"]), bool(self._sandbox(variables)), receipt["notes"]
             )
         if problem:
@@ -127,9 +134,9 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
             preferred = None
         candidates = (variables.get("cluster") or {}).get("python", []) if variables.get("account") else []
         said = self._low_level_execute_command(
-            _payload.command(preferred, candidates),
+            payload.command(preferred, candidates),
             sudoable=False,
-            in_data=_payload.payload(document, self.PLACES),
+            in_data=payload.payload(document, self.PLACES),
         )
         answer = _answer.parse(said["stdout"], said["stderr"], said["rc"], variables.get("inventory_hostname", "it"))
         if answer["error"]:
@@ -151,7 +158,7 @@ class Conversation:
         wishes: Mapping[str, Any],
         variables: Mapping[str, Any],
     ) -> None:
-        """wishes: the work, the seconds for one resource, and whether there is a receipt (see _core/engine.py)."""
+        """wishes: the work, the seconds for one resource, and whether there is a receipt (see _engine/engine.py)."""
         self.receipt: dict[str, Any] | None = None
         self.seconds = 0.0  # that the account worked on it
         self._action = action
@@ -170,7 +177,7 @@ class Conversation:
         outcomes = self._asked(range(len(self._entries)))
         if self._plan["work"] != "reconcile" or not any(outcome["progress"] for outcome in outcomes):
             return outcomes
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._waiting import settled  # few runs wait
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.job_wait import settled  # few runs wait
 
         ended = settled(outcomes, wait, self._asked, self._bring, self._show)
         gone = [position for position, one in enumerate(outcomes) if one["progress"] and not one["after"]]
@@ -196,7 +203,7 @@ class Conversation:
         installer = self._entries[position]["options"]["installers"].values()
         if not any((wants["url"], wants["sha256"]) == (one["url"], one["sha256"]) for one in installer):
             raise AccountError("the account asks for a file that it was not sent for: it was not brought")
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._fetched import fetched
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.downloads import fetched
 
         if not PLAIN_PATH.fullmatch(wants["path"]):
             raise AccountError("the account names a path that no file can be taken to: it was not brought")

@@ -22,17 +22,18 @@ from ansible import constants
 from ansible.plugins.action import ActionBase
 from ansible.plugins.loader import connection_loader
 from ansible.release import __version__
-from ansible_collections.hpc.onboard.plugins.plugin_utils import _descriptor, _doctor
-from ansible_collections.hpc.onboard.plugins.plugin_utils._doctor import Check
-from ansible_collections.hpc.onboard.plugins.plugin_utils._hosts import Host
-from ansible_collections.hpc.onboard.plugins.plugin_utils._missing_key import MissingKey
-from ansible_collections.hpc.onboard.plugins.plugin_utils._schema import is_template
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.hosts import Host
+from ansible_collections.hpc.onboard.plugins.plugin_utils._doctor import judge
+from ansible_collections.hpc.onboard.plugins.plugin_utils._doctor.judge import Check
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema import is_template
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import passphrase_fd
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.missing_key import MissingKey
 
 OURS = re.compile(r"^plugin:\s*[\"']?hpc\.onboard\.accounts", re.MULTILINE)
 RESOLVE = "import socket, sys; socket.getaddrinfo(sys.argv[1], None)"
 SECONDS = 8
 
-_descriptor.keep()
+passphrase_fd.keep()
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
@@ -47,8 +48,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
         super().run(tmp, task_vars)
         _validation, arguments = self.validate_argument_spec({"key": {"type": "str", "default": "ngc"}})
         checks, hosts = accounts(list((task_vars or {}).get("ansible_inventory_sources") or []))
-        real = [host for host in hosts if not _doctor.is_sandbox(host)]
-        return _doctor.result(
+        real = [host for host in hosts if not judge.is_sandbox(host)]
+        return judge.result(
             [*machine(), keyring(arguments["key"], bool(real)), *ssh(bool(real)), *checks, *routes(real)]
         )
 
@@ -56,47 +57,47 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
 def machine() -> Iterator[Check]:
     """Python, Ansible, and the folder it was started in."""
     now = datetime.now()
-    yield _doctor.python(sys.version_info[:3], (now.year, now.month))
-    yield _doctor.ansible_core(__version__, (now.year, now.month))
+    yield judge.python(sys.version_info[:3], (now.year, now.month))
+    yield judge.ansible_core(__version__, (now.year, now.month))
     here = Path.cwd()
-    yield _doctor.folder(here, here.stat().st_mode, (here / "ansible.cfg").exists())
+    yield judge.folder(here, here.stat().st_mode, (here / "ansible.cfg").exists())
 
 
 def ssh(needed: bool) -> Iterator[Check]:
     """The ssh client, its agent, and the place for its sockets."""
     code, _out, error = told(["ssh", "-V"])
-    yield _doctor.ssh(None if code is None else error, needed)
+    yield judge.ssh(None if code is None else error, needed)
     code, out, _error = told(["ssh-add", "-l"])
-    yield _doctor.agent(code, out, needed)
+    yield judge.agent(code, out, needed)
     connection_loader.get("ssh", class_only=True)
     name = constants.config.get_config_value("control_path_dir", plugin_type="connection", plugin_name="ssh")
-    yield _doctor.control_path(os.path.expanduser(os.path.expandvars(str(name))))
+    yield judge.control_path(os.path.expanduser(os.path.expandvars(str(name))))
 
 
 def keyring(key: str, needed: bool) -> Check:
     """Which keyring is used, and whether the key is there. Somebody is asked only at a terminal."""
-    from ansible_collections.hpc.onboard.plugins.plugin_utils import _backends
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._filekeyring import Keyring
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._store_errors import StoreLocked, StoreMissing
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._worker_prompt import ThroughAnsible
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import backends
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.file_errors import StoreLocked, StoreMissing
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.keyring_backend import Keyring
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.prompt import ThroughAnsible
 
     person = ThroughAnsible()
     try:
-        backend, warnings = _backends.chosen_backend()
+        backend, warnings = backends.chosen_backend()
     except MissingKey as error:
-        return _doctor.no_keyring(str(error), needed)
+        return judge.no_keyring(str(error), needed)
     if isinstance(backend, Keyring):
         backend.within(person, {})
-    words = _backends.words(backend)
+    words = backends.words(backend)
     try:
-        there = bool(_backends.password(backend, key))
+        there = bool(backends.password(backend, key))
     except MissingKey as error:
         cause = error.__context__
         if isinstance(cause, StoreMissing):
-            return _doctor.no_file(words, key)
+            return judge.no_file(words, key)
         unseen = isinstance(cause, StoreLocked)
-        return _doctor.unseen_keyring(words) if unseen else _doctor.closed_keyring(str(error), needed)
-    return _doctor.keyring(words, key, there, warnings + person.told)
+        return judge.unseen_keyring(words) if unseen else judge.closed_keyring(str(error), needed)
+    return judge.keyring(words, key, there, warnings + person.told)
 
 
 def accounts(sources: Sequence[str]) -> tuple[list[Check], list[Host]]:
@@ -106,10 +107,10 @@ def accounts(sources: Sequence[str]) -> tuple[list[Check], list[Host]]:
     for path in files(sources):
         text = path.read_text(encoding="utf-8", errors="replace")
         if OURS.search(text) or path.stem == "accounts":
-            more, hosts = _doctor.accounts(path, text)
+            more, hosts = judge.accounts(path, text)
             checks += more
             found += hosts
-    return checks or [_doctor.no_accounts(", ".join(sources))], found
+    return checks or [judge.no_accounts(", ".join(sources))], found
 
 
 def files(sources: Sequence[str]) -> Iterator[Path]:
@@ -127,27 +128,27 @@ def routes(hosts: Sequence[Host]) -> Iterator[Check]:
         try:
             arguments = ssh_arguments(host)
         except ValueError as error:
-            yield _doctor.no_route(host.name, f"{error} in ansible_ssh_common_args or ansible_ssh_extra_args")
+            yield judge.no_route(host.name, f"{error} in ansible_ssh_common_args or ansible_ssh_extra_args")
             continue
         code, out, said = told(["ssh", "-G", *arguments])
         if code != 0:
-            yield _doctor.no_route(host.name, said)
+            yield judge.no_route(host.name, said)
             continue
-        found = _doctor.settings(out)
+        found = judge.settings(out)
         near = nearest(found, arguments)
         if near and near not in known:
             known[near] = told([sys.executable, "-I", "-c", RESOLVE, near])[0] == 0
-        yield _doctor.route(host.name, found, near or found["hostname"][0], known.get(near) if near else None)
+        yield judge.route(host.name, found, near or found["hostname"][0], known.get(near) if near else None)
         yield from certificates(host.name, found)
 
 
 def nearest(found: dict[str, list[str]], arguments: list[str]) -> str:
     """The host that this machine itself connects to; empty where a program of the user's connects."""
-    hop = _doctor.first_hop(found)
+    hop = judge.first_hop(found)
     if hop:
         file = arguments[arguments.index("-F") :][:2] if "-F" in arguments else []
         code, out, _error = told(["ssh", "-G", *file, hop])
-        return _doctor.settings(out).get("hostname", [hop])[0] if code == 0 else hop
+        return judge.settings(out).get("hostname", [hop])[0] if code == 0 else hop
     if found.get("proxycommand", ["none"])[0] != "none":
         return ""
     return found["hostname"][0]
@@ -171,7 +172,7 @@ def certificates(name: str, found: dict[str, list[str]]) -> Iterator[Check]:
     for path in dict.fromkeys([*named, *(one for one in beside if one.is_file())]):
         code, out, _error = told(["ssh-keygen", "-L", "-f", str(path)])
         listing = None if not path.is_file() else out if code == 0 else ""
-        yield _doctor.certificate(name, path, listing, datetime.now())
+        yield judge.certificate(name, path, listing, datetime.now())
 
 
 def told(command: list[str]) -> tuple[int | None, str, str]:

@@ -12,9 +12,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from ansible_collections.hpc.onboard.plugins.action.converge import ActionModule as Converge
-from ansible_collections.hpc.onboard.plugins.plugin_utils import _receipts, _taken_out
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities import CAPABILITIES
-from ansible_collections.hpc.onboard.plugins.plugin_utils._declared import Declared
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import Declared
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.declare import CAPABILITIES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import offboarding
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state import receipts
 
 
 class ActionModule(Converge):
@@ -31,11 +32,11 @@ class ActionModule(Converge):
     def _declared(self, arguments: Mapping[str, Any], variables: Mapping[str, Any]) -> Declared:
         every = self._collected(arguments["capabilities"], arguments, variables)
         chosen = every.of(self._left(arguments["capabilities"], variables)).resources
-        notes = _receipts.kept(str(variables["inventory_hostname"]), bool(self._sandbox(variables)))
-        entries = _taken_out.undeclared(every.resources, notes)
+        notes = receipts.kept(str(variables["inventory_hostname"]), bool(self._sandbox(variables)))
+        entries = offboarding.undeclared(every.resources, notes)
         if arguments["only"] == "everything":
-            entries = [_taken_out.absent(entry) for entry in chosen] + entries
-        return Declared(_taken_out.in_order(_taken_out.with_folders(entries, notes)), [])
+            entries = [offboarding.absent(entry) for entry in chosen] + entries
+        return Declared(offboarding.in_order(offboarding.with_folders(entries, notes)), [])
 
     def _wishes(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         return {**super()._wishes(arguments), "only_made": True}

@@ -19,19 +19,21 @@ from ansible.utils.vars import load_extra_vars
 from ansible_collections.hpc.onboard.plugins.action.converge import ActionModule as Converge
 from ansible_collections.hpc.onboard.plugins.action.converge import Conversation
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils import _answer, _lead, _parts, _targets
-from ansible_collections.hpc.onboard.plugins.plugin_utils._durable import StateError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._ledger import Ledger
-from ansible_collections.hpc.onboard.plugins.plugin_utils._new_key import LARGEST, STDIN
-from ansible_collections.hpc.onboard.plugins.plugin_utils._outside import Unanswered, Unreachable
-from ansible_collections.hpc.onboard.plugins.plugin_utils._plan import Plan
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import RotationError, Step
-from ansible_collections.hpc.onboard.plugins.plugin_utils._sidecar import Sidecar
-from ansible_collections.hpc.onboard.plugins.plugin_utils._steps import Rotation
-from ansible_collections.hpc.onboard.plugins.plugin_utils._sweep import Sweep
-from ansible_collections.hpc.onboard.plugins.plugin_utils._versions import VersionError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._wishes import PREFIX, wishes
-from ansible_collections.hpc.onboard.plugins.plugin_utils._world import Account, record_key
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answer
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import coordinator, results
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import targets as _targets
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.adapters import Account, record_key
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import Ledger
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.leftovers import Sweep
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.new_key import LARGEST, STDIN
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.next_step import RotationError, Step
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.options import PREFIX, wishes
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ports import Unanswered, Unreachable
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.steps import Rotation
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import Sidecar
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import VersionError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
 
 ARGUMENTS = {
     "part": {"type": "str", "choices": ["lead", "account"], "required": True},
@@ -40,7 +42,7 @@ ARGUMENTS = {
     "last": {"type": "bool", "default": False},
 }
 NOBODYS = "nvapi-" + "0" * 64  # what a look foresees to write: another key than the one that is there
-TROUBLE = (AccountError, RotationError, StateError, VersionError, _answer.NoAnswer)
+TROUBLE = (AccountError, RotationError, StateError, VersionError, answer.NoAnswer)
 NEVER_THERE = ("refused", "timed out", "No route", "not resolve", "Permission denied", "unreachable")
 
 
@@ -70,7 +72,7 @@ class ActionModule(Converge):
         except TROUBLE as error:
             said = {"failed": True, "msg": str(error)}
             lead = arguments["part"] == "lead"
-            return _parts.refused(arguments["secret"], str(error)) if lead else said
+            return results.refused(arguments["secret"], str(error)) if lead else said
 
     # The lead
 
@@ -81,12 +83,12 @@ class ActionModule(Converge):
         )
         hosts = {str(host): variables["hostvars"][host] for host in variables["ansible_play_hosts_all"]}
         declared = {host: self._declared_keys(own) for host, own in hosts.items()}
-        why = _parts.no_secret(secret, {name for found in declared.values() for name in _targets.secrets(found)})
+        why = results.no_secret(secret, {name for found in declared.values() for name in _targets.secrets(found)})
         goes_on = wished.resume or wished.retired or wished.give_up
         if why and not (secret and goes_on):
             raise AccountError(why)
         targets = [file.target for host, found in declared.items() for file in _targets.files(host, secret, found)]
-        lead = _lead.Lead(_lead.Given(secret, tuple(targets), wished, PIPED))
+        lead = coordinator.Lead(coordinator.Given(secret, tuple(targets), wished, PIPED))
         if self._task.check_mode:
             return lead.foreseen()
         return lead.taken(arguments["lead"], arguments["last"])
@@ -132,7 +134,7 @@ class ActionModule(Converge):
                 rotation.deliver(file.target, taken)
         now = rotation.situation()
         states = now.states(now.version if taken.name == "retire" else taken.version)
-        return sweep.added(_parts.share_result(taken, mine, outside.outcomes, states))
+        return sweep.added(results.share_result(taken, mine, outside.outcomes, states))
 
     def _trip(
         self, entries: list[dict[str, Any]], user: str, look: bool, variables: Mapping[str, Any]
@@ -146,5 +148,5 @@ class ActionModule(Converge):
             return plan.merged(conversation.outcomes(0))
         except AnsibleConnectionFailure as error:
             raise (Unreachable if any(word in str(error) for word in NEVER_THERE) else Unanswered) from None
-        except _answer.NoAnswer:
+        except answer.NoAnswer:
             raise Unanswered from None

@@ -1,7 +1,7 @@
 # Copyright: hpc.onboard authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Shows people what came of their accounts. What it says is decided in plugin_utils/_console.py."""
+"""Shows people what came of their accounts. What it says is decided in plugin_utils/_terminal/account.py."""
 
 from __future__ import annotations
 
@@ -30,12 +30,17 @@ from typing import Any
 from ansible import context
 from ansible.plugins.callback.default import CallbackModule as Default
 from ansible.utils import color
-from ansible_collections.hpc.onboard.plugins.plugin_utils import _console, _live, _recap, _terminal
-from ansible_collections.hpc.onboard.plugins.plugin_utils._cells import cells
-from ansible_collections.hpc.onboard.plugins.plugin_utils._fingerprints import state_folder
-from ansible_collections.hpc.onboard.plugins.plugin_utils._lines import Line, Look, Span, command, indented, plain
-from ansible_collections.hpc.onboard.plugins.plugin_utils._paint import painted
-from ansible_collections.hpc.onboard.plugins.plugin_utils._progress import BOARD
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import state_folder
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.progress import BOARD
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal import (
+    account,
+    layout,
+    live_line,
+    progress_line,
+    summary,
+)
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.colours import painted
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.width import cells
 
 ROTATE = "hpc.onboard.rotate"
 AUDIT = "hpc.onboard.audit"
@@ -59,7 +64,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         super().__init__()
         self._unsaid: Any = None  # a play whose banner is said as soon as a task of others needs it
         self._others = False
-        self._accounts: dict[str, _recap.Ended] = {}
+        self._accounts: dict[str, summary.Ended] = {}
         self._told: dict[str, str] = {}  # what went wrong -> the account where it was told
         self._sandboxes: dict[str, None] = {}
         self._keyrings: dict[str, None] = {}
@@ -76,10 +81,10 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         self._drawn_at = 0.0
         self._frame = 0
         self._lock: Any = getattr(self._display, "_lock", None) or threading.RLock()
-        self._line = _terminal.LiveLine(self._columns, bool(color.ANSIBLE_COLOR))
-        self._is_live = _terminal.is_live(os.environ, sys.stdout.isatty(), self._display.verbosity)
-        self._watch = _terminal.Watch(self._live if self._is_live else self._say_steps, self._clear)
-        _terminal.guard(self._display, self._lock, self._line.clear)
+        self._line = live_line.LiveLine(self._columns, bool(color.ANSIBLE_COLOR))
+        self._is_live = live_line.is_live(os.environ, sys.stdout.isatty(), self._display.verbosity)
+        self._watch = live_line.Watch(self._live if self._is_live else self._say_steps, self._clear)
+        live_line.guard(self._display, self._lock, self._line.clear)
 
     # What is shown, and how
 
@@ -93,25 +98,25 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         except (OSError, ValueError):
             return PIPED
 
-    def _view(self, check: bool) -> _console.View:
+    def _view(self, check: bool) -> account.View:
         width = max(NARROWEST, min(WIDEST, self._columns()))
         letters = (sys.stdout.encoding or "ascii").lower().replace("-", "")
-        detail = _console.detail_of(
+        detail = account.detail_of(
             max(self._total, len(self._accounts)), self._display.verbosity, bool(context.CLIARGS.get("diff"))
         )
-        return _console.View(Look(width, letters != "utf8"), check, detail)
+        return account.View(layout.Look(width, letters != "utf8"), check, detail)
 
-    def _say(self, lines: list[Line]) -> None:
+    def _say(self, lines: list[layout.Line]) -> None:
         self._wait_for_answers()
         for line in lines:
             self._display.display("".join(map(painted, line)), screen_only=True)
-            self._display.display(plain(line), log_only=True)
+            self._display.display(layout.plain(line), log_only=True)
 
     def _wait_for_answers(self) -> None:
         """Say nothing into a question that somebody is being asked."""
         while self._patience > 0 and BOARD.is_hushed():
-            self._patience -= _terminal.TICK
-            time.sleep(_terminal.TICK)
+            self._patience -= live_line.TICK
+            time.sleep(live_line.TICK)
 
     # The live line, drawn by a thread
 
@@ -122,19 +127,21 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
                 self._line.clear()
             elif now - self._drawn_at >= REDRAWN:
                 self._drawn_at, self._frame = now, self._frame + 1
-                moment = _live.Moment(list(self._under_way), self._done, self._total, now - self._begun, self._frame)
+                moment = progress_line.Moment(
+                    list(self._under_way), self._done, self._total, now - self._begun, self._frame
+                )
                 look = self._view(False).look
-                line = _live.live(moment, BOARD.entries(), look._replace(width=look.width - _terminal.ECHO))
-                self._line.draw("".join(map(painted, line)), cells(plain(line)))
+                line = progress_line.live(moment, BOARD.entries(), look._replace(width=look.width - live_line.ECHO))
+                self._line.draw("".join(map(painted, line)), cells(layout.plain(line)))
 
     def _say_steps(self) -> None:
         if BOARD.is_hushed():
             return
         entries = BOARD.entries()
-        for name, step in _live.new_steps(self._steps, entries).items():
+        for name, step in progress_line.new_steps(self._steps, entries).items():
             self._steps[name] = step
-            for line in indented(f"{name}  {step}", 0, self._view(False).look):
-                self._display.display(plain(line))
+            for line in layout.indented(f"{name}  {step}", 0, self._view(False).look):
+                self._display.display(layout.plain(line))
 
     def _clear(self) -> None:
         with self._lock:
@@ -168,12 +175,12 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
 
     def v2_runner_on_ok(self, result: Any) -> None:
         if self._is_ours(result):
-            self._show(result, _recap.ended_as(result.result))
+            self._show(result, summary.ended_as(result.result))
         else:
             super().v2_runner_on_ok(result)
 
     def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._spec_errors import of_role  # few runs fail
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._input.spec_errors import of_role  # few runs fail
 
         sentences = of_role(result.result) if self._display.verbosity < 2 else []
         if not self._is_ours(result) and not sentences:
@@ -181,15 +188,15 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
             return
         if sentences:
             result.result["msg"] = "\n".join(sentences)
-        end = _recap.ended_as({**result.result, "failed": True})
+        end = summary.ended_as({**result.result, "failed": True})
         shared = result.task.action in (ROTATE, AUDIT)  # the lead or the report judges all accounts together
-        self._show(result, _recap.Ended("ok") if ignore_errors and not shared else end)
+        self._show(result, summary.Ended("ok") if ignore_errors and not shared else end)
         if ignore_errors and not shared:
-            self._say([(Span("...ignoring", "note"),)])
+            self._say([(layout.Span("...ignoring", "note"),)])
 
     def v2_runner_on_unreachable(self, result: Any) -> None:
         if self._is_ours(result):
-            self._show(result, _recap.ended_as(result.result, unreachable=True))
+            self._show(result, summary.ended_as(result.result, unreachable=True))
         else:
             super().v2_runner_on_unreachable(result)
 
@@ -197,7 +204,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         if self._is_ours(result):
             self._over(result.host.get_name())
             if result.task.action != ROTATE:  # an account without a share in this step: nothing to say
-                self._say([(Span(f"- {result.host.get_name()}  skipped", "note"),)])
+                self._say([(layout.Span(f"- {result.host.get_name()}  skipped", "note"),)])
         else:
             super().v2_runner_on_skipped(result)
 
@@ -213,13 +220,11 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         self._watch.stop()
         if self._others or self._display.verbosity >= 2:
             super().v2_playbook_on_stats(stats)
-            self._say(_recap.keys(tuple(self._keyrings), self._view(False).look))
+            self._say(summary.keys(tuple(self._keyrings), self._view(False).look))
         elif self._accounts or self._then:
             view = self._view(bool(context.CLIARGS.get("check", False)))
-            self._say(_recap.recap(self._accounts, view, self._run()))
+            self._say(summary.recap(self._accounts, view, self._run()))
             self._remind(view.look)
-
-    # Between the two
 
     def _is_ours(self, result: Any) -> bool:
         """Whether a result is shown as ours; of a loop, Ansible has shown the items already."""
@@ -231,7 +236,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         begun = self._started.get(name)
         return None if begun is None else time.monotonic() - begun
 
-    def _show(self, result: Any, end: _recap.Ended) -> None:
+    def _show(self, result: Any, end: summary.Ended) -> None:
         name, shown = result.host.get_name(), dict(result.result)
         seconds = self._over(name)
         if result.task.action == AUDIT:
@@ -240,50 +245,50 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         if "then" in shown:
             self._then = shown["then"]  # of the lead, which is no account
         else:
-            kept = _recap.latest if result.task.action == ROTATE else _recap.worst
+            kept = summary.latest if result.task.action == ROTATE else summary.worst
             self._accounts[name] = kept(self._accounts.get(name), end)
         self._handle_warnings(result.result)
         if shown.get("sandbox"):
-            self._sandboxes[_recap.near(shown["sandbox"])] = None
+            self._sandboxes[summary.near(shown["sandbox"])] = None
         if shown.get("keyring"):
             self._keyrings[shown["keyring"]] = None
         view = self._view(bool(result.task.check_mode))
-        if _console.is_quiet(shown, view) or shown.get("checks") == []:
+        if account.is_quiet(shown, view) or shown.get("checks") == []:
             return
         if seconds is not None:
             shown["seconds"] = seconds
-        like = self._told.setdefault(_recap.cause(name, end.reason), name) if end.reason else name
-        lines = _console.account(name, shown, view, like if like != name else None)
+        like = self._told.setdefault(summary.cause(name, end.reason), name) if end.reason else name
+        lines = account.account(name, shown, view, like if like != name else None)
         apart = bool(self._said) and max(len(lines), self._said) > 1  # more is said than a line
         self._said = len(lines)
         self._say([(), *lines] if apart else lines)
 
-    def _show_audit(self, shown: dict[str, Any], end: _recap.Ended) -> None:
+    def _show_audit(self, shown: dict[str, Any], end: summary.Ended) -> None:
         """The report tells of all accounts together; what went wrong before it is told in its own words."""
         self._handle_warnings(shown)
         if shown.get("sandbox"):
-            self._sandboxes[_recap.near(shown["sandbox"])] = None
+            self._sandboxes[summary.near(shown["sandbox"])] = None
         if "report" in shown:
-            from ansible_collections.hpc.onboard.plugins.plugin_utils._report_console import lines  # audits alone
+            from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal import audit_report  # audits alone
 
             look = self._view(False).look
-            self._say([*lines(shown["report"], look), *_recap.practised(tuple(self._sandboxes), look)])
+            self._say([*audit_report.lines(shown["report"], look), *summary.practised(tuple(self._sandboxes), look)])
         elif end.state == "failed" and "audit" not in shown:
             self._display.error(str(shown.get("msg", "")), wrap_text=False)
 
-    def _remind(self, look: Look) -> None:
+    def _remind(self, look: layout.Look) -> None:
         """Say that an old key lives on, where keys were used and one was ever rotated."""
         if not self._keyrings or not (state_folder() / "secrets").is_dir():
             return
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._reminders import reminders  # few have any
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.reminders import reminders  # few have any
 
         for one in reminders():
-            self._say([(), *indented(one.text, 0, look, "changed"), *command(one.command, 2, look)])
+            self._say([(), *layout.indented(one.text, 0, look, "changed"), *layout.command(one.command, 2, look)])
 
-    def _run(self) -> _recap.Run:
-        typed = _recap.again(context.CLIARGS, sys.argv[1:], context.CLIARGS.get("args") or ())
+    def _run(self) -> summary.Run:
+        typed = summary.again(context.CLIARGS, sys.argv[1:], context.CLIARGS.get("args") or ())
         seconds = time.monotonic() - self._begun
-        return _recap.Run(typed, seconds, tuple(self._sandboxes), tuple(self._keyrings), self._doctor, self._then)
+        return summary.Run(typed, seconds, tuple(self._sandboxes), tuple(self._keyrings), self._doctor, self._then)
 
 
 def _hosts(play: Any) -> int:

@@ -95,11 +95,11 @@ from typing import Any, NoReturn
 from ansible import context
 from ansible.errors import AnsibleParserError, ExitCode
 from ansible.plugins.inventory import BaseInventoryPlugin
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts import AccountsFile
-from ansible_collections.hpc.onboard.plugins.plugin_utils._hosts import Host, hosts
-from ansible_collections.hpc.onboard.plugins.plugin_utils._limit import unknown_term
-from ansible_collections.hpc.onboard.plugins.plugin_utils._mistakes import Lines, Mistakes, nearest, shown
-from ansible_collections.hpc.onboard.plugins.plugin_utils._role_settings import Roles
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import AccountsFile
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.host_pattern import unknown_term
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.hosts import Host, hosts
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, Mistakes, nearest, shown
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.role_specs import Roles
 
 OURS = re.compile(r"^plugin:\s*[\"']?hpc\.onboard\.", re.MULTILINE)
 DOCTOR = re.compile(r"(^|[/.])doctor(\.ya?ml)?$")

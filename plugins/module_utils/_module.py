@@ -7,8 +7,8 @@ from typing import Any, Dict, Type
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ._core.engine import answer
 from ._core.resource import FAILURES, Resource
+from ._engine.engine import answer
 
 FOLLOW_SECONDS = 60
 

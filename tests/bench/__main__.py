@@ -18,8 +18,8 @@ from typing import Any
 
 from tests.bench import audits
 from tests.bench.rivals import builtin_playbook, pyinfra_files
-from tests.integration.rotation_kills import Lane
-from tests.integration.rotation_scene import staged
+from tests.integration.rotation.rotation_kills import Lane
+from tests.integration.rotation.rotation_scene import staged
 from tests.integration.runs import REPOSITORY, keyring_environment
 from tests.testbed import Testbed
 from tests.testbed.proxy import Proxy

@@ -71,9 +71,9 @@ def _start_up(home: Path) -> None:
 def _with_environment(home: Path) -> None:
     """The state that the engine itself leaves."""
     _start_up(home)
-    environment_text = _module("_text.environment")
-    section = _module("_text.section")
-    startup = _module("_text.startup")
+    environment_text = _module("_formats.environment")
+    section = _module("_formats.section")
+    startup = _module("_formats.startup")
     kind = _module("_resources.shell_environment")
     options = environment()["options"]
     for dialect in environment_text.DIALECTS:
@@ -100,7 +100,7 @@ def script(state: str = "present") -> dict[str, Any]:
 
 
 def _old_script(home: Path) -> None:
-    put(home / "bin/usrun.sh", _module("_text.stamp").stamped("#!/bin/sh\necho old\n"), 0o755)
+    put(home / "bin/usrun.sh", _module("_formats.origin_mark").stamped("#!/bin/sh\necho old\n"), 0o755)
 
 
 def link(state: str = "present") -> dict[str, Any]:

@@ -34,7 +34,7 @@ TOLERATED = ("ftruncate", "pwrite64", "unlink", "unlinkat")  # the lock's own li
 RESOURCES = [credential(), script(), link(), environment()]
 
 sys.path.insert(0, str(TREE / "collections"))
-sent = importlib.import_module("ansible_collections.hpc.onboard.plugins.plugin_utils._payload")
+sent = importlib.import_module("ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.payload")
 
 
 def lay_out(home: Path) -> None:

@@ -18,10 +18,10 @@ sys.path.insert(0, os.path.join(tree, "plugins"))
 import importlib  # noqa: E402  # the path comes first
 
 account = importlib.import_module("module_utils._core.account")
-engine = importlib.import_module("module_utils._core.engine")
+engine = importlib.import_module("module_utils._engine.engine")
 hosts = importlib.import_module("module_utils._core.host")
-isolation = importlib.import_module("module_utils._core.isolation")
-plans = importlib.import_module("module_utils._core.plan")
+isolation = importlib.import_module("module_utils._engine.isolation")
+plans = importlib.import_module("module_utils._engine.plan")
 resource = importlib.import_module("module_utils._core.resource")
 kinds: dict[str, Any] = {}
 for file in sorted(os.listdir(os.path.join(tree, "plugins/module_utils/_resources"))):

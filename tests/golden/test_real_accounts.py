@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.golden.seen import hold, plain
-from tests.integration.rotation_scene import Stage, staged
+from tests.integration.rotation.rotation_scene import Stage, staged
 from tests.integration.runs import REPOSITORY
 from tests.testbed.registry import PRIVATE, new_key
 

@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 
+from tests.integration.rotation.rotation_scene import Stage, staged
 from tests.testbed.registry import PUBLIC, Authority, Registry
-
-from .rotation_scene import Stage, staged
 
 
 @pytest.fixture(scope="module")

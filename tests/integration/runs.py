@@ -14,7 +14,7 @@ REPOSITORY = Path(__file__).parent.parent.parent
 CALLBACKS = Path(__file__).parent / "callback"
 KEY = "nvapi-" + "k" * 64
 PASSPHRASE = "correct horse battery"
-BACKEND = "ansible_collections.hpc.onboard.plugins.plugin_utils._filekeyring.Keyring"
+BACKEND = "ansible_collections.hpc.onboard.plugins.plugin_utils.keyring_backend.Keyring"
 
 
 def seen_from(account: Any) -> str:

@@ -60,7 +60,7 @@ BUGS = (
         "test_of_several_lines_for_a_machine_one_is_left",
         [
             (
-                "_text/enroot.py",
+                "_formats/enroot.py",
                 "        if not is_ours(line, machine, login):\n",
                 "        if not is_ours(line, machine, login) or place != len(kept):\n",
             ),
@@ -70,14 +70,14 @@ BUGS = (
         "append instead of replace",
         "test_a_key_is_replaced_where_the_old_one_stood",
         [
-            ("_text/enroot.py", "        if place is None and is_rival(line, machine):\n", "        if False:\n"),
+            ("_formats/enroot.py", "        if place is None and is_rival(line, machine):\n", "        if False:\n"),
             (KEY, '"foremost" if found.foremost else "behind another entry"', '"foremost"'),
         ],
     ),
     Bug(
         "no lock",
         "test_a_second_run_waits_for_the_first",
-        [("_core/lock.py", "            fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)\n", "")],
+        [("_engine/lock.py", "            fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)\n", "")],
     ),
     Bug(
         "key printed",
@@ -94,8 +94,8 @@ BUGS = (
         "wrong quoting",
         "test_every_shell_reads_the_very_value",
         [
-            ("_text/environment.py", '"sh": "export %s=\'%s\'\\n"', '"sh": \'export %s="%s"\\n\''),
-            ("_text/environment.py", "r\"^export (\\w+)='([^']*)'$\"", 'r\'^export (\\w+)="([^"]*)"$\''),
+            ("_formats/environment.py", '"sh": "export %s=\'%s\'\\n"', '"sh": \'export %s="%s"\\n\''),
+            ("_formats/environment.py", "r\"^export (\\w+)='([^']*)'$\"", 'r\'^export (\\w+)="([^"]*)"$\''),
         ],
     ),
     Bug(
@@ -103,7 +103,7 @@ BUGS = (
         "test_a_check_changes_nothing",
         [
             (
-                "_core/engine.py",
+                "_engine/engine.py",
                 "task.gone_through(lambda: DryHost(task.real()), reconcile, False, settled)",
                 "task.gone_through(task.real, reconcile, False, settled)",
             )

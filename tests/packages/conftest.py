@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.sanity.cores import ROOT
+from tools.sanity_cores import ROOT
 
 ACCOUNTS = """\
 plugin: hpc.onboard.accounts

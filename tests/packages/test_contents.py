@@ -68,7 +68,7 @@ def test_the_wheel_announces_its_backend_and_its_command(wheel: Path) -> None:
     (name,) = [name for name in archive.namelist() if name.endswith(".dist-info/entry_points.txt")]
     plugins = "ansible_collections.hpc.onboard.plugins.plugin_utils"
     text = archive.read(name).decode()
-    assert f"[keyring.backends]\nhpc-onboard = {plugins}._filekeyring\n" in text
+    assert f"[keyring.backends]\nhpc-onboard = {plugins}.keyring_backend\n" in text
     assert "[console_scripts]\n" in text
     for command, module in (("rekey", "_rekey"), ("ledger", "_ledger_command")):
         assert f"hpc-onboard-{command} = {plugins}.{module}:main\n" in text

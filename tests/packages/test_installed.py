@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.sanity.cores import ROOT
+from tools.sanity_cores import ROOT
 
 from .conftest import Environment
 
@@ -77,7 +77,9 @@ def test_the_encrypted_file_is_there_for_the_keyring_command(from_wheel: Environ
         "DBUS_SESSION_BUS_ADDRESS": "unix:path=/nowhere",
         "XDG_RUNTIME_DIR": "/nowhere",
     }
-    assert "_filekeyring.Keyring (priority: 0.9)" in from_wheel.must("keyring", "--list-backends", **own)
+    assert "plugin_utils.keyring_backend.Keyring (priority: 0.9)" in from_wheel.must(
+        "keyring", "--list-backends", **own
+    )
     keep = "import keyring; keyring.set_password('hpc.onboard', 'ngc', 'nvapi-1')"
     from_wheel.must("python", "-c", keep, **own)
     assert from_wheel.must("keyring", "get", "hpc.onboard", "ngc", **own) == "nvapi-1\n"
@@ -94,10 +96,12 @@ def test_the_tarballs_backend_can_be_named(from_tarball: Environment) -> None:
         "HPC_ONBOARD_PASSPHRASE": "x",
         "HPC_ONBOARD_PASSPHRASE_FROM_ENVIRONMENT": "yes",
     }
-    own["PYTHON_KEYRING_BACKEND"] = f"{plugins}._filekeyring.Keyring"
+    own["PYTHON_KEYRING_BACKEND"] = f"{plugins}.keyring_backend.Keyring"
     from_tarball.must("python", "-c", "import keyring; keyring.set_password('hpc.onboard', 'ngc', 'nvapi-1')", **own)
     assert from_tarball.must("keyring", "get", "hpc.onboard", "ngc", **own) == "nvapi-1\n"
-    assert "has a new salt" in from_tarball.must("python", "-m", f"{plugins}._rekey", "--keep-passphrase", **own)
+    assert "has a new salt" in from_tarball.must(
+        "python", "-m", f"{plugins}._secrets.rekey_command", "--keep-passphrase", **own
+    )
 
 
 def test_a_misspelt_cluster_is_one_error(installed: Environment) -> None:

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.account import Account
 from ansible_collections.hpc.onboard.plugins.module_utils._core.dry import DryHost
-from ansible_collections.hpc.onboard.plugins.module_utils._core.engine import answer
 from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
-from ansible_collections.hpc.onboard.plugins.plugin_utils._plan import KINDS, Plan
+from ansible_collections.hpc.onboard.plugins.module_utils._engine.engine import answer
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS, Plan
 
 HOME = "/home/simone"
 KEY = "00" * 32

@@ -29,3 +29,10 @@ from account_scene import Scene  # noqa: E402  it needs the path
 def scene(tmp_path: Path) -> Scene:
     """An account of its own, in a folder that stands for the cluster."""
     return Scene(tmp_path / "cluster")
+
+
+@pytest.fixture
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where what this machine remembers lies, for a test."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return tmp_path / "state" / "hpc.onboard"

@@ -15,7 +15,7 @@ from .files import Entry
 from .host import Host
 
 if TYPE_CHECKING:
-    from .job import Job
+    from .._jobs.job import Job
 
 
 class DryHost(Host):

@@ -20,7 +20,7 @@ from .errors import AccountError, explained
 from .files import Entry
 
 if TYPE_CHECKING:  # few plans hold a job, and every run would wait for its compilation
-    from .job import Job
+    from .._jobs.job import Job
 
 
 class Host:

@@ -8,8 +8,8 @@ statvfs knows no user's quota on most file systems, so the quota commands are as
 import os
 from typing import List, Tuple
 
-from .._text.quota import Room, least, left
-from .plan import mount_of, mount_points
+from .._formats.quota import Room, least, left
+from .mounts import mount_of, mount_points
 from .program import found, said
 
 SECONDS = 10

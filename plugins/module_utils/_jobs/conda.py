@@ -13,10 +13,10 @@ from typing import Dict, List, Mapping, Optional
 
 from .._core.errors import AccountError
 from .._core.host import Host
-from .._core.job import MARK, Failed, Job
-from .._text import condarc, stamp
+from .._formats import condarc, origin_mark
+from .conda_spec import MADE, MAKING, Wanted
 from .download import check_sum, fetch
-from .wanted import MADE, MAKING, Wanted
+from .job import MARK, Failed, Job
 
 TAKEN_OUT = ("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "CONDARC", "CI", "LD_PRELOAD", "LD_LIBRARY_PATH", "BASH_ENV")
 TERMS = (
@@ -46,7 +46,7 @@ class CondaJob(Job):
         self._settle()
         for number, environment in enumerate(self._wanted.environments):
             marker = os.path.join(prefix, "envs", environment["name"], MADE)
-            if written(marker) != stamp.digest(environment["content"]):
+            if written(marker) != origin_mark.digest(environment["content"]):
                 self.say("environment %s" % environment["name"], 3 + number, self._steps)
                 self._make(environment, marker)
 
@@ -54,7 +54,7 @@ class CondaJob(Job):
         prefix = self._wanted.prefix
         files = {MADE: self._wanted.made, condarc.PLACE: self._wanted.settings}
         for environment in self._wanted.environments:
-            files["envs/%s/%s" % (environment["name"], MADE)] = stamp.digest(environment["content"])
+            files["envs/%s/%s" % (environment["name"], MADE)] = origin_mark.digest(environment["content"])
         for name, content in files.items():
             path = os.path.join(prefix, name)
             host.make_folders(os.path.dirname(path), 0o755)
@@ -137,9 +137,9 @@ class CondaJob(Job):
         conda = os.path.join(self._wanted.prefix, "bin", "conda")
         self._run([conda, *line, "--file", file], "the environment %s" % name)
         if there:
-            write(marker, stamp.digest(environment["content"]))
+            write(marker, origin_mark.digest(environment["content"]))
         else:
-            self._finished(marker, stamp.digest(environment["content"]))
+            self._finished(marker, origin_mark.digest(environment["content"]))
 
     def _run(self, line: List[str], what: str, **more: str) -> None:
         """Run a program to its end. What it says goes into a file; its last words are told when it fails."""

@@ -8,7 +8,7 @@ import time
 from typing import Any, Callable, Mapping, Optional
 
 from .._core.errors import errno_name
-from .._core.job import Failed
+from .job import Failed
 
 ATTEMPTS = 4
 PAUSE = 1.0  # seconds before the second attempt; twice as long before each further one

@@ -14,8 +14,8 @@ from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.resource import Resource, State
 from .._core.values import check_path, check_word
-from .._jobs.wanted import MADE, MAKING, Wanted, machine
-from .._text import condarc, stamp, startup
+from .._formats import condarc, origin_mark, startup
+from .._jobs.conda_spec import MADE, MAKING, Wanted, machine
 
 MACHINE = "{machine}"
 ADDRESS = re.compile(r"^https?://[A-Za-z0-9._~:/?#@%+=,&;-]+\Z")
@@ -91,7 +91,7 @@ class CondaInstall(Resource):
         wanted = self._wanted
         state = {"conda": wanted.made, condarc.PLACE: wanted.settings}
         for environment in self.options["environments"]:
-            state["environment %s" % environment["name"]] = stamp.digest(environment["content"])
+            state["environment %s" % environment["name"]] = origin_mark.digest(environment["content"])
         return state
 
     def inspect(self, host: Host) -> State:
@@ -144,7 +144,7 @@ class CondaInstall(Resource):
         if (found[0], found[-1]) != (wanted[0], wanted[-1]):
             return "%s holds %s, but %s is wanted: name another prefix" % (shown, before["conda"], self._wanted.made)
         settings = before.get(condarc.PLACE)
-        if settings and not stamp.is_untouched(settings):
+        if settings and not origin_mark.is_untouched(settings):
             return "%s/%s was changed by hand: move what is yours into %s/.condarc and delete it, then run again" % (
                 shown,
                 condarc.PLACE,
@@ -209,7 +209,7 @@ class CondaInstall(Resource):
     def progress(self, host: Host) -> Optional[Dict[str, Any]]:
         if host.entry(self._folder) is None:
             return None
-        from .._core.job import progress_of  # here, because it is under way once, and looked at ever after
+        from .._jobs.job import progress_of  # here, because it is under way once, and looked at ever after
 
         return progress_of(host.real(self._folder))
 

@@ -5,10 +5,10 @@
 from typing import Optional
 
 from .._core.errors import AccountError
-from .._core.kept_key import PASSWORD, STATE, Kept, KeptKey
 from .._core.resource import State
 from .._core.values import WORD, check_path, check_secret
-from .._text import enroot
+from .._formats import enroot
+from .kept_key import PASSWORD, STATE, Kept, KeptKey
 
 
 class EnrootCredential(KeptKey):

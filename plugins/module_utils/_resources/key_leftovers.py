@@ -7,8 +7,8 @@ from typing import Any, Dict, List, Optional
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.resource import Resource, State
-from .._core.search import Search, expanded
-from .._core.strays import SHOWN, Stray, Strays
+from .._scan.search import Search, expanded
+from .._scan.strays import SHOWN, Stray, Strays
 
 LEFT = "still there"  # what a remark begins with that names a place for a person; the controller counts them
 

@@ -5,10 +5,10 @@
 from typing import List, Optional
 
 from .._core.host import Host
-from .._core.kept_key import PASSWORD, STATE, Kept, KeptKey, text_of
 from .._core.resource import State
 from .._core.values import check_path, check_secret
-from .._text import ngc_config
+from .._formats import ngc_config
+from .kept_key import PASSWORD, STATE, Kept, KeptKey, text_of
 
 COPY = ".BAK"
 FIELD = "config.BAK"

@@ -9,7 +9,7 @@ from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.resource import Resource, State
 from .._core.values import check_path
-from .._text.stamp import is_ours, is_untouched, stamped
+from .._formats.origin_mark import is_ours, is_untouched, stamped
 
 AWAY = "move it away (mv {0} {0}.mine), then run again"
 

@@ -7,10 +7,10 @@ from typing import List, Optional
 
 from .._core.errors import AccountError
 from .._core.host import Host
-from .._core.kept_key import PASSWORD, STATE, Kept, KeptKey, text_of
 from .._core.resource import State
 from .._core.values import WORD, check_path, check_secret
-from .._text import docker_auth
+from .._formats import docker_auth
+from .kept_key import PASSWORD, STATE, Kept, KeptKey, text_of
 
 DOCKERS = ".docker/config.json"
 APPTAINERS = ".apptainer/docker-config.json"

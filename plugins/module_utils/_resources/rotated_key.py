@@ -6,11 +6,11 @@ from typing import Any, Dict, List, Optional, Type, cast
 
 from .._core.errors import AccountError
 from .._core.host import Host
-from .._core.kept_key import PASSWORD, KeptKey, text_of
-from .._core.remembering import Remembering
 from .._core.resource import Resource, State, reconcile
-from .._jobs import registry_check
+from .._core.undo_log import Remembering
+from .._registry import token_check
 from .enroot_credential import EnrootCredential
+from .kept_key import PASSWORD, KeptKey, text_of
 from .netrc_entry import NetrcEntry
 from .ngc_config import NgcConfig
 from .registry_auth import RegistryAuth
@@ -90,21 +90,21 @@ class RotatedKey(Resource):
     def _in_place(self, host: Host) -> bool:
         return self.inspect(host) == self.desired(host)
 
-    _verdict: Optional[registry_check.Verdict] = None
+    _verdict: Optional[token_check.Verdict] = None
 
-    def _tried(self, host: Host) -> registry_check.Verdict:
+    def _tried(self, host: Host) -> token_check.Verdict:
         """The verdict on the key in the file, asked for once."""
         if self._verdict is None:
             self._verdict = self._asked(host)
         return self._verdict
 
-    def _asked(self, host: Host) -> registry_check.Verdict:
+    def _asked(self, host: Host) -> token_check.Verdict:
         """What the registry says of the key of the first place, read as its reader reads it."""
         part = self._parts[0]
         found = part.find(text_of(host, self.options["path"]))
         if found is None:
-            return registry_check.Verdict(registry_check.NOT_MEASURED, "its reader finds no key there")
-        return registry_check.verdict(self.options["registry"], part.options["login"], found.passwords[0])
+            return token_check.Verdict(token_check.NOT_MEASURED, "its reader finds no key there")
+        return token_check.verdict(self.options["registry"], part.options["login"], found.passwords[0])
 
     # -- changes -------------------------------------------------------------------------------
 
@@ -124,5 +124,5 @@ class RotatedKey(Resource):
         """Raise when the registry refuses the key as it stands in the file; what cannot be measured is no refusal."""
         if self.options["registry"]:
             verdict = self._tried(host)
-            if verdict.word in (registry_check.REFUSED, registry_check.NOT_ENTITLED):
+            if verdict.word in (token_check.REFUSED, token_check.NOT_ENTITLED):
                 raise AccountError("the registry refuses the key from here (%s): %s" % (verdict.word, verdict.why))

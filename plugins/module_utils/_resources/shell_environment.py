@@ -14,7 +14,7 @@ from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.resource import Resource, State
 from .._core.values import check_path, check_variable, check_word
-from .._text import environment, section, startup
+from .._formats import environment, section, startup
 
 FOLDER = ".config/hpc.onboard"
 LOGIN_FILES = ("/.bash_profile", "/.bash_login", "/.profile")  # of bash, which reads the first one there is

@@ -4,8 +4,8 @@
 
 from typing import Optional
 
-from .._core.kept_key import PASSWORD, STATE, Kept, KeptKey
 from .._core.values import check_path, check_secret
+from .kept_key import PASSWORD, STATE, Kept, KeptKey
 
 
 class TokenFile(KeptKey):

@@ -10,8 +10,8 @@ from typing import Any, Dict, List, Optional
 
 from .._core.errors import AccountError
 from .._core.host import Host
-from ._look import Look, is_in
-from ._tree import Passed, Walk, counted
+from .._scan.tree import Passed, Walk, counted
+from .base import Look, is_in
 
 LINKS = 1000  # names in the home that are looked at
 ENTRIES = 20000  # of one area

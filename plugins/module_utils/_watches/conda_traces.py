@@ -7,8 +7,8 @@ from typing import Any, Dict, List, Optional
 
 from .._core.errors import AccountError
 from .._core.host import Host
-from .._text import condarc, startup
-from ._look import Look, is_in, real_home, text_behind
+from .._formats import condarc, startup
+from .base import Look, is_in, real_home, text_behind
 
 MOST = 500  # folders of one parent that are looked into
 HISTORY = "conda-meta/history"  # of every environment that conda or mamba has made, base ones included

@@ -3,7 +3,7 @@
 """Lines in enroot's credentials files that enroot does not read as they are meant.
 
 Quotes, tabs, comments behind and CR at the end do no harm there: that was tried with what enroot runs (grep, awk,
-curl --netrc-file). Source of its rules: see _text/enroot.py.
+curl --netrc-file). Source of its rules: see _formats/enroot.py.
 """
 
 import re
@@ -11,10 +11,10 @@ from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tu
 
 from .._core.account import printable
 from .._core.host import Host
-from .._core.search import Search
-from .._core.watch import Seen, Watch
-from .._text.enroot import BYTE_ORDER_MARK
-from .._text.lines import lines, words
+from .._formats.enroot import BYTE_ORDER_MARK
+from .._formats.lines import lines, words
+from .._scan.search import Search
+from .watch import Seen, Watch
 
 FORM = re.compile(r"^machine[ \t]+(\S+)[ \t]+login[ \t]+(\S+)[ \t]+password[ \t]+(\S+)")
 MOST = 50

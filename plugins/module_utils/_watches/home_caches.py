@@ -13,8 +13,8 @@ from typing import Any, Dict, List, NamedTuple, Tuple
 
 from .._core.errors import AccountError
 from .._core.host import Host
-from ._look import Look, is_in, real_home
-from ._tree import Walk, counted, size
+from .._scan.tree import Walk, counted, size
+from .base import Look, is_in, real_home
 
 ENTRIES = 20000  # of one cache; one that holds more is big
 SECONDS = 12.0  # for all of them

@@ -8,9 +8,9 @@ from typing import Any, Dict, Iterator, List, Optional
 
 from .._core import files
 from .._core.host import Host
-from .._core.search import Search, expanded
-from .._core.watch import Seen, Watch
-from .._text.key_files import CREDENTIALS
+from .._formats.key_files import CREDENTIALS
+from .._scan.search import Search, expanded
+from .watch import Seen, Watch
 
 DEFAULT_ACL = "system.posix_acl_default"
 MAY_HOLD_NONE = (".json", ".yaml", ".yml")  # settings, in which there may be a key

@@ -9,9 +9,9 @@ from typing import Any, Dict, Mapping
 from .._core.errors import AccountError, explained
 from .._core.host import Host
 from .._core.program import found, said
-from .._text.usages import Usage, read
-from ._look import Look
-from ._tree import size
+from .._formats.quota_tables import Usage, read
+from .._scan.tree import size
+from .base import Look
 
 SECONDS = 15.0
 USUAL = "quota -s -w"

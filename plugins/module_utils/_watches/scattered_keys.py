@@ -7,10 +7,10 @@ from typing import Any, Dict, List, Optional, Tuple
 
 from .._core.errors import AccountError
 from .._core.host import Host
-from .._core.search import USUAL, Limits, Search, expanded
-from .._core.strays import SHOWN, Stray, Strays
 from .._core.values import check_path
-from .._core.watch import Seen, Watch
+from .._scan.search import USUAL, Limits, Search, expanded
+from .._scan.strays import SHOWN, Stray, Strays
+from .watch import Seen, Watch
 
 
 class ScatteredKeys(Watch):

@@ -14,9 +14,9 @@ from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.resource import Resource
-from .._core.search import Search
-from .._core.watch import Seen, Watch
-from .._text.lines import lines
+from .._formats.lines import lines
+from .._scan.search import Search
+from .watch import Seen, Watch
 
 VALUES = {  # kind of the file -> variables that hold a key or its user
     "ngc_config": ("NGC_API_KEY", "NGC_CLI_API_KEY"),

@@ -14,8 +14,8 @@ from typing import Any, Dict, List, NamedTuple, Optional
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.program import ENDLESS, NOT_RUN, Said, said
-from .._core.secluded import seclude
-from ._look import Look
+from .._core.sandboxed_program import seclude
+from .base import Look
 
 SECONDS = 10.0  # for one start
 ALL_SECONDS = 24.0

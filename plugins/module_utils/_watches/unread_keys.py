@@ -5,11 +5,11 @@
 from typing import Any, Dict, Iterator, List, Optional
 
 from .._core.host import Host
-from .._core.search import Search
-from .._core.watch import Seen, Watch
-from .._text import docker_auth
-from .._text.key_files import ENROOTS
-from .._text.lines import lines, words
+from .._formats import docker_auth
+from .._formats.key_files import ENROOTS
+from .._formats.lines import lines, words
+from .._scan.search import Search
+from .watch import Seen, Watch
 
 DOCKERS = "~/.docker/config.json"
 HOME_IN_JOBS = {

@@ -8,10 +8,10 @@ from datetime import date
 from typing import Any
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils import _audit
-from ansible_collections.hpc.onboard.plugins.plugin_utils._mending import Commands
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rules import RULES
-from ansible_collections.hpc.onboard.plugins.plugin_utils._waivers import Waiver
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import report
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.fixes import Commands
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import RULES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.waivers import Waiver
 
 TODAY = date(2026, 11, 21)
 COMMANDS = Commands("ansible-playbook onboard.yml", "ansible-playbook offboard.yml", "")
@@ -55,15 +55,15 @@ def row(name: str, *findings: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 def unmeasured(name: str) -> dict[str, Any]:
     """An account that did not answer."""
-    return _audit.unmeasured(name, "no route", {**ABOUT, "declared": None})
+    return report.unmeasured(name, "no route", {**ABOUT, "declared": None})
 
 
 def told(
     *rows: dict[str, Any], known: Any = None, waivers: Any = (), accepted: Any = None, **run: Any
 ) -> dict[str, Any]:
     """The report."""
-    past = _audit.Past(known or {}, [], list(waivers), accepted)
-    return _audit.report({"fail_on": "high", "incomplete": "fail", **run}, rows, past, COMMANDS, TODAY)
+    past = report.Past(known or {}, [], list(waivers), accepted)
+    return report.report({"fail_on": "high", "incomplete": "fail", **run}, rows, past, COMMANDS, TODAY)
 
 
 def waiver(rule: str, account: str = "*", resource: str = "*", expires: str = "2026-12-31") -> Waiver:
@@ -166,7 +166,7 @@ def test_with_a_baseline_only_new_findings_fail() -> None:
 
 def test_since_when_a_finding_is_known_is_remembered_and_what_is_gone_is_told() -> None:
     first = told(row("a@lrz", finding("LNK-001")))
-    known = {one: {**entry, "since": "2026-01-02"} for one, entry in _audit.known_now({}, first).items()}
+    known = {one: {**entry, "since": "2026-01-02"} for one, entry in report.known_now({}, first).items()}
     again = told(row("a@lrz", finding("LNK-001")), known=known)
     assert again["findings"][0]["since"] == "2026-01-02"
     assert again["resolved"] == []
@@ -174,17 +174,17 @@ def test_since_when_a_finding_is_known_is_remembered_and_what_is_gone_is_told() 
     assert [(one["rule"], one["account"], one["since"]) for one in gone["resolved"]] == [
         ("LNK-001", "a@lrz", "2026-01-02")
     ]
-    assert _audit.known_now(known, gone) == {}
+    assert report.known_now(known, gone) == {}
 
 
 @pytest.mark.parametrize(
     "rows", [[unmeasured("a@lrz")], [row("b@lrz")], [row("a@lrz", capabilities={"conda": "ok"})], []]
 )
 def test_what_was_not_looked_for_is_not_gone(rows: list[dict[str, Any]]) -> None:
-    known = _audit.known_now({}, told(row("a@lrz", finding("LNK-001"))))
+    known = report.known_now({}, told(row("a@lrz", finding("LNK-001"))))
     said = told(*rows, known=known)
     assert said["resolved"] == []
-    assert known.items() <= _audit.known_now(known, said).items()
+    assert known.items() <= report.known_now(known, said).items()
 
 
 def test_a_finding_is_known_by_what_it_is_about_and_not_by_what_was_found() -> None:

@@ -6,17 +6,23 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.module_utils._core.receipt import hashes
 from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import Outcome
-from ansible_collections.hpc.onboard.plugins.plugin_utils._findings import (
+from ansible_collections.hpc.onboard.plugins.module_utils._receipt.receipt import hashes
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.findings import (
     JUDGES,
     Look,
     of_orphan,
     of_resource,
     of_watch,
 )
-from ansible_collections.hpc.onboard.plugins.plugin_utils._plan import KINDS
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rules import CAUSES, CLASSES, RULES, SEVERITIES, WATCHED
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import (
+    CAUSES,
+    CLASSES,
+    RULES,
+    SEVERITIES,
+    WATCHED,
+)
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS
 
 MINE = "mine"
 KEY = {"password": "key aaaa", "lines": "1", "mode": "0600", "folder mode": "0700"}

@@ -7,8 +7,8 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._mistakes import Mistakes
-from ansible_collections.hpc.onboard.plugins.plugin_utils._waivers import read
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.waivers import read
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Mistakes
 
 TODAY = date(2026, 11, 21)
 GOOD = """waivers:

@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 from account_scene import HOME, KEY, Folder, Scene
 from ansible_collections.hpc.onboard.plugins.module_utils._core import account as account_module
-from ansible_collections.hpc.onboard.plugins.module_utils._core import engine
 from ansible_collections.hpc.onboard.plugins.module_utils._core.account import Account, ask
-from ansible_collections.hpc.onboard.plugins.module_utils._core.engine import answer
-from ansible_collections.hpc.onboard.plugins.module_utils._core.secluded import seclude
-from ansible_collections.hpc.onboard.plugins.plugin_utils._plan import KINDS
+from ansible_collections.hpc.onboard.plugins.module_utils._core.sandboxed_program import seclude
+from ansible_collections.hpc.onboard.plugins.module_utils._engine import engine
+from ansible_collections.hpc.onboard.plugins.module_utils._engine.engine import answer
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS
 
 STUB = """#!/bin/sh
 echo run >> {count}

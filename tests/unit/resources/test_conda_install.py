@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from account_scene import Folder, Link, Plain, Scene, Thing
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.module_utils._formats import condarc, origin_mark
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.conda_install import CondaInstall
-from ansible_collections.hpc.onboard.plugins.module_utils._text import condarc, stamp
 from resource_tables import Case, judge, table
 
 MACHINE = os.uname().machine
@@ -38,7 +38,7 @@ DEMO = {"name": "demo", "content": "dependencies: [python]\n"}
 DEMO_THERE: dict[str, Thing] = {
     f"{PREFIX}/envs": Folder(),
     f"{PREFIX}/envs/demo": Folder(),
-    f"{PREFIX}/envs/demo/.hpc.onboard": Plain(stamp.digest(DEMO["content"]).encode()),
+    f"{PREFIX}/envs/demo/.hpc.onboard": Plain(origin_mark.digest(DEMO["content"]).encode()),
 }
 HALF = "/data/ada/.conda.hpc.onboard"
 
@@ -210,7 +210,7 @@ def test_a_wrong_option_is_refused_before_anything_is_touched(options: dict[str,
 def test_nothing_is_activated_by_itself_whatever_the_version(version: str, name: str) -> None:
     text = condarc.render("/p", ["conda-forge"], version)
     assert text.splitlines()[-1] == f"{name}: false"
-    assert stamp.is_untouched(text)
+    assert origin_mark.is_untouched(text)
 
 
 @pytest.mark.parametrize(

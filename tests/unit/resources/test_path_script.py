@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from account_scene import Folder, Link, Plain, Scene
-from ansible_collections.hpc.onboard.plugins.module_utils._text.stamp import stamped
+from ansible_collections.hpc.onboard.plugins.module_utils._formats.origin_mark import stamped
 from resource_tables import Case, judge, table
 
 SCRIPT = "#!/bin/sh\necho hello\n"

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from account_scene import HOME, Folder, Link, Plain, Scene, Thing, Tree
+from ansible_collections.hpc.onboard.plugins.module_utils._formats import environment, section
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.shell_environment import HEADER
-from ansible_collections.hpc.onboard.plugins.module_utils._text import environment, section
 from resource_tables import Case, judge, table
 
 ENV = {"section": "own", "variables": {"A": "1"}, "path": ["~/bin"]}

@@ -9,11 +9,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils import _records, _rotation
-from ansible_collections.hpc.onboard.plugins.plugin_utils._durable import StateError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._records import Head
-from ansible_collections.hpc.onboard.plugins.plugin_utils._situation import COMPROMISED, SCHEDULED
-from ansible_collections.hpc.onboard.plugins.plugin_utils._steps import Rotation
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import next_step
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.standing import COMPROMISED, SCHEDULED
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.steps import Rotation
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state import signed_record
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.signed_record import Head
 from rotation_world import KEY, NAME, SAME, Died, Violation, World
 
 RUNS, STEPS = 9, 60
@@ -81,7 +82,7 @@ def execute(plan: Plan, choices: Choices) -> tuple[str, int]:
             _run(plan, rotation, world)
         except (Died, StateError):
             continue
-        if _rotation.state(rotation.situation()) in ("clean", "aborted"):
+        if next_step.state(rotation.situation()) in ("clean", "aborted"):
             break
     return _ended(
         rotation, world, targets, thorough=len(choices.ways) % 7 == 0 or sum(map(bool, choices.taken)) < 2
@@ -96,15 +97,15 @@ def _run(plan: Plan, rotation: Rotation, world: World) -> None:
         _excuse(rotation, world)
     for _ in range(STEPS):
         now = rotation.situation()
-        if _rotation.done(now) and not plan.give_up:
+        if next_step.done(now) and not plan.give_up:
             return
         tried = any(one.step == plan.give_up and one.target for one in world.book)
         if tried and not now.last("abort", now.version):
             rotation.give_up()
         before = len(world.book)
-        step = _rotation.next_step(rotation.situation())
+        step = next_step.next_step(rotation.situation())
         rotation.take_step(step)
-        after = _rotation.next_step(rotation.situation())
+        after = next_step.next_step(rotation.situation())
         if (after.name, after.targets) == (step.name, step.targets) or before == len(world.book):
             return
 
@@ -121,20 +122,20 @@ def _ended(rotation: Rotation, world: World, targets: tuple[str, ...], thorough:
     """The state at the end, which must be whole and true."""
     if (
         thorough
-        and _records.fitting(
-            [_records.line(one)[:-1] for one in world.book], Head(world.book[-1].seq, world.book[-1].hash), KEY
+        and signed_record.fitting(
+            [signed_record.line(one)[:-1] for one in world.book], Head(world.book[-1].seq, world.book[-1].hash), KEY
         )[1]
     ):
         raise Violation("the ledger does not verify")
-    state, secret = _rotation.state(rotation.situation()), world.known
+    state, secret = next_step.state(rotation.situation()), world.known
     if state not in ("clean", "aborted"):
-        raise Violation(f"no end after {RUNS} runs: {state}, {_rotation.next_step(rotation.situation())}")
+        raise Violation(f"no end after {RUNS} runs: {state}, {next_step.next_step(rotation.situation())}")
     assert secret
     alive = [version for version in world.issuer if world.issuer[version]]
     reached = {version for target, version in world.targets.items() if target not in world.excused}
     if reached != {secret.current.id} or alive != [secret.current.id]:
         raise Violation(f"{state} is said, and it is not so")
-    if len(world.keyring) != 1 or _rotation.done(rotation.situation()) != (state == "clean"):
+    if len(world.keyring) != 1 or next_step.done(rotation.situation()) != (state == "clean"):
         raise Violation(f"{state} is said, and the keyring holds {len(world.keyring)} values")
     return state
 

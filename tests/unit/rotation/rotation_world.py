@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils import _records, _versions
-from ansible_collections.hpc.onboard.plugins.plugin_utils._durable import StateError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._outside import Found, Refused, Unanswered, Unreachable
-from ansible_collections.hpc.onboard.plugins.plugin_utils._records import Author, Event, Head, Record
-from ansible_collections.hpc.onboard.plugins.plugin_utils._versions import Secret, Version
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ports import Found, Refused, Unanswered, Unreachable
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import Secret, Version
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state import signed_record
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.signed_record import Author, Event, Head, Record
 
 NAME, KEY = "ngc", b"k" * 32
 BY = Author("0" * 8, "me", "laptop")
@@ -80,7 +81,7 @@ class World:
 
     def append(self, event: Event) -> Record:
         last = Head(self.book[-1].seq, self.book[-1].hash) if self.book else Head()
-        record = _records.seal(event, BY, last, TS, KEY)
+        record = signed_record.seal(event, BY, last, TS, KEY)
 
         def add() -> None:
             self.book.append(record)
@@ -103,7 +104,7 @@ class World:
         return self.known
 
     def adopt(self, kind: str, fingerprint: str = "", targets: tuple[str, ...] = ()) -> Secret:
-        return self._set(self.known or _versions.adopt(NAME, kind, fingerprint, targets))
+        return self._set(self.known or versions.adopt(NAME, kind, fingerprint, targets))
 
     def move(self, change: Callable[[Secret], Secret]) -> Secret:
         assert self.known
@@ -126,7 +127,7 @@ class World:
         return Found()
 
     def take(self, version: str) -> Version:
-        user = _versions.username(NAME, version)
+        user = versions.username(NAME, version)
 
         def make() -> None:
             if self.kind == "legacy":
@@ -151,7 +152,7 @@ class World:
         return Found("valid" if self.issuer[version] else "invalid", {"http_status": 200, "level": "L1"})
 
     def install(self, target: str, version: str) -> Found:
-        assert _versions.username(NAME, version) in self.keyring
+        assert versions.username(NAME, version) in self.keyring
         if target == self.away:
             raise Unreachable
         self.before.setdefault((target, version), self.targets[target])
@@ -175,7 +176,7 @@ class World:
         self._effect("reactivate", DEED, lambda: self.issuer.update({version: True}))
 
     def forget(self, version: str) -> None:
-        user = _versions.username(NAME, version)
+        user = versions.username(NAME, version)
         self._effect("forget", DEED, lambda: self.keyring.discard(user))
 
     # Promises
@@ -195,10 +196,10 @@ class World:
         if self.known is None or signature == self.seen:
             return
         self.seen = signature
-        if _versions.flaw(self.known):
-            raise Violation(f"{what}: {_versions.flaw(self.known)}")
+        if versions.flaw(self.known):
+            raise Violation(f"{what}: {versions.flaw(self.known)}")
         for one in self.known.labelled("pending", "current", "previous", "retired"):
-            if _versions.username(NAME, one.id) not in self.keyring:
+            if versions.username(NAME, one.id) not in self.keyring:
                 raise Violation(f"{what}: the value of a {one.label} version is lost")
         expected = {one.id for one in self.known.labelled("pending", "current")}
         if [t for t, version in self.targets.items() if version not in expected and t not in self.excused]:

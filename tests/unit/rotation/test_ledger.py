@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils import _durable, _ledger, _records
-from ansible_collections.hpc.onboard.plugins.plugin_utils._durable import StateError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._ledger import HEAD, LEDGER, Ledger, LedgerError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._records import Event, RecordError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import ledger as _ledger
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import HEAD, LEDGER, Ledger, LedgerError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state import durable_files, signed_record
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.signed_record import Event, RecordError
 from forked import child
 from hypothesis import given
 from hypothesis import strategies as st
@@ -64,9 +65,9 @@ def edited(lines: list[bytes]) -> list[bytes]:
 def forged(lines: list[bytes]) -> list[bytes]:
     """A line that is whole and chained, made without the key."""
     last = json.loads(lines[-1])
-    head = _records.Head(last["seq"], last["hash"])
-    more = _records.seal(FIRST, _ledger.author(), head, _ledger.now(), b"another key of 16")
-    return [*lines, _records.line(more)[:-1]]
+    head = signed_record.Head(last["seq"], last["hash"])
+    more = signed_record.seal(FIRST, _ledger.author(), head, _ledger.now(), b"another key of 16")
+    return [*lines, signed_record.line(more)[:-1]]
 
 
 TAMPERED: dict[str, tuple[Callable[[list[bytes]], list[bytes]], int]] = {
@@ -415,10 +416,10 @@ def test_no_field_takes_a_key(value: str) -> None:
         assert not record or "@" not in value or name == "target"
 
 
-def sealed(event: Event) -> tuple[str, _records.Record | None]:
+def sealed(event: Event) -> tuple[str, signed_record.Record | None]:
     """What was said of an event, and the record of it if it was taken."""
     try:
-        return "", _records.seal(event, _ledger.author(), _records.Head(), _ledger.now(), KEY)
+        return "", signed_record.seal(event, _ledger.author(), signed_record.Head(), _ledger.now(), KEY)
     except RecordError as error:
         return str(error), None
 
@@ -458,11 +459,11 @@ def test_a_key_that_came_back_is_there_again(state: Path) -> None:
 
 
 def test_a_lock_that_is_held_names_its_holder(state: Path) -> None:
-    with _durable.folder() as at:
+    with durable_files.folder() as at:
         reader, writer = os.pipe()
 
         def hold() -> None:
-            with _durable.locked(at, "x.lock", "at work", 1.0):
+            with durable_files.locked(at, "x.lock", "at work", 1.0):
                 os.write(writer, b"!")
                 time.sleep(60)
 
@@ -470,10 +471,10 @@ def test_a_lock_that_is_held_names_its_holder(state: Path) -> None:
         os.read(reader, 1)
         with (
             pytest.raises(StateError, match=rf"at work \(.*process {pid}, since .*0 minutes ago\)"),
-            _durable.locked(at, "x.lock", "at work", 0.0),
+            durable_files.locked(at, "x.lock", "at work", 0.0),
         ):
             pass
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
-        with _durable.locked(at, "x.lock", "at work", 0.0):
+        with durable_files.locked(at, "x.lock", "at work", 0.0):
             pass

@@ -10,12 +10,13 @@ from contextlib import suppress
 from dataclasses import replace
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils import _rotation, _steps, _versions
-from ansible_collections.hpc.onboard.plugins.plugin_utils._outside import Refused, Unanswered
-from ansible_collections.hpc.onboard.plugins.plugin_utils._records import Record
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import Step
-from ansible_collections.hpc.onboard.plugins.plugin_utils._situation import COMPROMISED, Situation
-from ansible_collections.hpc.onboard.plugins.plugin_utils._steps import Rotation
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import next_step, steps
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.next_step import Step
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ports import Refused, Unanswered
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.standing import COMPROMISED, Situation
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.steps import Rotation
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.signed_record import Record
 from rotation_explore import Count, Plan, prefixes, sample
 
 PLANS = {
@@ -74,7 +75,7 @@ class LabelBeforeValue(Rotation):
 
     def _take(self, step: Step) -> None:
         if not self._label(step.version):
-            self.labels.move(lambda secret: _versions.begin(secret, _versions.Version(step.version, "personal")))
+            self.labels.move(lambda secret: versions.begin(secret, versions.Version(step.version, "personal")))
         super()._take(step)
 
 
@@ -102,15 +103,15 @@ def no_patch(_: pytest.MonkeyPatch) -> None:
 
 def retire_first(patch: pytest.MonkeyPatch) -> None:
     """The old key is deactivated once the new one is proven."""
-    real = _rotation._before_settle
+    real = next_step._before_settle
 
     def early(now: Situation) -> Step:
         step = real(now)
         old = now.secret.current.id if now.secret else ""
         return Step("retire", old) if step.name == "canary" and not now.gone(old) else step
 
-    patch.setattr(_rotation, "_before_settle", early)
-    patch.setattr(_steps, "why_not_retire", lambda *_: "")
+    patch.setattr(next_step, "_before_settle", early)
+    patch.setattr(steps, "why_not_retire", lambda *_: "")
 
 
 def failed_is_fine(patch: pytest.MonkeyPatch) -> None:
@@ -132,7 +133,7 @@ def promote_early(patch: pytest.MonkeyPatch) -> None:
 
 def resume_forgets(patch: pytest.MonkeyPatch) -> None:
     """What was begun and not ended counts as not begun."""
-    real = _rotation.Situation.mine.func  # type: ignore[attr-defined]  # a cached property
+    real = next_step.Situation.mine.func  # type: ignore[attr-defined]  # a cached property
 
     def ended(now: Situation) -> list[Record]:
         return [one for one in real(now) if not (one.result in ("begun", "unknown") and one.target)]

@@ -10,13 +10,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils import _rotation, _versions
-from ansible_collections.hpc.onboard.plugins.plugin_utils._durable import StateError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._ledger import Ledger
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import RotationError, Step, next_step
-from ansible_collections.hpc.onboard.plugins.plugin_utils._sidecar import Sidecar
-from ansible_collections.hpc.onboard.plugins.plugin_utils._steps import Rotation
-from ansible_collections.hpc.onboard.plugins.plugin_utils._versions import VersionError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import next_step as _rotation
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import Ledger
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.next_step import RotationError, Step, next_step
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.steps import Rotation
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import Sidecar
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import VersionError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
 from hypothesis import given
 from hypothesis import strategies as st
 from rotation_explore import TARGETS, Choices
@@ -339,6 +340,6 @@ def _really_done(world: World) -> bool:
     assert world.known
     current = world.known.current.id
     reached = {version for target, version in world.targets.items() if target not in world.excused}
-    values = {_versions.username(NAME, current)}
+    values = {versions.username(NAME, current)}
     assert (reached, world.keyring) == ({current}, values), [(one.id, one.label) for one in world.known.versions]
     return True

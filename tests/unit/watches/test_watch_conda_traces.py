@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from account_scene import Folder, Link, Plain, Scene, Thing
-from ansible_collections.hpc.onboard.plugins.module_utils._text import condarc, startup
+from ansible_collections.hpc.onboard.plugins.module_utils._formats import condarc, startup
 from ansible_collections.hpc.onboard.plugins.module_utils._watches.conda_traces import CondaTraces
 from hypothesis import given
 from hypothesis import strategies as st

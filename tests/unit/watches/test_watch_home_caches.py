@@ -12,7 +12,7 @@ import pytest
 from account_scene import HOME, KEY, Folder, Link, Plain, Scene, Thing
 from ansible_collections.hpc.onboard.plugins.module_utils._core.account import Account
 from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
-from ansible_collections.hpc.onboard.plugins.module_utils._watches import _tree
+from ansible_collections.hpc.onboard.plugins.module_utils._scan import tree as _tree
 from ansible_collections.hpc.onboard.plugins.module_utils._watches.home_caches import HomeCaches
 from watching import watched, whole
 

@@ -14,7 +14,7 @@ import pytest
 from account_scene import KEY, Folder, Link, Plain, Scene
 from ansible_collections.hpc.onboard.plugins.module_utils._core.account import Account
 from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
-from ansible_collections.hpc.onboard.plugins.module_utils._core.search import Search
+from ansible_collections.hpc.onboard.plugins.module_utils._scan.search import Search
 from ansible_collections.hpc.onboard.plugins.module_utils._watches.scattered_keys import ScatteredKeys
 from forked import NOBODY, as_nobody
 from watching import Report, watched

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import pytest
 from account_scene import HOME, Folder, Plain, Scene
-from ansible_collections.hpc.onboard.plugins.module_utils._core import engine
 from ansible_collections.hpc.onboard.plugins.module_utils._core.account import Account
+from ansible_collections.hpc.onboard.plugins.module_utils._engine import engine
 from ansible_collections.hpc.onboard.plugins.module_utils._watches.shadowed_keys import ShadowedKeys
 from watching import watched, whole
 

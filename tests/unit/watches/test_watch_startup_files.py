@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from account_scene import HOME, Folder, Link, Plain, Scene, Thing
-from ansible_collections.hpc.onboard.plugins.module_utils._core import program, secluded
+from ansible_collections.hpc.onboard.plugins.module_utils._core import program, sandboxed_program
 from ansible_collections.hpc.onboard.plugins.module_utils._watches import startup_files
 from ansible_collections.hpc.onboard.plugins.module_utils._watches.startup_files import StartupFiles
 from forked import child
@@ -140,10 +140,12 @@ def test_a_program_that_cannot_be_started_is_said(monkeypatch: pytest.MonkeyPatc
 
 
 def test_without_the_newer_call_every_mount_is_closed_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(secluded, "_close", lambda kernel: secluded.close_each(kernel, secluded.mounts()))
+    monkeypatch.setattr(
+        sandboxed_program, "_close", lambda kernel: sandboxed_program.close_each(kernel, sandboxed_program.mounts())
+    )
     with tempfile.TemporaryDirectory() as folder:
         line = ["/bin/sh", "-c", f"touch {folder}/new; echo end"]
-        assert program.said(line, os.environ, 20.0, prepare=secluded.seclude).text == "end\n"
+        assert program.said(line, os.environ, 20.0, prepare=sandboxed_program.seclude).text == "end\n"
         assert os.listdir(folder) == []
 
 
@@ -158,7 +160,7 @@ def test_a_user_without_rights_can_have_it_too() -> None:
                 os.setuid(65534)
                 ctypes.CDLL(None).prctl(4, 1)  # dumpable again, as a process is that a login has started
             line = ["/bin/sh", "-c", f"touch {folder}/new; id -u; echo $$"]
-            os.write(writer, program.said(line, os.environ, 20.0, prepare=secluded.seclude).text.encode())
+            os.write(writer, program.said(line, os.environ, 20.0, prepare=sandboxed_program.seclude).text.encode())
 
         program.said(["/bin/true"], os.environ, 20.0)  # what it imports may lie where only root reads
         pid = child(look)

@@ -1,0 +1,216 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What runs on the account: a plan comes in, one answer goes out.
+
+First everything is examined. Only when something may be changed is the lock taken, and everything
+examined again under it, for then the answer of the first look is stale. So a run that has nothing
+to do writes nothing, not even a lock.
+"""
+
+import json
+import os
+import sys
+import time
+from typing import Any, Callable, Container, Dict, List, Mapping, NamedTuple, Optional
+
+from .._core.account import Account, Guard
+from .._core.errors import AccountError, explained, located
+from .._core.host import Host
+from .._core.resource import CHANGES, Resource, examine, reconcile
+from .._receipt import receipt
+from .isolation import Document, Step, run_isolated
+from .lock import Lock
+from .plan import Kinds, Loop, build
+
+SCHEMA = "hpc.onboard/answer/1.2"
+SECONDS = 30.0
+LOOK_SECONDS = 0.5
+
+
+class Seen(NamedTuple):
+    """The outcomes of the receipt, as it was found, and of the resources."""
+
+    receipt: Document
+    documents: List[Document]
+
+
+class Task(NamedTuple):
+    """What is to be done: a plan, its resources, and how the account is looked at."""
+
+    plan: Mapping[str, Any]
+    resources: List[Resource]
+    real: Callable[[], Host]
+    seconds: float
+
+    def looked(self, resources: List[Resource]) -> List[Document]:
+        """The outcomes of a look that changes nothing."""
+        return run_isolated(resources, Step(self.real, examine, False, self.seconds), {})
+
+    def gone_through(self, host: Callable[[], Host], loop: Loop, locked: bool, settled: Dict[int, Document]) -> Seen:
+        """Take all through a loop, in one child. The receipt is first, so that it waits for nothing that fails."""
+        every = [receipt.Receipt({})] + self.resources  # type: List[Resource]
+        behind = {position + 1: document for position, document in settled.items()}
+        documents = run_isolated(every, Step(host, loop, locked, self.seconds), behind)
+        return Seen(documents[0], documents[1:])
+
+
+def answer(plan: Mapping[str, Any], kinds: Kinds) -> Document:
+    """Carry out a plan and say what came of it; an error that stops the whole plan is its 'error'.
+
+    plan: resources [{kind, capability, options}], work, fingerprint_key (hex), and where given sandbox
+    {root, home, shell, environment, folders}, seconds for one resource, receipt and only_made. work is one of
+    WORKS: reconcile puts right; foresee says what that would do; examine only looks; follow looks, for
+    follow_seconds at most, how far the work is that goes on by itself. With receipt (true) what is written is
+    noted on the account, and the notes are told; with only_made, what we did not make stays as it is.
+    """
+    started = time.time()
+    said: Document = {"schema": SCHEMA, "outcomes": [], "error": None, "receipt": None}
+    try:
+        account = Account.of_this_process(plan.get("sandbox"), _guard(plan))
+        said["account"] = {"home": account.home, "shell": account.shell}
+        task = _task(plan, kinds, account)
+        alone = _not_ours(task)
+        seen = WORKS[plan["work"]](task, alone)
+        said["outcomes"] = _named(task, seen.documents)
+        if plan.get("receipt"):
+            said["receipt"] = receipt.told(_noted(task, seen.receipt, _news(task, seen.documents, alone, True)))
+    except AccountError as error:
+        said["error"] = str(error)
+    except OSError as error:
+        said["error"] = str(explained(error, "starting the work on the account"))
+    except Exception as error:
+        said["error"] = located(error)
+    said["python"] = "%d.%d.%d" % sys.version_info[:3]
+    said["host"] = os.uname().nodename
+    said["seconds"] = round(time.time() - started, 3)
+    return said
+
+
+def _guard(plan: Mapping[str, Any]) -> Optional[Guard]:
+    """What keeps start-up files from writing where an account is only looked at."""
+    if plan["work"] != "examine":
+        return None
+    from .._core.sandboxed_program import seclude  # here, because most runs do without
+
+    return seclude
+
+
+def _task(plan: Mapping[str, Any], kinds: Kinds, account: Account) -> Task:
+    resources = [build(entry, kinds) for entry in plan["resources"]]
+    root = str((plan.get("sandbox") or {}).get("root", ""))
+    key = bytes.fromhex(plan["fingerprint_key"])
+    if root:
+        lay_out(root, plan["sandbox"])
+
+    def real() -> Host:
+        return Host(account, key, root)
+
+    _learn(resources, real())
+    return Task(plan, resources, real, float(plan.get("seconds") or SECONDS))
+
+
+def _named(task: Task, documents: List[Document]) -> List[Document]:
+    """The outcomes as they are told, each with the capability that asked for it."""
+    told = [{name: value for name, value in document.items() if name != "folders"} for document in documents]
+    return [dict(one, capability=entry["capability"]) for entry, one in zip(task.plan["resources"], told)]
+
+
+def _examined(task: Task, settled: Dict[int, Document]) -> Seen:
+    return task.gone_through(task.real, examine, False, settled)
+
+
+def _foreseen(task: Task, settled: Dict[int, Document]) -> Seen:
+    from .._core.dry import DryHost  # here, because most runs only look and starting Python is what they wait for
+
+    return task.gone_through(lambda: DryHost(task.real()), reconcile, False, settled)
+
+
+def _reconciled(task: Task, settled: Dict[int, Document]) -> Seen:
+    seen = _examined(task, settled)
+    if any(one["status"] in CHANGES for one in seen.documents) or Lock.left_behind(task.real()):
+        hung = {position: one for position, one in enumerate(seen.documents) if one["status"] == "not_measured"}
+        if task.plan.get("receipt"):
+            _noted(task, seen.receipt, _news(task, seen.documents, settled, False))
+        seen = task.gone_through(task.real, reconcile, True, {**hung, **settled})
+    return seen
+
+
+def _followed(task: Task, settled: Dict[int, Document]) -> Seen:
+    """Look until a step is done, nothing is under way any more, or the patience ends."""
+    deadline = time.time() + float(task.plan["follow_seconds"])
+    first = seen = _examined(task, settled)
+    while time.time() < deadline and _steps(seen) == _steps(first) and any(_steps(seen)):
+        time.sleep(LOOK_SECONDS)
+        seen = _examined(task, settled)
+    return seen
+
+
+WORKS = {"reconcile": _reconciled, "foresee": _foreseen, "examine": _examined, "follow": _followed}
+
+
+def _news(task: Task, documents: List[Document], alone: Container[int], done: bool) -> Mapping[str, Any]:
+    """What is to be noted of a run, or, before it is done, of what it is about to make; of a mere look, nothing.
+
+    What is left alone is noted no more.
+    """
+    if task.plan["work"] != "reconcile":
+        return {}
+    both = list(enumerate(zip(task.plan["resources"], documents)))
+    own = receipt.own(task.plan["fingerprint_key"])
+    news = receipt.notes([pair for position, pair in both if position not in alone], own, done)
+    left = {receipt.key(entry, one["identity"]): None for position, (entry, one) in both if position in alone}
+    return {**left, **news}
+
+
+def _noted(task: Task, found: Document, notes: Mapping[str, Any]) -> Document:
+    """The outcome of bringing the receipt, found so, up to date; what differs is written under the lock."""
+    if receipt.joined(found["after"], notes) == found["after"]:
+        return found
+    kept = [receipt.Receipt(notes)]  # type: List[Resource]
+    seen = task.looked(kept)
+    if seen[0]["status"] in CHANGES:
+        seen = run_isolated(kept, Step(task.real, reconcile, True, task.seconds), {})
+    return seen[0]
+
+
+def _not_ours(task: Task) -> Dict[int, Document]:
+    """The outcomes of what is left alone because we did not make it, by position."""
+    if not task.plan.get("only_made"):
+        return {}
+    noted = receipt.read(task.looked([receipt.Receipt({})])[0]["after"])
+    entries = enumerate(zip(task.plan["resources"], task.resources))
+    return {
+        position: receipt.left_alone(resource.identity)
+        for position, (entry, resource) in entries
+        if not receipt.is_made(noted, entry, resource.identity)
+    }
+
+
+def _steps(seen: Seen) -> List[Any]:
+    """The step that each resource's work is at; None where nothing is under way."""
+    return [one["progress"] and one["progress"].get("step") for one in seen.documents]
+
+
+def _learn(resources: List[Resource], host: Host) -> None:
+    """Resolve the site's variables here, once, for every child inherits what this process knows."""
+    for resource in resources:
+        try:
+            resource.bound(host)
+        except AccountError:
+            pass  # it is the resource's own outcome, and is said there
+
+
+def lay_out(root: str, sandbox: Mapping[str, Any]) -> None:
+    """Make the pretended cluster below root: what the site itself would have made, home and areas."""
+    for folder in [sandbox["home"], *sandbox.get("folders", [])]:
+        if not os.path.isdir(root + folder):
+            os.makedirs(root + folder, 0o755)
+
+
+def main(payload: Mapping[str, Any], kinds: Kinds) -> None:
+    """Print the framed answer. A child that hangs in a file system is not waited for."""
+    text = json.dumps(answer(payload["plan"], kinds))
+    frame = payload["frame"]
+    sys.stdout.write("\n%s %d\n%s\n%s\n" % (frame, len(text), text, frame))
+    sys.stdout.flush()
+    os._exit(0)

@@ -1,0 +1,156 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Take the resources through the loop in a child process, so that a hung file system costs only its own.
+
+A process that waits for a dead file server cannot be interrupted, only left behind. So one child
+does the work and reports outcome by outcome over a pipe; when it stays silent too long, its
+resource is not measured, everything else on that file system is not asked again, and a new child
+goes on behind it. Usually there is one child.
+"""
+
+import json
+import os
+import select
+import signal
+import time
+from typing import Any, Callable, Dict, List, NamedTuple, Set
+
+from .._core.errors import AccountError, explained
+from .._core.host import Host
+from .._core.mounts import mount_of, mount_points
+from .._core.resource import Outcome, Resource
+from .lock import WAIT_SECONDS, Lock
+from .plan import Loop, Run
+
+Document = Dict[str, Any]
+
+
+class Step(NamedTuple):
+    """How to go through a list of resources once."""
+
+    make_host: Callable[[], Host]
+    loop: Loop
+    locked: bool
+    seconds: float  # for one resource
+
+
+class Silent(Exception):
+    """The child said nothing in the time it had."""
+
+
+class Died(Exception):
+    """The child ended before its work did."""
+
+
+class Lines:
+    """The lines that come through a pipe, each awaited for a limited time."""
+
+    def __init__(self, handle: int) -> None:
+        self._handle = handle
+        self._held = b""
+
+    def next(self, seconds: float) -> str:
+        deadline = time.time() + seconds
+        while b"\n" not in self._held:
+            if not select.select([self._handle], [], [], max(0.0, deadline - time.time()))[0]:
+                raise Silent()
+            got = os.read(self._handle, 65536)
+            if not got:
+                raise Died()
+            self._held += got
+        line, _newline, self._held = self._held.partition(b"\n")
+        return line.decode("utf-8")
+
+
+def run_isolated(resources: List[Resource], step: Step, settled: Dict[int, Document]) -> List[Document]:
+    """The outcome documents of all resources, in order; what is settled by position is not touched again."""
+    done = dict(settled)
+    while len(done) < len(resources):
+        _one_child(resources, step, done)
+    return [done[position] for position in range(len(resources))]
+
+
+def _one_child(resources: List[Resource], step: Step, done: Dict[int, Document]) -> None:
+    """Run a child over what is not done, to its end or to the resource that it was lost in."""
+    todo = [position for position in range(len(resources)) if position not in done]
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reader)
+        _work([resources[position] for position in todo], step, writer)
+    os.close(writer)
+    lines = Lines(reader)
+    seconds = step.seconds + (WAIT_SECONDS if step.locked else 0)
+    try:
+        for position in todo:
+            done[position] = json.loads(lines.next(seconds))
+            seconds = step.seconds
+        os.waitpid(child, 0)
+    except Silent:
+        os.kill(child, signal.SIGKILL)
+        _give_up(resources, position, step, done)
+    except Died:
+        os.waitpid(child, 0)
+        text = "the process was ended from outside: does the login node limit memory or time?"
+        done[position] = Outcome.unmet(resources[position].identity, "failed", text).document()
+    finally:
+        os.close(reader)
+
+
+def _work(todo: List[Resource], step: Step, writer: int) -> None:
+    """The child: no terminal, no answer channel but the pipe. Never returns."""
+    try:
+        host = step.make_host()
+        run = Run(host, step.loop)
+        try:
+            _silence()
+            if step.locked:
+                with Lock(host):
+                    _report(todo, run.outcome, writer)
+            else:
+                _report(todo, run.outcome, writer)
+        except AccountError as error:
+            text = str(error)
+            _report(todo, lambda resource: Outcome.unmet(resource.identity, "failed", text), writer)
+    finally:
+        os._exit(0)
+
+
+def _silence() -> None:
+    """Nothing that the child does reaches the answer's channel."""
+    try:
+        null = os.open(os.devnull, os.O_RDWR)
+        for handle in (0, 1, 2):
+            os.dup2(null, handle)
+    except OSError as error:
+        raise explained(error, "opening " + os.devnull) from None
+
+
+def _report(todo: List[Resource], outcome: Callable[[Resource], Outcome], writer: int) -> None:
+    for resource in todo:
+        left = json.dumps(outcome(resource).document()).encode("utf-8") + b"\n"
+        while left:
+            left = left[os.write(writer, left) :]
+
+
+def _give_up(resources: List[Resource], silent: int, step: Step, done: Dict[int, Document]) -> None:
+    """Mark the silent resource, and every later one on the same file system, as not measured."""
+    mounts = mount_points()
+    host = step.make_host()
+    hung = _mounts(resources[silent], host, mounts)
+    reason = "no answer in %d s: the file system %s hangs; run again when the site has mended it" % (
+        step.seconds,
+        " or ".join(sorted(hung)) or "of the home",
+    )
+    for position, resource in enumerate(resources):
+        if position == silent or (position not in done and _mounts(resource, host, mounts) & hung):
+            done[position] = Outcome.unmet(resource.identity, "not_measured", reason).document()
+
+
+def _mounts(resource: Resource, host: Host, mounts: List[str]) -> Set[str]:
+    """The mount points that a resource touches, but for the home's: that one answered, or nobody were here."""
+    try:
+        paths = resource.bound(host).touches(host)
+    except AccountError:
+        return set()
+    return {mount_of(host.root + path, mounts) for path in paths} - {mount_of(host.root + host.home, mounts)}

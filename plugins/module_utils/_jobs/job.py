@@ -1,0 +1,243 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Work that takes minutes: it runs on the account by itself, one at a time, and is seen from outside.
+
+A job has a folder of its own beside what it makes. There lie a lock, which its process holds for as long
+as it lives, the words on how far it is, and whatever it has fetched so far. The connection may drop: the
+job goes on. It may be killed: the next one ends what it left running and goes on behind it. When it is
+done, the folder goes.
+"""
+
+import errno
+import fcntl
+import json
+import os
+import resource
+import shutil
+import signal
+import struct
+import time
+from typing import Any, Dict, List, Optional
+
+from .._core.errors import AccountError, errno_name, explained, located
+from .._core.host import Host
+
+LOCK = "lock"
+PROGRESS = "progress.json"
+MARK = "HPC_ONBOARD_JOB"  # in the environment of every program of a job: this is how one that was left is found
+SECONDS = 0.5  # at most so often is said how far it is
+BEGINNING = {"step": "beginning", "done": None, "total": None, "unit": "steps"}
+ENDED = "it was ended from outside (a limit of the login node, a reboot?): run again, it goes on where it stopped"
+
+Progress = Dict[str, Any]
+"""How far a job is: {step, done, total, unit}; or, when it has ended without success, {failed: why}, and then
+wants {url, sha256, path} where a file could not be fetched from the account."""
+
+
+class Failed(AccountError):
+    """The job cannot go on; wants says what could be brought to it."""
+
+    def __init__(self, text: str, wants: Optional[Dict[str, str]] = None) -> None:
+        super().__init__(text)
+        self.wants = wants
+
+
+class Job:
+    """One long piece of work. A kind of job is a subclass that says what is done."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        self._said = 0.0
+
+    def work(self) -> None:
+        """Do all of it, going on where an earlier one stopped; say() how far it is. Runs in the job's process."""
+        raise NotImplementedError
+
+    def pretend(self, host: Host) -> None:
+        """Leave what a look at the result will find: in a dry run in memory, in a sandbox really."""
+        raise NotImplementedError
+
+    # -- seen from outside ---------------------------------------------------------------------
+
+    def detach(self) -> None:
+        """Start the job in a process of its own, and return when it has begun or another one is at work."""
+        reader, writer = os.pipe()
+        child = os.fork()
+        if child == 0:
+            try:
+                os.setsid()
+                if os.fork() == 0:
+                    self._alone(writer)
+            finally:
+                os._exit(0)
+        os.close(writer)
+        os.waitpid(child, 0)
+        with os.fdopen(reader, "rb") as stream:
+            word = stream.read(2000).decode("utf-8", "replace")
+        if word != "begun":
+            raise AccountError(word or ENDED)
+
+    # -- the job's own process -----------------------------------------------------------------
+
+    def _alone(self, writer: int) -> None:
+        """Hold the lock, do the work, and leave either nothing or the reason why it failed."""
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # this process has seen the whole plan
+        _close_others(writer)
+        try:
+            os.makedirs(self.folder, 0o700, exist_ok=True)
+            lock = self._locked()
+        except OSError as error:
+            os.write(writer, str(explained(error, "locking " + self.folder)).encode("utf-8"))
+            return
+        if lock is not None:
+            self.say("beginning")
+        os.write(writer, b"begun")
+        os.close(writer)
+        if lock is not None:
+            self._worked()
+
+    def _locked(self) -> Optional[int]:
+        """The held lock, or None when another process has it."""
+        path = os.path.join(self.folder, LOCK)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno in (errno.EAGAIN, errno.EACCES):
+                return None
+            raise
+        return handle
+
+    def _worked(self) -> None:
+        try:
+            os.nice(10)
+            self._take_over()
+            self.work()
+        except Failed as error:
+            self._record({"failed": str(error), "wants": error.wants or {}})
+        except AccountError as error:
+            self._record({"failed": str(error), "wants": {}})
+        except OSError as error:
+            self._record({"failed": str(explained(error, "working in " + self.folder))})
+        except Exception as error:
+            self._record({"failed": located(error)})
+        else:
+            self._record({"ended": True})
+            clear(self.folder)
+
+    def _take_over(self) -> None:
+        """End what an earlier job left running on this login node, and give this one a mark of its own."""
+        file = os.path.join(self.folder, "mark")
+        try:
+            with open(file, encoding="ascii") as stream:
+                end_marked(stream.read(100))
+        except FileNotFoundError:
+            pass
+        self.mark = os.urandom(16).hex()
+        with open(file, "w", encoding="ascii") as stream:
+            stream.write(self.mark)
+            stream.flush()
+            os.fsync(stream.fileno())
+
+    def say(self, step: str, done: Optional[int] = None, total: Optional[int] = None, unit: str = "steps") -> None:
+        """Say how far it is, for whoever looks."""
+        if unit == "bytes" and done != total and time.time() - self._said < SECONDS:
+            return
+        self._said = time.time()
+        self._record({"step": step, "done": done, "total": total, "unit": unit})
+
+    def _record(self, progress: Progress) -> None:
+        path = os.path.join(self.folder, PROGRESS)
+        try:
+            with open(path + ".new", "w", encoding="utf-8") as stream:
+                json.dump(progress, stream)
+            os.rename(path + ".new", path)
+        except OSError:
+            pass  # a full file system: the work itself will say so
+
+
+def progress_of(folder: str) -> Optional[Progress]:
+    """How far the job of this folder is, or why the last one ended; None where there is none, or it is done."""
+    running = is_held(os.path.join(folder, LOCK))
+    try:
+        with open(os.path.join(folder, PROGRESS), encoding="utf-8") as stream:
+            progress: Progress = json.load(stream)
+    except FileNotFoundError:
+        return BEGINNING if running else None
+    except (OSError, ValueError) as error:
+        name = errno_name(error) if isinstance(error, OSError) else "damaged"
+        progress = {"failed": "how far it is cannot be read (%s)" % name}
+    running = running or is_held(os.path.join(folder, LOCK))
+    if "ended" in progress:
+        return None
+    if "failed" in progress:
+        return BEGINNING if running else progress
+    return progress if running else {"failed": ENDED}
+
+
+def is_held(path: str) -> bool:
+    """Whether a process holds the lock on this file; asked without taking it."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        asked = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+        answered = fcntl.fcntl(handle, fcntl.F_GETLK, asked)
+        return bool(struct.unpack("hhqqi4x", answered)[0] != fcntl.F_UNLCK)
+    except OSError:
+        return False
+    finally:
+        os.close(handle)
+
+
+def clear(folder: str) -> None:
+    """Remove a job's folder: the words on how far it is last, so that it never looks as if it had failed."""
+    for name in os.listdir(folder):
+        path = os.path.join(folder, name)
+        if os.path.isdir(path) and not os.path.islink(path):
+            shutil.rmtree(path)
+        elif name != PROGRESS:
+            os.unlink(path)
+    shutil.rmtree(folder)
+
+
+def end_marked(mark: str) -> None:
+    """End every process of mine on this login node that carries the mark, and wait until it is gone."""
+    entry = ("%s=%s" % (MARK, mark)).encode("ascii")
+    for _attempt in range(50):
+        found = [pid for pid in _processes() if entry in _environment(pid)]
+        if not found:
+            return
+        for pid in found:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except OSError:
+                pass
+        time.sleep(0.1)
+
+
+def _processes() -> List[int]:
+    return [int(name) for name in os.listdir("/proc") if name.isdigit() and int(name) != os.getpid()]
+
+
+def _environment(pid: int) -> List[bytes]:
+    try:
+        with open("/proc/%d/environ" % pid, "rb") as stream:
+            return stream.read().split(b"\0")
+    except OSError:
+        return []
+
+
+def _close_others(kept: int) -> None:
+    """Let go of every open file but the one: a job must not hold the connection's ends."""
+    null = os.open(os.devnull, os.O_RDWR)
+    for handle in (0, 1, 2):
+        os.dup2(null, handle)
+    for name in os.listdir("/proc/self/fd"):
+        if int(name) > 2 and int(name) != kept:
+            try:
+                os.close(int(name))
+            except OSError:
+                pass

@@ -1,0 +1,152 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A key in a file that only its owner can read: what all kinds of such files have in common.
+
+The file lies in plain folders of the account's own; it is plain, has one name, no access list and the mode
+0600. What else stands in it is not ours and stays. How a key is written in it is said by the subclass.
+"""
+
+import os
+from typing import List, NamedTuple, Optional
+
+from .._core.errors import AccountError
+from .._core.host import Host
+from .._core.resource import Resource, State
+
+STATE = {"type": "str", "default": "present", "choices": ["present", "absent"]}
+PASSWORD = {"type": "str", "no_log": True}
+
+
+class Kept(NamedTuple):
+    """What a file says of our entry."""
+
+    passwords: List[str]  # the keys that stand for it, the one that is taken first
+    form: State  # how it is written, field to value
+
+
+class KeptKey(Resource):
+    """One key in a private file. A kind is a subclass, which knows the form of the file."""
+
+    PLACE = "path"  # the option that names the file
+
+    def find(self, text: str) -> Optional[Kept]:
+        """What the text says of our entry, or None where there is none."""
+        raise NotImplementedError
+
+    def form(self) -> State:
+        """How our entry is to be written, field to value."""
+        return {}
+
+    def put(self, text: str) -> str:
+        """The text with our entry as it is wanted, and with everything else as it was."""
+        raise NotImplementedError
+
+    def without(self, text: str) -> str:
+        """The text without our entry."""
+        raise NotImplementedError
+
+    def unreadable(self, text: str, shown: str) -> Optional[str]:
+        """Why this text must not be edited, and what to do; None when it may."""
+        raise NotImplementedError
+
+    # -- the resource --------------------------------------------------------------------------
+
+    @property
+    def path(self) -> str:
+        """The file."""
+        return str(self.options[self.PLACE])
+
+    def touches(self, host: Host) -> List[str]:
+        return [self.path]
+
+    def desired(self, host: Host) -> State:
+        if self.options["state"] == "absent":
+            return {}
+        state = {"password": host.fingerprint(self.options["password"])}
+        state.update(self.form())
+        state.update({"mode": "0600", "folder mode": self._folder_mode(host)})
+        return state
+
+    def _folder_mode(self, host: Host) -> str:
+        """A home keeps its mode; any other folder of a key is for its owner alone."""
+        folder = os.path.dirname(self.path)
+        found = host.entry(folder)
+        return "%04o" % (found.mode if found and folder == host.home else 0o700)
+
+    def inspect(self, host: Host) -> State:
+        file = host.entry(self.path)
+        if file is None:
+            return {}
+        if file.kind != "file":
+            return {"is": file.kind}
+        found = self.find(text_of(host, self.path))
+        if found is None:
+            return {}
+        folder = host.entry(os.path.dirname(self.path))
+        state = {"password": host.fingerprint(found.passwords[0])}
+        state.update(found.form)
+        state["mode"] = "%04o%s" % (file.mode, " and an access list" if host.has_acl(self.path) else "")
+        state["folder mode"] = "%04o" % folder.mode if folder and folder.kind == "folder" else "none: it is a link"
+        return state
+
+    def obstacle(self, before: State, host: Host) -> Optional[str]:
+        shown = host.shown(self.path)
+        unsafe = _unsafe(host, os.path.dirname(self.path))
+        if unsafe:
+            return unsafe
+        file = host.entry(self.path)
+        if file is None:
+            return None
+        if file.kind != "file":
+            return "%s is a %s: a key is kept in a plain file only; move it away, then run again" % (
+                shown,
+                "pipe or device" if file.kind == "other" else file.kind,
+            )
+        if not file.mine:
+            return "%s belongs to somebody else" % shown
+        if file.links != 1:
+            return "%s has %d names (hard links): remove the others, then run again" % (shown, file.links)
+        return self.unreadable(text_of(host, self.path), shown)
+
+    def apply(self, host: Host) -> None:
+        if self.options["state"] == "absent":
+            self._take_out(host)
+            return
+        folder = os.path.dirname(self.path)
+        host.make_folders(folder, 0o700)
+        found = host.entry(folder)
+        if folder != host.home and found and found.mode != 0o700:
+            host.set_mode(folder, 0o700)
+        old = host.read(self.path) if host.entry(self.path) else None
+        new = self.put((old or b"").decode("latin-1"))
+        if self.find(new) != Kept([self.options["password"]], self.form()):
+            text = "%s cannot be written so that its readers find the key: is it damaged?"
+            raise AccountError(text % host.shown(self.path))
+        host.write(self.path, old, new.encode("latin-1"), 0o600, private=True)
+
+    def _take_out(self, host: Host) -> None:
+        old = host.read(self.path)
+        left = self.without(old.decode("latin-1"))
+        if left:
+            host.write(self.path, old, left.encode("latin-1"), 0o600, private=True)
+        else:
+            host.remove(self.path)
+
+
+def text_of(host: Host, path: str) -> str:
+    """The text of a file as latin-1, so that every byte comes back as it was."""
+    return host.read(path).decode("latin-1")
+
+
+def _unsafe(host: Host, folder: str) -> Optional[str]:
+    """Why no key may lie here. A folder of mine that is too open is put right, those above it are not."""
+    if folder == host.home:
+        return host.unsafe_folder(folder)
+    found = host.entry(folder)
+    if found and (found.kind != "folder" or not found.mine):
+        return "%s is a %s%s; a key is kept in a plain folder of yours only" % (
+            host.shown(folder),
+            found.kind,
+            "" if found.mine else " of somebody else",
+        )
+    return host.unsafe_folder(os.path.dirname(folder))

@@ -1,0 +1,187 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A look through many files of an account that reads plain files of its own only, within limits.
+
+No link is followed out of the places that the look is for, no pipe or device is opened, nobody else's file is
+read. What was left out is said, so that nothing counts as looked at that was not.
+"""
+
+import os
+import stat
+import time
+from typing import Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Tuple
+
+from .._core.errors import AccountError
+from .._core.host import Host
+from .._core.mounts import mount_points
+from .._formats import key_files
+
+LARGEST = 4 * 1024 * 1024
+TOO_MUCH = "too many files for one look, or it took too long"
+
+
+class Limits(NamedTuple):
+    """Where a look ends: names seen, seconds."""
+
+    entries: int = 20000
+    seconds: float = 15.0
+
+
+USUAL = Limits()
+
+
+class Listed(NamedTuple):
+    """A folder, and the names of the plain files and of the folders in it."""
+
+    folder: str
+    files: List[str]
+    folders: List[str]
+
+
+def expanded(host: Host, paths: Iterable[str]) -> Tuple[List[str], List[str]]:
+    """The absolute paths, and why some cannot be told: a variable of the site is not set, say."""
+    told, problems = [], []
+    for path in paths:
+        try:
+            told.append(host.expand(path))
+        except AccountError as error:
+            problems.append("not looked at: %s (%s)" % (path, error))
+    return told, problems
+
+
+class Search:
+    """One look. areas: the folders that it is for; links are followed as long as they stay in them."""
+
+    def __init__(self, host: Host, areas: List[str], limits: Limits = USUAL) -> None:
+        self.host = host
+        self._areas = areas + [host.resolve(area) or area for area in areas]
+        self._limits = limits
+        self._entries = 0
+        self._deadline = time.time() + limits.seconds
+        self._left_out: Dict[str, List[str]] = {}
+
+    # -- what was left out ---------------------------------------------------------------------
+
+    def leave_out(self, why: str, path: str) -> None:
+        """Remember that a path was not looked at."""
+        self._left_out.setdefault(why, []).append(self.host.shown(path))
+
+    def left_out(self) -> List[str]:
+        """What was not looked at and why, one sentence for each reason."""
+        said = []
+        for why, paths in sorted(self._left_out.items()):
+            several = sorted(set(paths))
+            more = " and %d more" % (len(several) - 3) if len(several) > 3 else ""
+            said.append("not looked at: %s%s (%s)" % (", ".join(several[:3]), more, why))
+        return said
+
+    # -- files ---------------------------------------------------------------------------------
+
+    def file(self, path: str) -> Optional[str]:
+        """The plain file of the account that is found at path, which may be a link within the areas; else None."""
+        try:
+            real = self.host.resolve(path)
+            found = self.host.entry(real) if real else None
+        except AccountError:
+            self.leave_out("not permitted", path)
+            return None
+        if real is None or found is None or found.kind != "file" or not found.mine:
+            return None
+        return real if self.holds(real) else None
+
+    def holds(self, real: str) -> bool:
+        """Whether a path lies in the areas, by its name: whoever reads must have followed its links before."""
+        return any(real == area or real.startswith(area.rstrip("/") + "/") for area in self._areas)
+
+    def text(self, path: str, largest: int = LARGEST) -> str:
+        """The content as latin-1, of a file that is larger the beginning; empty where there is nothing to read."""
+        real = self.file(path)
+        if real is None:
+            return ""
+        content = self.bytes(real, largest + 1)
+        if len(content) > largest:
+            self.leave_out("what is behind the first %d KiB" % (largest // 1024), path)
+        return content[:largest].decode("latin-1")
+
+    def bytes(self, real: str, largest: int) -> bytes:
+        """At most so many bytes of a plain file; a link is not followed."""
+        try:
+            handle = os.open(self.host.real(real), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            with os.fdopen(handle, "rb") as stream:
+                return stream.read(largest) if stat.S_ISREG(os.fstat(handle).st_mode) else b""
+        except OSError:
+            self.leave_out("not permitted, or gone meanwhile", real)
+            return b""
+
+    # -- folders -------------------------------------------------------------------------------
+
+    def names(self, folder: str) -> List[str]:
+        """The names in a folder; none where there is no such folder in the areas, or it may not be listed."""
+        try:
+            real = self.host.resolve(folder)
+            return self.host.names(folder) if real and self.holds(real) else []
+        except AccountError:
+            self.leave_out("not permitted", folder)
+            return []
+
+    def start_ups(self) -> List[str]:
+        """The start-up files that the home may have, of every shell, whether they are there or not."""
+        home = self.host.home + "/"
+        paths = [home + name for name in key_files.START_UPS]
+        for folder, end in key_files.START_UP_FOLDERS:
+            paths += [home + folder + "/" + name for name in self.names(home + folder) if name.endswith(end)]
+        return paths
+
+    def tree(self, folder: str, dull: Callable[[str], bool]) -> Iterator[Listed]:
+        """The folders of a tree with the files in each, level by level, in order; no link is followed.
+
+        dull: whether a folder of this name is not gone into.
+        """
+        mounts = set(mount_points())
+        level = [folder]
+        while level:
+            below = []
+            for place in level:
+                if place != folder and self.host.real(place) in mounts:
+                    self.leave_out("another file system", place)
+                    continue
+                if self.is_over():
+                    self.leave_out(TOO_MUCH, place)
+                    return
+                listed = self._listed(place)
+                if "conda-meta" in listed.folders or "pyvenv.cfg" in listed.files:
+                    continue  # an environment: what is in it was not written by hand
+                yield listed
+                below += [place.rstrip("/") + "/" + name for name in listed.folders if not dull(name)]
+            level = below
+
+    def is_over(self) -> bool:
+        """Whether the look has taken as long, or seen as much, as it may."""
+        return self._entries > self._limits.entries or time.time() > self._deadline
+
+    def _listed(self, folder: str) -> Listed:
+        files, folders = [], []
+        try:
+            with os.scandir(self.host.real(folder) or "/") as found:
+                for one in found:
+                    self._entries += 1
+                    if self._entries > self._limits.entries:
+                        self.leave_out(TOO_MUCH, folder)
+                        break
+                    if one.is_file(follow_symlinks=False):
+                        files.append(one.name)
+                    elif one.is_dir(follow_symlinks=False):
+                        folders.append(one.name)
+        except (FileNotFoundError, NotADirectoryError):
+            pass  # there is nothing to look at
+        except OSError:
+            if folder in self._areas or self._is_mine(folder):  # a colleague's own folder is not this account's
+                self.leave_out("not permitted", folder)
+        return Listed(folder, sorted(files), sorted(folders))
+
+    def _is_mine(self, path: str) -> bool:
+        try:
+            found = self.host.entry(path)
+        except AccountError:
+            return True  # nobody can tell
+        return found is not None and found.mine

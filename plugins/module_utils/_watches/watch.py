@@ -1,0 +1,52 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What only the audit looks at: things that are nobody's wish, and that it is better to know of.
+
+A watch is a resource whose wanted state is that nothing is found. Its state names each thing found by the rule
+that it breaks and the place where it is ("SEC-004 ~/.bashrc:12"), and says in words what is there; a key is
+never among them, only its fingerprint. What it could not look at is among its remarks.
+"""
+
+from typing import Dict, List, NamedTuple, Optional
+
+from .._core.errors import AccountError
+from .._core.host import Host
+from .._core.resource import Resource, State
+
+Seen = NamedTuple("Seen", [("rule", str), ("place", str), ("text", str)])
+
+
+class Watch(Resource):
+    """A look at one question. A kind is a subclass; it only reads, starts no program of the account that may write."""
+
+    WAITS = False  # what cannot be put right can be looked at all the same
+
+    def seen(self, host: Host) -> List[Seen]:
+        """What is found, each with its rule (see plugin_utils/_audit/rules.py), place and what is there."""
+        raise NotImplementedError
+
+    def unseen(self, host: Host) -> List[str]:
+        """What could not be looked at, and why, one sentence each."""
+        return []
+
+    def touches(self, host: Host) -> List[str]:
+        return []
+
+    def desired(self, host: Host) -> State:
+        return {}
+
+    _state: Optional[Dict[str, str]] = None
+
+    def inspect(self, host: Host) -> State:
+        if self._state is None:
+            self._state = {"%s %s" % (one.rule, one.place): one.text for one in self.seen(host)}
+        return self._state
+
+    def obstacle(self, before: State, host: Host) -> Optional[str]:
+        return None
+
+    def remarks(self, host: Host) -> List[str]:
+        return self.unseen(host)
+
+    def apply(self, host: Host) -> None:
+        raise AccountError("%s: this is only looked at" % self.identity)

@@ -1,0 +1,177 @@
+"""Read an accounts file: check it, and find the profile of every account.
+
+SPDX-License-Identifier: GPL-3.0-or-later
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import (
+    PATTERNS,
+    SHIPPED,
+    Catalogue,
+    Profile,
+    mentions,
+    render,
+    schema,
+)
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import (
+    Lines,
+    Mistake,
+    Mistakes,
+    Place,
+    nearest,
+)
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema import Checker, Schema, is_template
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.role_specs import Roles
+
+USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+
+
+@dataclass(frozen=True)
+class Account:
+    """One account, checked: what the file says of it, and the cluster's profile rendered for it."""
+
+    name: str
+    user: str
+    project: str | None
+    entry: dict[str, Any]
+    cluster: Profile
+    sandbox: bool
+
+
+@dataclass(frozen=True)
+class AccountsFile:
+    """A loaded accounts file: its lines for messages, and the document with Ansible's tags on its values."""
+
+    lines: Lines
+    document: Any
+    roles: Roles
+    shipped: Path = SHIPPED
+
+    def accounts(self) -> list[Account]:
+        """All accounts. Whatever is wrong, here or in a profile that is used, is raised as one Mistakes."""
+        if not self.document:
+            raise Mistakes([Mistake(self.lines.file, 0, 'is empty; it needs "plugin" and "accounts".')])
+        found = self._against_schema()
+        accounts: list[Account] = []
+        if not self._well_shaped():
+            raise Mistakes(found)
+        catalogue = self._catalogue(found)
+        for name, entry in self.document["accounts"].items():
+            entry = entry if isinstance(entry, dict) else {}
+            try:
+                accounts.append(self._account(str(name), entry, catalogue))
+            except Mistakes as mistakes:
+                found += mistakes.found
+        if found:
+            raise Mistakes(found)
+        return accounts
+
+    def _well_shaped(self) -> bool:
+        """Whether the accounts can be looked at one by one."""
+        return isinstance(self.document, dict) and isinstance(self.document.get("accounts"), dict)
+
+    def _against_schema(self) -> list[Mistake]:
+        """Mistakes that the schema finds, the roles' own settings included."""
+        entries = self.document["accounts"].values() if self._well_shaped() else ()
+        used = {str(key) for entry in entries if isinstance(entry, dict) for key in entry}
+        checker = Checker(accounts_schema(self.roles, used), templates=True)
+        violations = checker.violations(self.document)
+        return [self.lines.mistake(each.place, each.text, each.at_key) for each in violations]
+
+    def _catalogue(self, found: list[Mistake]) -> Catalogue:
+        """The profiles in the file's own folders and those that ship; a missing folder is a mistake."""
+        listed = self.document.get("profiles")
+        folders = []
+        for index, name in enumerate(listed if isinstance(listed, list) else ()):
+            folder = self.lines.file.parent / Path(str(name)).expanduser()
+            if folder.is_dir():
+                folders.append(folder)
+            else:
+                text = f'there is no folder "{name}" beside this file; make it or take it out.'
+                found.append(self.lines.mistake(("profiles", index), text))
+        return Catalogue((*folders, self.shipped))
+
+    def _account(self, name: str, entry: dict[str, Any], catalogue: Catalogue) -> Account:
+        """One account with its profile; its mistakes are raised."""
+        user, at, cluster = name.rpartition("@")
+        if not at or not USER.fullmatch(user):
+            raise Mistakes([self._at(name, name_advice(name, catalogue))])
+        profile = catalogue.profile(cluster)
+        if profile is None:
+            advice = f'unknown cluster "{cluster}"; {nearest(cluster, catalogue.ids())}'
+            text = f"{advice} A cluster of your own is a file {cluster}.yml in a folder under profiles:."
+            raise Mistakes([self._at(name, text)])
+        account = self._rendered(name, user, entry, profile)
+        found = list(self._refusals(account))
+        if found:
+            raise Mistakes(found)
+        return account
+
+    def _rendered(self, name: str, user: str, entry: dict[str, Any], profile: Profile) -> Account:
+        """One account with the profile's {user} and {project} filled in."""
+        project = str(entry["project"]) if entry.get("project") else None
+        own = entry.get("storage")
+        names = {"user": user, **({"project": project} if project else {})}
+        cluster = render(profile, names, own if isinstance(own, dict) else {})
+        sandbox = entry.get("sandbox", self.document.get("sandbox", False))
+        return Account(name, user, project, entry, cluster, bool(sandbox))
+
+    def _refusals(self, account: Account) -> Iterator[Mistake]:
+        """What is wrong with an account although each of its values is well formed."""
+        place: Place = ("accounts", account.name)
+        without = account.entry.get("without")
+        for index, role in enumerate(without if isinstance(without, list) else ()):
+            if isinstance(role, str) and role not in self.roles.names():
+                text = f'unknown role "{role}" in "without"; {nearest(role, self.roles.names())}'
+                yield self.lines.mistake((*place, "without", index), text)
+        cluster = account.cluster["id"]
+        if "jump_user" in account.entry and "jump" not in account.cluster["login"]:
+            text = f'"jump_user" is of no use here: {cluster} has no jump host. Take it out.'
+            yield self.lines.mistake((*place, "jump_user"), text, at_key=True)
+        lacking = mentions({part: account.cluster.get(part) for part in PATTERNS}, "project")
+        # With an unknown key here, the project may be what is misspelt.
+        if lacking and account.entry.keys() <= known_keys(self.roles):
+            text = f'"{account.name}" needs "project: NAME"; on {cluster} it is part of {lacking}.'
+            yield self._at(account.name, text)
+
+    def _at(self, name: str, text: str) -> Mistake:
+        """A mistake in the name of an account."""
+        return self.lines.mistake(("accounts", name), text, at_key=True)
+
+
+def accounts_schema(roles: Roles, used: set[str]) -> Schema:
+    """The schema that ships, with the settings of those roles that the file uses."""
+    shipped = schema("accounts")
+    account = shipped["$defs"]["account"]
+    settings = {role: roles.settings(role) if role in used else {} for role in roles.names()}
+    properties = {**settings, **account["properties"]}
+    entry = {**account, "properties": properties, "additionalProperties": False}
+    # Names are left to the code, which can say more about them.
+    accounts = {**shipped["properties"]["accounts"], "propertyNames": {}}
+    return {
+        **shipped,
+        "properties": {**shipped["properties"], "accounts": accounts},
+        "$defs": {"account": entry},
+    }
+
+
+def known_keys(roles: Roles) -> set[str]:
+    """All keys that an account may have."""
+    return {*schema("accounts")["$defs"]["account"]["properties"], *roles.names()}
+
+
+def name_advice(name: str, catalogue: Catalogue) -> str:
+    """What to say about a key that is no account name."""
+    if "@" not in name:
+        example = f"{name}@{min(catalogue.ids(), default='cluster')}"
+        return f'"{name}" is no account; write USER@CLUSTER, such as {example}.'
+    if is_template(name):
+        return f'"{name}" is a template; account names must be plain.'
+    return f'"{name}" is no account; write USER@CLUSTER with one @, and letters, digits, ., - and _ before it.'

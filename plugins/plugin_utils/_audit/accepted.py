@@ -1,0 +1,73 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What people have said they can live with: the file of waivers, and the baseline, so that only new findings fail."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from datetime import date
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import waivers as _waivers
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import put
+
+BASELINE = "hpc.onboard/baseline/1.0"
+NAMES = ("rule", "account", "resource", "place", "since")
+
+
+class Accepted(NamedTuple):
+    """The waivers, and the fingerprints of the findings in the baseline; None without one."""
+
+    waivers: list[_waivers.Waiver]
+    baseline: frozenset[str] | None
+
+
+def read(variables: Mapping[str, Any], wishes: Mapping[str, Any], today: date) -> Accepted:
+    """What both files say; one that cannot be read is an error with its place."""
+    return Accepted(_waived(variables, wishes, today), _baseline(wishes))
+
+
+def _waived(variables: Mapping[str, Any], wishes: Mapping[str, Any], today: date) -> list[_waivers.Waiver]:
+    """The waivers of the file that was named, else of waivers.yml beside the accounts file, if it is there."""
+    if wishes["audit_waivers"]:
+        return _waivers.read(_path(wishes["audit_waivers"]), today)
+    file = Path(str(variables.get("inventory_dir") or ".")) / "waivers.yml"
+    return _waivers.read(file, today) if file.is_file() else []
+
+
+def _baseline(wishes: Mapping[str, Any]) -> frozenset[str] | None:
+    """The findings of the baseline; a run that writes it needs none."""
+    if not wishes["audit_baseline"]:
+        return None
+    file = _path(wishes["audit_baseline"])
+    if wishes["audit_baseline_write"]:
+        if not file.parent.is_dir():
+            raise AccountError(f"audit_baseline: there is no folder {file.parent}: make it, then run again")
+        return None
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+        return frozenset(str(fingerprint) for fingerprint in found["findings"])
+    except (ValueError, KeyError, TypeError):
+        raise AccountError(f"{file} is no baseline: write one with -e audit_baseline_write=true") from None
+
+
+def write(wishes: Mapping[str, Any], report: Mapping[str, Any]) -> None:
+    """Write the findings of this run as the baseline."""
+    findings = {one["fingerprint"]: {name: one[name] for name in NAMES} for one in report["findings"]}
+    text = json.dumps({"schema": BASELINE, "findings": findings}, indent=1, sort_keys=True) + "\n"
+    file = _path(wishes["audit_baseline"])
+    at = os.open(file.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        put(at, file.name, text.encode())
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(file)) from None
+    finally:
+        os.close(at)
+
+
+def _path(word: Any) -> Path:
+    return Path(str(word)).expanduser()

@@ -1,0 +1,149 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One account in an audit: what is sent to be looked at, and what its answer comes to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.module_utils._receipt import receipt
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import findings as _findings
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import key_ages, local_checks, report, watches
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import RULES, SEVERITIES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import Declared
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import offboarding
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS, Plan, key_of
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import local_key
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.receipts import Notes
+
+MOST = 300  # findings of one account
+Entry = Mapping[str, Any]
+Outcome = dict[str, Any]
+
+
+def about(variables: Mapping[str, Any]) -> dict[str, Any]:
+    """What a row tells of an account whatever came of it."""
+    cluster: Mapping[str, Any] = variables.get("cluster") or {}
+    return {
+        "cluster": str(cluster.get("id", "")),
+        "site": str(cluster.get("name", "")),
+        "profile": {name: str(cluster.get(name, "")) for name in ("verified_on", "status")},
+        "declared": None,
+    }
+
+
+def unmeasured(variables: Mapping[str, Any], reason: str) -> dict[str, Any]:
+    """The row of an account that could not be looked at; a certificate that has ended may be why."""
+    row = report.unmeasured(str(variables.get("inventory_hostname", "it")), reason, about(variables))
+    return {**row, "findings": [*row["findings"], *here(variables)]}
+
+
+def here(variables: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What this machine knows of an account without looking at it: certificates, tickets, the profile's age."""
+    cluster, account = variables.get("cluster") or {}, variables.get("account") or {}
+    if not cluster or account.get("sandbox"):
+        return []
+    given = {"-l": "ansible_user", "-p": "ansible_port"}
+    options = [word for flag, name in given.items() if variables.get(name) for word in (flag, str(variables[name]))]
+    destination = [*options, str(variables.get("ansible_host", ""))]
+    age = int(variables.get("audit_max_age") or local_checks.MAX_AGE)
+    return [
+        {**one, "capability": "watch", "severity": RULES[one["rule"]].severity, "desired": {}, "actual": {}}
+        for one in local_checks.findings(cluster, destination, datetime.now(UTC), age)
+    ]
+
+
+def _bounded(findings: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The worst of an account's findings, and how many are left out: one that lies must not fill the report."""
+    worst = sorted(findings, key=lambda finding: SEVERITIES.index(finding["severity"]))
+    rest = worst[MOST:]
+    if not rest:
+        return findings
+    text = f"{len(rest)} findings more are left out: mend these first, then run again."
+    unseen = {"rule": "RUN-001", "class": "not_measured", "cause": "unknown", "severity": RULES["RUN-001"].severity}
+    return [*worst[:MOST], {**rest[0], **unseen, "place": "", "text": text, "desired": {}, "actual": {}}]
+
+
+def _named_here(entry: Entry, outcome: Outcome) -> Outcome:
+    """An outcome with the names that we have for the thing: what an account calls it goes into no command."""
+    names = {"capability": entry["capability"]}
+    if entry["kind"] in KINDS:
+        names["identity"] = key_of(entry).partition(" ")[2]
+    return {**outcome, **names}
+
+
+class Audited:
+    """The look at one account."""
+
+    def __init__(
+        self,
+        variables: Mapping[str, Any],
+        declared: Declared,
+        every: Sequence[Entry],
+        plan: Plan,
+        kept: Notes,
+        asked: Sequence[str],
+        watching: bool,
+    ) -> None:
+        """asked: the capabilities that --tags leave; every: all that is declared, whatever --tags say.
+
+        kept: this machine's copy of the account's receipt.
+        """
+        self._variables, self._declared, self._plan, self._kept = variables, declared, plan, kept
+        self._asked = asked
+        cluster, account = variables.get("cluster") or {}, variables.get("account") or {}
+        self._orphans = Plan.of(offboarding.undeclared(every, kept), lambda _name: "").entries if watching else []
+        self._secrets = key_ages.known({entry["options"].get("secret") for entry in every} - {None})
+        self._watches = watches.watches(cluster, account, every, self._secrets) if watching else []
+        self._watching = watching
+
+    @property
+    def entries(self) -> list[dict[str, Any]]:
+        """What is sent: the plan, what is declared no more, and the watches."""
+        return [*self._plan.entries, *self._orphans, *self._watches]
+
+    def row(self, outcomes: list[Outcome], conversation: Any) -> dict[str, Any]:
+        """What the account comes to. conversation: what was said with it, receipt and seconds."""
+        if len(outcomes) != len(self.entries):
+            raise AccountError(f"the account answered for {len(outcomes)} of {len(self.entries)} things: run again")
+        outcomes = [_named_here(*pair) for pair in zip(self.entries, outcomes, strict=True)]
+        ours, rest = outcomes[: len(self._plan.entries)], outcomes[len(self._plan.entries) :]
+        orphans, watched = rest[: len(self._orphans)], rest[len(self._orphans) :]
+        merged, look = self._plan.merged(ours), self._look(conversation.receipt)
+        entries = self._declared.resources
+        found = [_findings.of_resource(e, key_of(e), o, look) for e, o in zip(entries, merged, strict=True)]
+        found += [_findings.of_orphan(e, o) for e, o in zip(self._orphans, orphans, strict=True)]
+        found += [_findings.of_watch(e, o) for e, o in zip(self._watches, watched, strict=True)]
+        if self._watching:
+            found += [key_ages.findings(self._secrets, datetime.now(UTC).date()), here(self._variables)]
+        return {
+            "name": str(self._variables["inventory_hostname"]),
+            **about(self._variables),
+            "state": "measured",
+            "reason": "",
+            "next": "",
+            "seconds": round(conversation.seconds, 1),
+            "checks": len(found),
+            "ok": sum(not one for one in found),
+            "capabilities": self._capabilities(),
+            "findings": _bounded(list({_findings.same(finding): finding for one in found for finding in one}.values())),
+        }
+
+    def _look(self, told: Mapping[str, Any] | None) -> _findings.Look:
+        """The account's own notes go before this machine's copy: another machine may have written since."""
+        notes = (told or {}).get("notes") or self._kept
+        areas = (self._variables.get("cluster") or {}).get("storage", [])
+        purged = [
+            str(area[name]) for area in areas if area.get("purge") for name in ("path", "variable") if area.get(name)
+        ]
+        return _findings.Look(notes, receipt.own(local_key()), key_ages.old_keys(self._secrets), tuple(purged))
+
+    def _capabilities(self) -> dict[str, str]:
+        """Each capability that was looked at: it is ok, until a finding says more, or not for this account."""
+        declaring = {entry["capability"] for entry in self._declared.resources}
+        further = [name for name in declaring if name not in self._asked]
+        states = {name: "ok" if name in declaring else "not_applicable" for name in [*self._asked, *further]}
+        return states | ({"watch": "ok"} if self._watching else {})

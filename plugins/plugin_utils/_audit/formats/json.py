@@ -1,0 +1,14 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The audit's report as the document that it is, in ASCII: what cannot be seen is spelled out."""
+
+from __future__ import annotations
+
+import json
+
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.shared import Report
+
+
+def text(report: Report) -> str:
+    """The whole document, the same text for the same report."""
+    return json.dumps(report, indent=1) + "\n"

@@ -1,0 +1,153 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The audit's report as SARIF 2.1.0, for GitHub's code scanning and for editors.
+
+A result lies where a file of ours asks for the thing, since paths on an account are in no repository; those are its
+logical location. What no file asks for lies at the playbook: readers refuse a result without a file.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Any
+from urllib.parse import quote
+
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.shared import (
+    SOURCE,
+    Finding,
+    Report,
+    harmless,
+    help_url,
+)
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import RULES
+
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+LEVELS = {"critical": "error", "high": "error", "medium": "warning", "low": "note", "info": "note"}
+SECURITY = {"critical": "9.5", "high": "8.0", "medium": "5.5", "low": "3.0", "info": "1.0"}
+"""The numbers by which GitHub sorts what is tagged as security: from 9 critical, from 7 high, from 4 medium."""
+NUMBERS = {name: number for number, name in enumerate(RULES)}
+
+
+def text(report: Report) -> str:
+    """The whole document, in ASCII."""
+    report = harmless(report)
+    run = {
+        "tool": {"driver": _driver(report)},
+        "automationDetails": {"id": f"hpc.onboard/audit/{report['run']['id']}"},
+        "columnKind": "unicodeCodePoints",
+        "invocations": [_invocation(report)],
+        "results": [*(_result(finding, report) for finding in report["findings"]), *_absent(report)],
+        "properties": {"summary": report["summary"]},
+    }
+    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1) + "\n"
+
+
+def message(said: str) -> dict[str, str]:
+    """A text in which nothing is a link or a place to be filled in."""
+    return {"text": re.sub(r"\{(?=\d)", "{{", re.sub(r"(?<=\d)\}", "}}", said)).replace("](", "] (") or "-"}
+
+
+def _driver(report: Report) -> dict[str, Any]:
+    return {
+        "name": "hpc.onboard audit",
+        "version": report["run"]["tool"],
+        "informationUri": SOURCE,
+        "rules": [_rule(name) for name in RULES],
+    }
+
+
+def _rule(name: str) -> dict[str, Any]:
+    rule, url = RULES[name], help_url(f"docs/rules.md#{name.lower()}")
+    safety = {"security-severity": SECURITY[rule.severity]} if name.startswith("SEC-") else {}
+    return {
+        "id": name,
+        "shortDescription": {"text": rule.title},
+        "fullDescription": {"text": f"{rule.title}."},
+        "help": {"text": f"What it means and what to do: {url}"},
+        "helpUri": url,
+        "defaultConfiguration": {"level": LEVELS[rule.severity]},
+        "properties": {"tags": ["security"] if safety else ["drift"], **safety},
+    }
+
+
+def _invocation(report: Report) -> dict[str, Any]:
+    started = datetime.fromisoformat(report["run"]["started"])
+    ended = started + timedelta(seconds=round(report["run"]["seconds"]))
+    missed = [account for account in report["accounts"] if account["state"] == "not_measured"]
+    said = [f"{one['name']} was not measured: {one['reason']} {one['next']}".strip() for one in missed]
+    return {
+        "executionSuccessful": not missed,
+        "exitCode": report["summary"]["exit"],
+        "startTimeUtc": report["run"]["started"],
+        "endTimeUtc": ended.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "toolExecutionNotifications": [{"level": "error", "message": message(text)} for text in said],
+    }
+
+
+def _result(finding: Finding, report: Report) -> dict[str, Any]:
+    applies = finding["class"] != "not_applicable"
+    result = {
+        **_named(finding),
+        "kind": "fail" if applies else "notApplicable",
+        "level": LEVELS[finding["severity"]] if applies else "none",
+        "message": message(f"{finding['account']}: {finding['text']}{_advice(finding)}"),
+        "locations": [_location(finding, finding["declared"], report)],
+        "baselineState": finding["baseline"],
+        "properties": {
+            name: finding[name]
+            for name in ("severity", "class", "cause", "capability", "desired", "actual", "since", "fix")
+        },
+    }
+    return {**result, "suppressions": [_suppression(finding["waiver"])]} if finding["waiver"] else result
+
+
+def _named(finding: Finding) -> dict[str, Any]:
+    """What makes a result the same in every run."""
+    return {
+        "ruleId": finding["rule"],
+        "ruleIndex": NUMBERS[finding["rule"]],
+        "partialFingerprints": {"hpcOnboard/v1": finding["fingerprint"].removeprefix("sha256:")},
+    }
+
+
+def _advice(finding: Finding) -> str:
+    return f" Do: {finding['fix']}" if finding["fix"] else ""
+
+
+def _location(finding: Finding, declared: Any, report: Report) -> dict[str, Any]:
+    """The line of ours that asks for the thing, and the thing on the account."""
+    place = finding.get("place") or finding["resource"]
+    named = "/".join((finding["account"], finding.get("capability", ""), finding["resource"]))
+    file = declared or {"file": report["run"]["playbook"], "line": 1}
+    return {
+        "physicalLocation": _physical(file["file"], file["line"]),
+        "logicalLocations": [{"name": place, "fullyQualifiedName": named, "kind": "resource"}],
+    }
+
+
+def _physical(file: str, line: int) -> dict[str, Any]:
+    return {"artifactLocation": {"uri": quote(file.lstrip("/")) or "."}, "region": {"startLine": line}}
+
+
+def _suppression(waiver: Any) -> dict[str, Any]:
+    file, _colon, line = waiver["where"].rpartition(":")
+    told = f"{waiver['justification']} (until {waiver['expires']}, {waiver['by']})"
+    suppression = {"kind": "external", "status": "accepted", "justification": told}
+    if not file or not line.isascii() or not line.isdigit() or int(line) == 0:
+        return suppression
+    return {**suppression, "location": {"physicalLocation": _physical(file, int(line))}}
+
+
+def _absent(report: Report) -> Iterator[dict[str, Any]]:
+    """What is not there any more."""
+    for gone in report["resolved"]:
+        yield {
+            **_named(gone),
+            "level": LEVELS[RULES[gone["rule"]].severity],
+            "message": message(f"{gone['account']}: {gone['resource']} is as wanted again."),
+            "locations": [_location(gone, None, report)],
+            "baselineState": "absent",
+        }

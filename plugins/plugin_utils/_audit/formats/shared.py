@@ -1,0 +1,175 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What all formats of the audit's report share: harmless text, the order of findings, words and numbers.
+
+The report is the document of docs/schemas/audit.schema.json. Much of its text was written on accounts: each
+format first makes it harmless() and then escapes it by its own rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import SEVERITIES
+
+Report = Mapping[str, Any]
+Finding = Mapping[str, Any]
+Account = Mapping[str, Any]
+
+SOURCE = "https://github.com/hpc-onboard/hpc.onboard"
+UNSEEN = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+"""Characters that call themselves printable and show nothing."""
+
+SYMBOLS = {  # each with what stands for it in ASCII
+    "critical": ("◆", "#"),
+    "high": ("▲", "!"),
+    "medium": ("●", "~"),
+    "low": ("○", ","),
+    "info": ("i", "i"),
+    "ok": ("✓", "*"),
+    "not_applicable": ("-", "-"),
+    "not_measured": ("?", "?"),
+}
+WORDS = {"not_applicable": "does not apply", "not_measured": "not measured"}
+CAUSES = {
+    "spec": "what is wanted was changed",
+    "hand": "changed by hand on the account",
+    "site": "changed by the site",
+    "time": "brought by the calendar",
+    "unknown": "not known",
+}
+
+
+def visible(text: str) -> str:
+    """The text with what cannot be seen, or turns the direction of writing, spelled out: backslash, u, four digits."""
+    if text.isprintable() and not UNSEEN & set(text):
+        return text
+    return "".join(c if c.isprintable() and c not in UNSEEN else _spelled(c) for c in text)
+
+
+def _spelled(character: str) -> str:
+    number = ord(character)
+    return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
+
+
+def harmless(document: Any) -> Any:
+    """A copy of the document in which every text is visible()."""
+    if isinstance(document, str):
+        return visible(document)
+    if isinstance(document, Mapping):
+        return {visible(name): harmless(value) for name, value in document.items()}
+    if isinstance(document, (list, tuple)):
+        return [harmless(value) for value in document]
+    return document
+
+
+def count(number: int, noun: str) -> str:
+    """'1 account', '2 accounts'."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def word(state: str) -> str:
+    """A severity or another state of a cell as it is read."""
+    return WORDS.get(state, state)
+
+
+def words(name: str) -> str:
+    """A name of the document, such as at_risk, as it is read."""
+    return name.replace("_", " ")
+
+
+def rank(state: str) -> int:
+    """Where a state of a cell stands, the worst first; what was not measured comes behind all severities but info."""
+    order = ("critical", "high", "medium", "low", "not_measured", "info", "ok", "not_applicable")
+    return order.index(state)
+
+
+def reaches(severity: str, fail_on: str) -> bool:
+    """Whether a finding of this severity makes an audit fail that fails on that one."""
+    return fail_on != "never" and SEVERITIES.index(severity) <= SEVERITIES.index(fail_on)
+
+
+def is_command(fix: str) -> bool:
+    """Whether a fix is to be typed: a sentence begins with a capital letter, a command does not."""
+    return bool(fix) and not fix[0].isupper()
+
+
+def unwaived(findings: Iterable[Finding]) -> list[Finding]:
+    """The findings that count."""
+    return [finding for finding in findings if not finding["waiver"]]
+
+
+def capabilities(report: Report) -> list[str]:
+    """The columns of the matrix, in the order in which accounts name them."""
+    return list(dict.fromkeys(name for account in report["accounts"] for name in account["capabilities"]))
+
+
+def state(account: Account, capability: str) -> str:
+    """What a cell of the matrix says; what an account does not name does not apply to it."""
+    unnamed = "not_applicable" if account["state"] == "measured" else "not_measured"
+    return str(account["capabilities"].get(capability, unnamed))
+
+
+def worst_first(accounts: Iterable[Account]) -> list[Account]:
+    """The accounts with the worst at the top; among equals the one with more of it, then by name."""
+
+    def key(account: Account) -> tuple[Any, ...]:
+        states = [rank(found) for found in account["capabilities"].values()]
+        first = 0 if account["state"] == "not_measured" else 1
+        return (
+            min(states, default=9) if first else -1,
+            [-states.count(number) for number in range(6)],
+            account["name"],
+        )
+
+    return sorted(accounts, key=key)
+
+
+def in_order(account: Account) -> bool:
+    """Whether nothing of the account is to be looked at."""
+    fine = ("ok", "not_applicable", "info")
+    return account["state"] == "measured" and all(found in fine for found in account["capabilities"].values())
+
+
+def severities(numbers: Mapping[str, int]) -> str:
+    """'1 critical, 2 high'; 'nothing found' where there is none."""
+    said = ", ".join(f"{numbers[name]:,} {name}" for name in SEVERITIES if numbers.get(name))
+    return said or "nothing found"
+
+
+def moment(started: str) -> str:
+    """'2026-11-21 18:00 UTC', from the document's form."""
+    return f"{started[:10]} {started[11:16]} UTC"
+
+
+def help_url(target: str) -> str:
+    """Where the words on a rule can be read by one who has no checkout."""
+    return f"{SOURCE}/blob/main/{target}" if target.startswith("docs/") else ""
+
+
+def fields(finding: Finding) -> list[tuple[str, str, str]]:
+    """Name, wanted and found of each field of a finding that says so."""
+    names = dict.fromkeys([*finding["desired"], *finding["actual"]])
+    return [(name, finding["desired"].get(name, ""), finding["actual"].get(name, "")) for name in names]
+
+
+def declared(finding: Finding) -> str:
+    """'inventory/accounts.yml:12', or nothing."""
+    where = finding["declared"]
+    return f"{where['file']}:{where['line']}" if where else ""
+
+
+def verdict(report: Report) -> str:
+    """What came of the audit, in a few words."""
+    numbers, accounts = report["summary"]["by_severity"], report["accounts"]
+    missed = report["summary"]["not_measured"]
+    if not accounts:
+        return "No account was looked at"
+    bad = {finding["account"] for finding in unwaived(report["findings"]) if finding["severity"] != "info"}
+    if not any(numbers.get(name) for name in SEVERITIES[:-1]) or not bad:
+        if missed == len(accounts):
+            return "Nothing could be measured"
+        return "All is as it should be" if not missed else f"What was measured is as it should be, {missed:,} was not"
+    found = severities({name: numbers.get(name, 0) for name in SEVERITIES[:-1]})
+    return f"{found}, on {len(bad):,} of {count(len(accounts), 'account')}"

@@ -1,0 +1,78 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What this machine knows of an account's keys without looking at the account: their versions, kinds and last days."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import date, timedelta
+from typing import Any
+
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import RULES, WATCHED
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import Secret
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import local_key, state_folder
+
+SOON = timedelta(days=14)
+REPLACED = ("previous", "retired")
+
+
+def known(names: Iterable[str]) -> dict[str, Secret]:
+    """The versions of these secrets; those that were never rotated have none. Raises StateError, VersionError."""
+    rotated = [name for name in sorted(names) if (state_folder() / "secrets" / f"{name}.json").exists()]
+    if not rotated:
+        return {}
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import (
+        Sidecar,  # few keys were ever rotated
+    )
+
+    found = {name: Sidecar(name, bytes.fromhex(local_key())).secret() for name in rotated}
+    return {name: secret for name, secret in found.items() if secret}
+
+
+def old_keys(secrets: Mapping[str, Secret]) -> dict[str, str]:
+    """The fingerprints of keys that were replaced, as states show them, and of which secret each is."""
+    return {
+        f"key {version.fingerprint}": name
+        for name, secret in secrets.items()
+        for version in secret.versions
+        if version.fingerprint and version.label not in ("current", "pending")
+    }
+
+
+def findings(secrets: Mapping[str, Secret], today: date) -> list[dict[str, Any]]:
+    """What is to be said of these secrets on that day."""
+    return [_finding(name, *one) for name, secret in secrets.items() for one in _of_secret(secret, today)]
+
+
+def _of_secret(secret: Secret, today: date) -> Iterator[tuple[str, str, str]]:
+    current = secret.current
+    last = current.expires[:10]
+    if last and last < today.isoformat():
+        yield "KEY-007", "high", f"Its last day was {last}."
+    elif last and last <= (today + SOON).isoformat():
+        yield "KEY-007", "", f"Its last day is {last}."
+    if current.kind == "legacy":
+        yield "KEY-008", "", "It is a key of the older kind, of which there is one at a time."
+    for version in secret.labelled(*REPLACED):
+        since = f" since {current.issued[:10]}" if current.issued else ""
+        yield (
+            "KEY-011",
+            "",
+            f"The key before it ({version.fingerprint or version.id}) was replaced{since}, and may still work.",
+        )
+
+
+def _finding(name: str, rule: str, severity: str, text: str) -> dict[str, Any]:
+    what, cause = WATCHED[rule]
+    return {
+        "rule": rule,
+        "capability": "watch",
+        "resource": f"key '{name}'",
+        "place": "",
+        "class": what,
+        "cause": cause,
+        "severity": severity or RULES[rule].severity,
+        "text": text,
+        "desired": {},
+        "actual": {},
+    }

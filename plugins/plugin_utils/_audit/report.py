@@ -1,0 +1,207 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The audit's report (docs/schemas/audit.schema.json), from what each account came to, and its verdict.
+
+Pure: what was remembered, the waivers and the day come in; the report comes out, the same for the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import date
+from typing import Any, NamedTuple
+
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import waivers as _waivers
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.fixes import Commands
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import CLASSES, RULES, SEVERITIES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.audit_history import Known
+
+SCHEMA = "hpc.onboard/audit/1.0"
+UNMEASURED = ("RUN-001", "RUN-002")
+Finding = dict[str, Any]
+Row = Mapping[str, Any]
+
+
+class Past(NamedTuple):
+    """What there was before this run: findings that are known, runs, waivers, and the accepted findings if any."""
+
+    known: Known
+    history: Sequence[Mapping[str, Any]]
+    waivers: list[_waivers.Waiver]
+    accepted: frozenset[str] | None
+
+
+def report(run: Mapping[str, Any], rows: Sequence[Row], past: Past, commands: Commands, today: date) -> dict[str, Any]:
+    """The whole report. run: its member of that name; rows: of each account what audit's account part said."""
+    findings = sorted((_told(one, row, past, commands, today) for row in rows for one in row["findings"]), key=_order)
+    waivers = _waivers.states(past.waivers, findings, today)
+    of_account: dict[str, list[Finding]] = {str(row["name"]): [] for row in rows}
+    for one in findings:
+        of_account[one["account"]].append(one)
+    accounts = [_account(row, of_account[str(row["name"])]) for row in sorted(rows, key=lambda row: str(row["name"]))]
+    resolved = _resolved(past.known, rows, findings)
+    return {
+        "schema": SCHEMA,
+        "run": dict(run),
+        "summary": _summary(run, accounts, findings, resolved),
+        "accounts": accounts,
+        "findings": findings,
+        "resolved": resolved,
+        "waivers": waivers,
+        "history": [dict(one) for one in past.history],
+    }
+
+
+def _told(finding: Mapping[str, Any], row: Row, past: Past, commands: Commands, today: date) -> Finding:
+    """A finding with all that is known of it beside what was seen."""
+    account = str(row["name"])
+    fingerprint = mark(finding["rule"], account, finding["resource"], finding["place"])
+    is_new = past.accepted is None or fingerprint not in past.accepted
+    return {
+        **{name: value for name, value in finding.items() if name != "blocked"},
+        "account": account,
+        "since": past.known.get(fingerprint, {}).get("since", today.isoformat()),
+        "baseline": "new" if is_new else "unchanged",
+        "waiver": None,
+        "fingerprint": fingerprint,
+        "fix": finding.get("fix") or commands.mends(finding, account),
+        "declared": row["declared"],
+        "help": f"docs/rules.md#{finding['rule'].lower()}",
+    }
+
+
+def mark(*words: str) -> str:
+    """What a finding is known by in the next run: rule, account, resource and place; never what was found there."""
+    return "sha256:" + hashlib.sha256("\0".join(words).encode()).hexdigest()
+
+
+def _order(finding: Mapping[str, Any]) -> tuple[Any, ...]:
+    words = tuple(finding[name] for name in ("account", "rule", "resource", "place", "text"))
+    return (SEVERITIES.index(finding["severity"]), *words)
+
+
+def _account(row: Row, findings: Sequence[Finding]) -> dict[str, Any]:
+    """An account's line of the report, from its findings; of each capability the worst that is not waived."""
+    mine = [one for one in findings if not one["waiver"]]
+    cells = {name: _cell(name, state, mine) for name, state in row["capabilities"].items()}
+    names = ("name", "cluster", "site", "profile", "state", "reason", "next", "seconds", "checks", "ok")
+    return {**{name: row[name] for name in names}, "capabilities": cells}
+
+
+def _cell(capability: str, state: str, findings: Sequence[Finding]) -> str:
+    if state != "ok":
+        return state
+    mine = [one for one in findings if one["capability"] == capability]
+    worst = min((SEVERITIES.index(one["severity"]) for one in mine if one["rule"] not in UNMEASURED), default=None)
+    if worst is not None:
+        return SEVERITIES[worst]
+    return "not_measured" if any(one["capability"] != "watch" for one in mine) else "ok"
+
+
+def _resolved(known: Known, rows: Sequence[Row], findings: Sequence[Finding]) -> list[dict[str, str]]:
+    """What was found before, was looked for again, and is there no more."""
+    looked = {(row["name"], name) for row in rows if row["state"] == "measured" for name in row["capabilities"]}
+    there = {one["fingerprint"] for one in findings}
+    gone = [
+        {"fingerprint": fingerprint, **{name: one.get(name, "") for name in ("rule", "account", "resource", "since")}}
+        for fingerprint, one in known.items()
+        if fingerprint not in there and (one.get("account"), one.get("capability")) in looked
+    ]
+    return sorted(gone, key=lambda one: (one["account"], one["rule"], one["resource"], one["fingerprint"]))
+
+
+def known_now(before: Known, result: Mapping[str, Any]) -> Known:
+    """What is to be remembered after a run: what was found, and what was not looked for again."""
+    gone = {one["fingerprint"] for one in result["resolved"]}
+    names = ("rule", "account", "capability", "resource", "since")
+    found = {one["fingerprint"]: {name: one[name] for name in names} for one in result["findings"]}
+    return {**{key: one for key, one in before.items() if key not in gone}, **found}
+
+
+def _summary(run: Mapping[str, Any], accounts: Any, findings: Sequence[Finding], resolved: Any) -> dict[str, Any]:
+    counted = [one for one in findings if not one["waiver"]]
+    severities, classes = Counter(one["severity"] for one in counted), Counter(one["class"] for one in counted)
+    checks, ok = sum(one["checks"] for one in accounts), sum(one["ok"] for one in accounts)
+    unseen = sum(one["rule"] == "RUN-001" for one in findings)
+    missed = [one["name"] for one in accounts if one["state"] == "not_measured"]
+    reasons = _reasons(run, counted, missed)
+    return {
+        "accounts": len(accounts),
+        "measured": len(accounts) - len(missed),
+        "not_measured": len(missed),
+        "checks": checks,
+        "ok": ok,
+        "coverage_pct": _coverage(checks, unseen, accounts),
+        "by_severity": {name: severities[name] for name in SEVERITIES},
+        "by_class": {name: classes[name] for name in CLASSES if classes[name]},
+        "waived": sum(one["waiver"] is not None for one in findings),
+        "new": sum(one["baseline"] == "new" for one in counted),
+        "resolved": len(resolved),
+        "failed": bool(reasons),
+        "exit": 2 if reasons else 0,
+        "reasons": reasons,
+    }
+
+
+def _coverage(checks: int, unseen: int, accounts: Sequence[Mapping[str, Any]]) -> int:
+    """How much of what should have been looked at was, in percent, rounded down; an account that was not is nothing."""
+    measured = [one for one in accounts if one["state"] == "measured"]
+    if not accounts or not measured:
+        return 0
+    share = (checks - min(unseen, checks)) / checks if checks else 1.0
+    return int(100 * share * len(measured) / len(accounts))
+
+
+def _reasons(run: Mapping[str, Any], counted: Sequence[Finding], missed: Sequence[str]) -> list[str]:
+    """Why the run fails, in words; nothing when it does not."""
+    reasons = []
+    if run["fail_on"] != "never":
+        bad = SEVERITIES[: SEVERITIES.index(run["fail_on"]) + 1]
+        found = [one for one in counted if one["severity"] in bad and _is_held_against(one)]
+        if found:
+            reasons.append(f"{_number(len(found), 'finding')} of severity {run['fail_on']} or worse")
+    if run["incomplete"] == "fail":
+        waived = set(missed) - {one["account"] for one in counted if one["rule"] == "RUN-002"}
+        if set(missed) - waived:
+            reasons.append(f"{_number(len(set(missed) - waived), 'account')} could not be measured")
+        parts = [one for one in counted if one["rule"] == "RUN-001" and one["capability"] != "watch"]
+        if parts:
+            reasons.append(f"{_number(len(parts), 'thing')} that onboarding keeps could not be measured")
+    return reasons
+
+
+def _is_held_against(finding: Finding) -> bool:
+    return finding["baseline"] == "new" and finding["rule"] not in UNMEASURED
+
+
+def _number(count: int, word: str) -> str:
+    return f"{count} {word}" if count == 1 else f"{count} {word}s"
+
+
+def unmeasured(name: str, reason: str, account: Row) -> dict[str, Any]:
+    """The row of an account that could not be looked at. account: cluster, site, profile, declared of its row."""
+    finding = {
+        "rule": "RUN-002",
+        "capability": "account",
+        "resource": "the account",
+        "place": "",
+        "class": "not_measured",
+        "cause": "unknown",
+        "severity": RULES["RUN-002"].severity,
+        "text": reason,
+        "desired": {},
+        "actual": {},
+        "fix": "See what is said above, then run the audit again.",
+    }
+    empty = {"seconds": 0.0, "checks": 0, "ok": 0, "capabilities": {}}
+    return {
+        "name": name,
+        **account,
+        "state": "not_measured",
+        "reason": reason,
+        "next": "",
+        **empty,
+        "findings": [finding],
+    }

@@ -1,0 +1,163 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The report part of an audit: what all accounts came to, what was remembered, and what is written where."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from ansible import __version__ as ansible_version
+from ansible import context
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import accepted
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import report as _audit
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.account import unmeasured
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.fixes import Commands
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.files import ReportError, opened, write
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.options import Value, checked
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import COLLECTION
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, Mistakes
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state import audit_history
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal import summary as _recap
+
+
+def prepared(variables: Mapping[str, Any], value: Value) -> dict[str, Any]:
+    """The result of the settings part: what nobody would heed, read or could write is refused, and nobody visited."""
+
+    def work() -> dict[str, Any]:
+        wishes = checked(variables, value)
+        accepted.read(variables, wishes, datetime.now(UTC).date())
+        if wishes["audit_output"]:
+            os.close(opened(_output(wishes)))
+        return {"changed": False}
+
+    return _said(work)
+
+
+def reported(variables: Mapping[str, Any], value: Value, warn: Callable[[str], None], begun: float) -> dict[str, Any]:
+    """The result of the report part: the report, and whether the run fails by it. begun: of time.monotonic()."""
+
+    def work() -> dict[str, Any]:
+        result = _report(variables, checked(variables, value), warn, begun)
+        reasons = result["summary"]["reasons"]
+        said = "; ".join(reasons) or "nothing to hold against"
+        return {"changed": False, "failed": bool(reasons), "msg": said, "report": result}
+
+    return _said(work)
+
+
+def _said(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """What the work gives, or the one sentence that says why it cannot be done."""
+    try:
+        return work()
+    except (Mistakes, AccountError, StateError, ReportError) as error:
+        return {"failed": True, "msg": str(error)}
+    except OSError as error:
+        return {"failed": True, "msg": f"{error.filename}: {error.strerror}: put that right, then run again"}
+
+
+def _report(
+    variables: Mapping[str, Any], wishes: Mapping[str, Any], warn: Callable[[str], None], begun: float
+) -> dict[str, Any]:
+    now = datetime.now(UTC)
+    run = {**_run(now, wishes), "seconds": round(time.monotonic() - begun, 1)}
+    sources = [str(Path(source).resolve()) for source in context.CLIARGS.get("inventory") or ()]
+    place, name = audit_history.series(*sources), audit_history.series(*sources, run["limit"], *run["tags"])
+    known, history = audit_history.read(place, name)
+    past = _audit.Past(known, history, *accepted.read(variables, wishes, now.date()))
+    report = _audit.report(run, list(_rows(variables)), past, _commands(variables), now.date())
+    summary = report["summary"]
+    entry = {"started": run["started"], **{key: summary[key] for key in ("accounts", "not_measured", "by_severity")}}
+    try:
+        audit_history.keep(_audit.known_now(known, report), place, name, entry)
+    except StateError as error:
+        warn(f"what this audit found will not be remembered: {error}")
+    if wishes["audit_output"]:
+        write(report, _output(wishes), wishes["audit_formats"])
+    if wishes["audit_baseline_write"]:
+        accepted.write(wishes, report)
+    return report
+
+
+def _output(wishes: Mapping[str, Any]) -> str:
+    return str(Path(str(wishes["audit_output"])).expanduser())
+
+
+def _run(now: datetime, wishes: Mapping[str, Any]) -> dict[str, Any]:
+    tags = [str(tag) for tag in context.CLIARGS.get("tags") or () if tag != "all"]
+    return {
+        "id": now.strftime("%Y%m%dT%H%M%S%fZ"),
+        "started": now.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "tool": _version(),
+        "ansible": ansible_version,
+        "playbook": "audit.yml",
+        "limit": str(context.CLIARGS.get("subset") or ""),
+        "tags": tags,
+        "fail_on": str(wishes["audit_fail_on"]),
+        "incomplete": str(wishes["audit_incomplete"]),
+    }
+
+
+def _version() -> str:
+    """Our own version: a checkout and a wheel hold galaxy.yml, what ansible-galaxy installs a manifest in its place."""
+    root = COLLECTION
+    if (root / "MANIFEST.json").is_file():
+        manifest = json.loads((root / "MANIFEST.json").read_text(encoding="utf-8"))
+        return str(manifest["collection_info"]["version"])
+    text = (root / "galaxy.yml").read_text(encoding="utf-8")
+    return next((line.split()[1].strip('"') for line in text.splitlines() if line.startswith("version:")), "")
+
+
+def _rows(variables: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """What each account of the play came to; one whose look ended in an error of its own is not measured."""
+    lines = _Declarations()
+    for host in variables["ansible_play_hosts_all"]:
+        own = variables["hostvars"][host]
+        result = own.get("audited") or {}
+        row = result.get("audit") or unmeasured(own, str(result.get("msg") or "it was not looked at"))
+        yield {**row, "declared": lines.of(str(host), own)}
+
+
+class _Declarations:
+    """Where each account stands in its accounts file."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, Lines | None] = {}
+
+    def of(self, name: str, variables: Mapping[str, Any]) -> dict[str, Any] | None:
+        """File and line, or None where it cannot be said."""
+        file = str(variables.get("inventory_file") or "")
+        if not file.endswith((".yml", ".yaml")):
+            return None
+        if file not in self._files:
+            try:
+                self._files[file] = Lines(Path(file), Path(file).read_text(encoding="utf-8"))
+            except (OSError, UnicodeDecodeError):
+                self._files[file] = None
+        lines = self._files[file]
+        return {"file": _recap.near(file), "line": lines.of(("accounts", name), at_key=True)} if lines else None
+
+
+def _commands(variables: Mapping[str, Any]) -> Commands:
+    """How the other playbooks are called by somebody who called this one so."""
+    called = [str(name) for name in context.CLIARGS.get("args") or ("audit.yml",)]
+    onboard, offboard = (
+        _recap.again(
+            {**context.CLIARGS, "tags": ["all"], "skip_tags": [], "check": False},
+            sys.argv[1:],
+            [str(Path(called[0]).with_name(Path(called[0]).name.replace("audit", word)))],
+        )
+        for word in ("onboard", "offboard")
+    )
+    options = onboard.partition("-i ")[2].rpartition(" ")[0] if " -i " in onboard else ""
+    hosts = variables["ansible_play_hosts_all"]
+    practised = {str(host) for host in hosts if (variables["hostvars"][host].get("account") or {}).get("sandbox")}
+    return Commands(onboard, offboard, f"-i {options}" if options else "", practised)

@@ -1,0 +1,106 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Findings that somebody answers for, for a while: a file that people write (docs/schemas/waivers.schema.json).
+
+One that is over, or that fits nothing, is said to be: a waiver nobody remembers is how a finding gets lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import date, timedelta
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import schema
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import RULES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import (
+    Lines,
+    Mistake,
+    Mistakes,
+    nearest,
+    shown,
+)
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema import Checker
+
+LONGEST = timedelta(days=366)
+LONGEST_CRITICAL = timedelta(days=30)
+
+
+class Waiver(NamedTuple):
+    """One entry of the file. expires is the last day on which it counts; where is its file and line."""
+
+    rule: str
+    account: str
+    resource: str
+    justification: str
+    expires: str
+    by: str
+    where: str
+
+    def fits(self, finding: Mapping[str, Any]) -> bool:
+        """Whether it is about this finding."""
+        about = (finding["resource"], finding["place"], finding["place"].partition(":")[0])
+        return (
+            self.rule == finding["rule"]
+            and fnmatchcase(finding["account"], self.account)
+            and any(fnmatchcase(one, self.resource) for one in about)
+        )
+
+    def is_over(self, today: date) -> bool:
+        """Whether its last day is past."""
+        return self.expires < today.isoformat()
+
+
+def read(file: Path, today: date) -> list[Waiver]:
+    """The waivers of a file. Raises Mistakes, all at once, and OSError."""
+    lines = Lines(file, file.read_text(encoding="utf-8"))
+    document = lines.document()
+    found = [lines.mistake(one.place, one.text, one.at_key) for one in Checker(schema("waivers")).violations(document)]
+    if not found:
+        entries = (document or {}).get("waivers") or []
+        found = [mistake for at, entry in enumerate(entries) for mistake in _refusals(lines, at, entry, today)]
+    if found or document is None:
+        raise Mistakes(found or [Mistake(file, 0, 'is empty; it needs "waivers".')])
+    return [_waiver(lines, at, entry) for at, entry in enumerate(entries)]
+
+
+def _waiver(lines: Lines, at: int, entry: Mapping[str, Any]) -> Waiver:
+    where = f"{shown(lines.file)}:{lines.of(('waivers', at))}"
+    optional = {"resource": str(entry.get("resource") or "*"), "by": str(entry.get("by") or "")}
+    required = {name: str(entry[name]) for name in ("rule", "account", "justification", "expires")}
+    return Waiver(**required, **optional, where=where)
+
+
+def _refusals(lines: Lines, at: int, entry: Mapping[str, Any], today: date) -> Iterator[Mistake]:
+    """What the schema cannot say."""
+    if entry["rule"] not in RULES:
+        yield lines.mistake(
+            ("waivers", at, "rule"), f'unknown rule "{entry["rule"]}"; {nearest(entry["rule"], RULES, ())}'
+        )
+        return
+    try:
+        expires = date.fromisoformat(entry["expires"])
+    except ValueError:
+        yield lines.mistake(("waivers", at, "expires"), f'"{entry["expires"]}" is no day of the calendar.')
+        return
+    critical = RULES[entry["rule"]].severity == "critical"
+    if expires > today + (LONGEST_CRITICAL if critical else LONGEST):
+        most = "30 days, for the rule is critical" if critical else "a year"
+        yield lines.mistake(("waivers", at, "expires"), f"a waiver counts for at most {most}: name an earlier day.")
+
+
+def states(waivers: list[Waiver], findings: list[dict[str, Any]], today: date) -> list[dict[str, str]]:
+    """Put each waiver on the findings that it fits, and tell for each whether it is used, unused or expired."""
+    told = []
+    for waiver in waivers:
+        mine = [finding for finding in findings if waiver.fits(finding)]
+        over = waiver.is_over(today)
+        for finding in () if over else mine:
+            finding["waiver"] = finding["waiver"] or {
+                name: getattr(waiver, name) for name in ("justification", "expires", "by", "where")
+            }
+        state = "expired" if over else "used" if mine else "unused"
+        told.append({**waiver._asdict(), "state": state})
+    return told

@@ -1,0 +1,140 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the audit watches of keys on an account: which watches, and which keys are known by their fingerprints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ansible_collections.hpc.onboard.plugins.module_utils._formats.key_files import ENROOTS
+from ansible_collections.hpc.onboard.plugins.module_utils._watches.enroot_lines import EnrootLines
+from ansible_collections.hpc.onboard.plugins.module_utils._watches.open_keys import OpenKeys
+from ansible_collections.hpc.onboard.plugins.module_utils._watches.scattered_keys import ScatteredKeys
+from ansible_collections.hpc.onboard.plugins.module_utils._watches.shadowed_keys import ShadowedKeys
+from ansible_collections.hpc.onboard.plugins.module_utils._watches.unread_keys import UnreadKeys
+from ansible_collections.hpc.onboard.plugins.module_utils._watches.watch import Watch
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import Secret
+
+Entry = Mapping[str, Any]
+KINDS: dict[str, type[Watch]] = {
+    kind.KIND: kind for kind in (EnrootLines, OpenKeys, ScatteredKeys, ShadowedKeys, UnreadKeys)
+}
+FILES = {  # kind of a file of keys -> where it lies when nobody says
+    "enroot_credential": "~/.config/enroot/.credentials",
+    "netrc_entry": "~/.netrc",
+    "ngc_config": "~/.ngc/config",
+    "registry_auth": "~/.apptainer/docker-config.json",
+    "token_file": "~/.cache/huggingface/token",
+}
+COPIES = {"ngc_config": ".BAK"}  # which the program itself keeps beside it, and the role with it
+CACHES = ("~/.cache/enroot", "~/.config/enroot", "~/enroot")  # where enroot has its cache when nobody says
+CACHE_VARIABLES = ("ENROOT_CACHE_PATH", "ENROOT_CONFIG_PATH")
+IN_JOBS = ("netrc_entry", "token_file")  # wandb and Hugging Face are asked where the work is done
+
+
+def watches(
+    cluster: Entry, account: Entry, declared: Sequence[Entry], known: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    """The entries {kind, capability, options} of an account's watches for keys.
+
+    cluster: the profile; declared: all that the roles declare; known: fingerprint -> which key that is, in words.
+    """
+    kept = _kept(declared)
+    own = sorted({path + COPIES.get(kind, "") for kind, paths in kept.items() for path in paths} | {*_own(kept)})
+    areas = _areas(cluster)
+    common = {"own": own, "known": dict(known), "caches": caches(cluster, declared)}
+    found = [_watch("scattered_keys", **common, folder=folder) for folder in ("~", *areas)]
+    found.append(_watch("open_keys", own=_own(kept), areas=areas))
+    enroots = kept.get("enroot_credential") or _read_by_enroot(cluster)
+    files = sorted({*enroots, *(f"~/{name}" for name in ENROOTS)})
+    found.append(_watch("enroot_lines", files=files, kept=_machines(declared)))
+    found.append(
+        _watch(
+            "unread_keys",
+            enroots=enroots,
+            apptainers=kept.get("registry_auth", []),
+            of_jobs=_in_jobs(cluster, kept),
+            home_in_jobs=str((cluster.get("home") or {}).get("on_compute", "")),
+        )
+    )
+    return [*found, *([_watch("shadowed_keys", kept=kept)] if kept else [])]
+
+
+def _watch(kind: str, **options: Any) -> dict[str, Any]:
+    """An entry whose options are complete."""
+    defaults = {name: spec["default"] for name, spec in KINDS[kind].OPTIONS.items() if "default" in spec}
+    return {"kind": kind, "capability": "watch", "options": {**defaults, **options}}
+
+
+def _kept(declared: Sequence[Entry]) -> dict[str, list[str]]:
+    """The files in which roles keep keys, by kind."""
+    found: dict[str, list[str]] = {}
+    for entry in declared:
+        options = entry["options"]
+        if entry["kind"] in FILES and options.get("state", "present") == "present":
+            path = str(options.get("path") or FILES[entry["kind"]])
+            paths = found.setdefault(entry["kind"], [])
+            if path not in paths:
+                paths.append(path)
+    return found
+
+
+def _own(kept: Mapping[str, list[str]]) -> list[str]:
+    return sorted({path for paths in kept.values() for path in paths})
+
+
+def _machines(declared: Sequence[Entry]) -> dict[str, list[str]]:
+    """Of each file of enroot's, the machines whose lines a role keeps."""
+    found: dict[str, list[str]] = {}
+    for entry in declared:
+        if entry["kind"] == "enroot_credential":
+            path = str(entry["options"].get("path") or FILES["enroot_credential"])
+            found.setdefault(path, []).append(str(entry["options"]["machine"]))
+    return found
+
+
+def _areas(cluster: Entry) -> list[str]:
+    """The account's own folders in the storage areas; a variable of the site leads there, too."""
+    areas = cluster.get("storage") or []
+    return sorted(
+        {str(area.get("path") or area["variable"]) for area in areas if area.get("path", area.get("variable"))}
+    )
+
+
+def _read_by_enroot(cluster: Entry) -> list[str]:
+    path = (cluster.get("container") or {}).get("credentials")
+    return [str(path)] if path else []
+
+
+def caches(cluster: Entry, declared: Sequence[Entry]) -> list[str]:
+    """The folders in which enroot may keep its tokens here."""
+    sections = [entry["options"] for entry in declared if entry["kind"] == "shell_environment"]
+    named = [options.get("variables", {}).get(name) for options in sections for name in CACHE_VARIABLES]
+    place = (cluster.get("caches") or {}).get("path")
+    given = [f"{place}/cache", str(place)] if place else []
+    return sorted({*CACHES, *given, *(str(path) for path in named if path)})
+
+
+def _in_jobs(cluster: Entry, kept: Mapping[str, list[str]]) -> list[str]:
+    """The files that jobs read: where the container tool is on login nodes, images are pulled there."""
+    tools = () if (cluster.get("container") or {}).get("on_login") else ("enroot_credential", "registry_auth")
+    return sorted({path for kind in (*IN_JOBS, *tools) for path in kept.get(kind, [])})
+
+
+# -- known keys ------------------------------------------------------------------------------------
+
+WORDS = {
+    "pending": "the new key of '{}' that is being brought out",
+    "current": "the key of '{}'",
+    "previous": "the key of '{}' that was replaced",
+    "retired": "the key of '{}' that was replaced",
+    "dead": "the dead key of '{}'",
+    "purged": "the dead key of '{}'",
+}
+
+
+def known_keys(secrets: Mapping[str, Secret]) -> dict[str, str]:
+    """Of every version of these secrets: the fingerprint, as accounts show it -> which key it is."""
+    versions = [(name, one) for name, secret in secrets.items() for one in secret.versions]
+    return {f"key {one.fingerprint}": WORDS[one.label].format(name) for name, one in versions if one.fingerprint}

@@ -1,0 +1,129 @@
+"""Which watches of places an account gets, and with what: from its cluster's profile and what the roles declare.
+
+SPDX-License-Identifier: GPL-3.0-or-later
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ansible_collections.hpc.onboard.plugins.module_utils._watches.areas import Areas
+from ansible_collections.hpc.onboard.plugins.module_utils._watches.conda_traces import CondaTraces
+from ansible_collections.hpc.onboard.plugins.module_utils._watches.home_caches import HomeCaches
+from ansible_collections.hpc.onboard.plugins.module_utils._watches.quota import Quota
+from ansible_collections.hpc.onboard.plugins.module_utils._watches.startup_files import StartupFiles
+from ansible_collections.hpc.onboard.plugins.module_utils._watches.watch import Watch
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.conda import uses_anacondas_channels
+
+Watched = dict[str, Any]
+Entries = list[dict[str, Any]]
+
+KINDS: dict[str, type[Watch]] = {kind.KIND: kind for kind in (Areas, CondaTraces, HomeCaches, Quota, StartupFiles)}
+CAPABILITY = "watch"
+BIG_BYTES, BIG_FILES = 1_000_000_000, 20_000  # a cache, where the profile does not say how large a home is
+SHARE = 20  # of a home that is known: a twentieth is big
+RUNTIMES = {"apptainer": "apptainer", "enroot": "enroot"}  # the tool whose cache the profile's place is for
+GRACE = "the grace period"
+
+
+def watches(
+    cluster: Mapping[str, Any], account: Mapping[str, Any], declared: Iterable[Mapping[str, Any]]
+) -> list[Watched]:
+    """The entries {kind, capability, options} of one account's watches, their options complete, in a fixed order.
+
+    cluster: the profile with the account's names filled in. account: as the inventory gives it. declared: {kind,
+    capability, options} of everything that the roles declare.
+    """
+    entries = [dict(one) for one in declared]
+    present = [one for one in entries if one["options"].get("state", "present") == "present"]
+    quota = _watch("quota", command=cluster.get("quota_command", ""), places=_places(cluster))
+    return [
+        _watch("home_caches", **_caches(cluster)),
+        _watch("conda_traces", **_conda(cluster, present)),
+        _watch("areas", **_areas(cluster, entries, present)),
+        *([] if account.get("sandbox") else [quota]),  # a sandbox has none
+        _watch("startup_files", programs=_paths(present, "path_script")),
+    ]
+
+
+def severity(rule: str, text: str) -> str | None:
+    """How bad a finding of these watches is where its text makes it worse than its rule; None where it does not."""
+    return "high" if rule in ("USE-001", "USE-002") and GRACE in text else None
+
+
+def _watch(kind: str, **options: Any) -> Watched:
+    defaults = {name: spec["default"] for name, spec in KINDS[kind].OPTIONS.items() if "default" in spec}
+    return {"kind": kind, "capability": CAPABILITY, "options": {**defaults, **options}}
+
+
+def _caches(cluster: Mapping[str, Any]) -> dict[str, Any]:
+    home, caches = cluster["home"], cluster.get("caches", {})
+    tool, wanted = RUNTIMES.get(cluster["container"]["runtime"]), {}
+    if tool and caches.get("path"):
+        wanted[tool] = caches["path"]
+    if caches.get("off_home"):
+        wanted["*"] = _area(cluster, caches["off_home"])
+    return {
+        "wanted": wanted,
+        "big_bytes": max(1, min(BIG_BYTES, home.get("bytes", BIG_BYTES * SHARE) // SHARE)),
+        "big_files": max(1, min(BIG_FILES, home.get("files", BIG_FILES * SHARE) // SHARE)),
+    }
+
+
+def _conda(cluster: Mapping[str, Any], present: Entries) -> dict[str, Any]:
+    conda = cluster["conda"]
+    own = [one["options"] for one in present if one["kind"] == "conda_install"]
+    return {
+        "policy": conda["policy"],
+        "belongs": _area(cluster, conda["area"]) if "area" in conda else "",
+        "own": [{"path": one["prefix"]} for one in own],
+        "purged": [{key: one[key] for key in ("name", "path", "days")} for one in _purged(cluster)],
+        "anacondas": "chosen" if any(uses_anacondas_channels(one.get("channels", [])) for one in own) else "unwanted",
+    }
+
+
+def _areas(cluster: Mapping[str, Any], entries: Entries, present: Entries) -> dict[str, Any]:
+    """Ours are the links that are declared; the site's own lead where the profile says, purged or not."""
+    purged = _purged(cluster)
+    lasting = [area for area in cluster["storage"] if "purge" not in area]
+    return {
+        "purged": purged,
+        "own": _paths(entries, "storage_link"),
+        "made": _paths(present, "directory")
+        + [{"path": one["options"]["prefix"]} for one in present if one["kind"] == "conda_install"],
+        "kept": sorted(area["link"] for area in lasting if "link" in area),
+    }
+
+
+def _places(cluster: Mapping[str, Any]) -> Entries:
+    """The home and the areas whose paths are known, with their sizes."""
+    known = [(area["name"], _path(area), area) for area in cluster["storage"] if _path(area)]
+    return [
+        {"name": name, "path": path, **{key: facts[key] for key in ("bytes", "files") if key in facts}}
+        for name, path, facts in [("home", "~", cluster["home"]), *known]
+    ]
+
+
+def _purged(cluster: Mapping[str, Any]) -> Entries:
+    return [
+        {"name": area["name"], "path": _path(area), **area["purge"]}
+        for area in cluster["storage"]
+        if "purge" in area and _path(area)
+    ]
+
+
+def _path(area: Mapping[str, Any]) -> str:
+    """The area's path, or the site's variable that holds it; one that still lacks a name is not known."""
+    path = str(area.get("path") or area.get("variable") or "")
+    return "" if "{" in path else path
+
+
+def _area(cluster: Mapping[str, Any], name: str | None) -> str:
+    """The path of an area as a person reads it, else its name."""
+    found = next((area for area in cluster["storage"] if area["name"] == name), {"path": name or ""})
+    return _path(found) or str(name)
+
+
+def _paths(entries: Entries, kind: str) -> Entries:
+    return [{"path": one["options"]["path"]} for one in entries if one["kind"] == kind]

@@ -1,0 +1,28 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which watches an account gets: looks at what no capability declares, by the audit alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ansible_collections.hpc.onboard.plugins.module_utils._watches.watch import Watch
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import watch_keys, watch_places
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import Secret
+
+KINDS: dict[str, type[Watch]] = {**watch_keys.KINDS, **watch_places.KINDS}
+
+
+def watches(
+    cluster: Mapping[str, Any],
+    account: Mapping[str, Any],
+    declared: Sequence[Mapping[str, Any]],
+    secrets: Mapping[str, Secret],
+) -> list[dict[str, Any]]:
+    """The entries {kind, capability, options} of an account's watches, their options complete.
+
+    secrets: the versions of those that were rotated.
+    """
+    keys = watch_keys.watches(cluster, account, declared, watch_keys.known_keys(secrets))
+    return [*keys, *(watch_places.watches(cluster, account, declared) if cluster else [])]

@@ -1,0 +1,128 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the capabilities declare for one account: their resources, and why they declare none.
+
+A role checks its own settings by argument specs when it runs alone. In the shared trip no role runs, so
+the same specs and defaults are used here, all roles at once, before anything is sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.conda import pinned
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.declare import CAPABILITIES, Declaration
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import ROLES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import SafeLoader
+
+Value = Callable[[str], Any]
+DIRECT = "resources"  # what resources belong to that no capability declares
+
+
+class Declared(NamedTuple):
+    """Entries {kind, capability, options}, and notes {capability, text} in words for people."""
+
+    resources: list[dict[str, Any]]
+    notes: list[dict[str, str]]
+
+    def of(self, names: Iterable[str]) -> Declared:
+        """What these capabilities declare, and the resources that were given directly."""
+        chosen = {*names, DIRECT}
+        return Declared(
+            [entry for entry in self.resources if entry["capability"] in chosen],
+            [note for note in self.notes if note["capability"] in chosen],
+        )
+
+
+def selected(names: Iterable[str], run: Iterable[str], skip: Iterable[str]) -> list[str]:
+    """The capabilities that --tags and --skip-tags leave; each one's tag is its name."""
+    wanted, unwanted = set(run), set(skip)
+    every = wanted & {"all", "tagged"}
+    return [name for name in names if (every or name in wanted) and name not in unwanted]
+
+
+def collect(names: Iterable[str], without: Iterable[str], resources: list[dict[str, Any]], value: Value) -> Declared:
+    """All that the named capabilities declare, and the resources given directly. Raises AccountError."""
+    declared = Declared([], [])
+    refused = set(without)
+    for name in names:
+        if name in refused:
+            declared.notes.append({"capability": name, "text": "left out: the accounts file says so (without)"})
+            continue
+        _add(declared, name, _declaration(name, value))
+    for entry in plain(resources):
+        if "password" in entry:
+            raise AccountError("resources: a password does not belong here; name the key in its place: secret: NAME")
+        options = {key: item for key, item in entry.items() if key != "kind"}
+        declared.resources.append({"kind": entry.get("kind"), "capability": DIRECT, "options": options})
+    return declared
+
+
+def plain(value: Any) -> Any:
+    """The value in plain Python types: Ansible's own are lazy, and not every library sees what they hold."""
+    if isinstance(value, dict):
+        return {str(key): plain(value[key]) for key in value}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    return str(value) if isinstance(value, str) else value
+
+
+def _declaration(name: str, value: Value) -> Declaration:
+    """What a capability declares from its role's settings, each of them looked up once and checked."""
+    if name not in CAPABILITIES:
+        raise AccountError(f"{name} is no capability; there are: {', '.join(sorted(CAPABILITIES))}")
+    role = role_settings(name)
+    values = {option: plain(value(option)) for option in role.spec}
+    given = {option: setting for option, setting in values.items() if setting is not None}
+    checked = ArgumentSpecValidator({option: role.spec[option] for option in given}).validate(given)
+    if checked.error_messages:
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._input.spec_errors import sentences
+
+        raise AccountError("\n".join(sentences(name, checked.error_messages)))
+    whole = {**role.defaults, **checked.validated_parameters}
+    return CAPABILITIES[name]({key.removeprefix(name + "_"): setting for key, setting in whole.items()})
+
+
+def _add(declared: Declared, name: str, declaration: Declaration) -> None:
+    for entry in declaration["resources"]:
+        declared.resources.append({**entry, "capability": name})
+    for text in declaration["notes"]:
+        declared.notes.append({"capability": name, "text": text})
+
+
+class RoleSettings(NamedTuple):
+    """What a role can be told: its argument spec, and the values where nobody says anything, checked by it."""
+
+    spec: dict[str, Any]
+    defaults: dict[str, Any]
+
+
+@lru_cache
+def role_settings(name: str) -> RoleSettings:
+    """The settings of one of our roles. Its defaults are plain data, so nobody needs to import the role for them."""
+    specs = _yaml(ROLES / name / "meta" / "argument_specs.yml")["argument_specs"]
+    spec = specs["main"]["options"]
+    return RoleSettings(spec, _checked_defaults(spec, _yaml(ROLES / name / "defaults" / "main.yml")))
+
+
+def _checked_defaults(spec: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
+    """The defaults as the spec has them: checked once a run, for all accounts. Every option has one."""
+    checked: dict[str, Any] = ArgumentSpecValidator(spec).validate(defaults).validated_parameters
+    return checked
+
+
+def _yaml(file: Path) -> dict[str, Any]:
+    return yaml.load(file.read_text(encoding="utf-8"), Loader=SafeLoader)  # type: ignore[no-any-return]  # YAML may be anything
+
+
+def prepare_settings() -> None:
+    """Read the settings of all roles, for the processes that are forked from this one."""
+    pinned()
+    for name in CAPABILITIES:
+        role_settings(name)

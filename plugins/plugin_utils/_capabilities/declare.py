@@ -1,0 +1,265 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What each capability declares, from its settings: pure functions from data to data.
+
+A declaration is {resources: [{kind, options}], notes: [why something is not declared]}. The roles'
+defaults say where the settings come from; converge looks them up, checks them, and calls these.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from string import Template
+from typing import Any
+
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities import conda as _conda
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import ROLES
+
+Declaration = dict[str, list[Any]]
+Settings = Mapping[str, Any]
+
+LAUNCHER = ROLES / "path_scripts" / "files" / "usrun.sh.template"
+
+PLAIN = re.compile(r"^(?:[\w./:@#+=,-]|\$[A-Z]+)*\Z")
+
+CACHES = {
+    "apptainer": {
+        "APPTAINER_CACHEDIR": "",  # Apptainer makes 'cache' below it itself
+        "SINGULARITY_CACHEDIR": "",
+        "APPTAINER_TMPDIR": "tmp",
+        "SINGULARITY_TMPDIR": "tmp",
+    },
+    "enroot": {"ENROOT_CACHE_PATH": "cache", "ENROOT_DATA_PATH": "data", "ENROOT_TEMP_PATH": "tmp"},
+}
+
+
+def _resource(kind: str, **options: Any) -> dict[str, Any]:
+    return {"kind": kind, "options": {name: value for name, value in options.items() if value is not None}}
+
+
+def _nothing(why: str) -> Declaration:
+    return {"resources": [], "notes": [why]}
+
+
+def site_settings(cluster: Settings) -> dict[str, Any]:
+    """The roles' settings that follow from a cluster's profile, as the inventory gives them to an account."""
+    container, caches, links, conda = (cluster.get(part, {}) for part in ("container", "caches", "links", "conda"))
+    runtime = container.get("runtime", "none")
+    return {
+        "storage_links_areas": cluster.get("storage", []),
+        "storage_links_by": links.get("by", "us"),
+        "storage_links_why": links.get("why", ""),
+        "enroot_credentials_path": container.get("credentials", ""),
+        "enroot_credentials_runtime": runtime,
+        "registry_auth_runtime": runtime,
+        "container_caches_runtime": runtime,
+        "container_caches_folder": caches.get("path", ""),
+        "container_caches_root": caches.get("root", ""),
+        "container_caches_why": caches.get("why_not", ""),
+        "path_scripts_launchers": cluster.get("launchers", []),
+        "conda_wanted": conda.get("usual", False),
+        "conda_policy": conda.get("policy", "allowed"),
+        "conda_why": conda.get("why", ""),
+        "conda_instead": conda.get("instead", ""),
+        "conda_distribution": conda.get("distribution", "miniforge"),
+        "conda_areas": cluster.get("storage", []),
+        "conda_area": conda.get("area", ""),
+        "conda_below": conda.get("below", ""),
+        "conda_by_machine": conda.get("by_machine", False),
+        "conda_proxies": cluster.get("proxies", {}),
+    }
+
+
+def storage_links(settings: Settings) -> Declaration:
+    """Links from the home to storage areas, and the account's own folders in them.
+
+    settings: areas [{name, path?, root?, create?, link?, ask?}], by ('us' or 'site'), why, state.
+    """
+    if settings["by"] == "site":
+        return _nothing("the site makes these links itself" + (f": {settings['why']}" if settings.get("why") else ""))
+    declaration: Declaration = {"resources": [], "notes": []}
+    for area in settings["areas"]:
+        if not area.get("path"):
+            if area.get("link"):
+                declaration["notes"].append(f"{area['name']}: its path is not known; {area.get('ask', 'say it')}")
+            continue
+        if area.get("create") and settings["state"] == "present":
+            declaration["resources"].append(
+                _resource("directory", path=area["path"], root=area.get("root"), mode=area.get("mode"))
+            )
+        if area.get("link"):
+            declaration["resources"].append(
+                _resource("storage_link", path=f"~/{area['link']}", target=area["path"], state=settings["state"])
+            )
+    return declaration
+
+
+def enroot_credentials(settings: Settings) -> Declaration:
+    """One line per registry in the file that this site's enroot reads.
+
+    settings: path (empty where nobody knows where it reads), runtime of the site, registries
+    [{machine, login?, secret?}], secret, state.
+    """
+    if not settings["path"]:
+        unknown = "where this site's enroot reads its keys is not known; set enroot_credentials_path"
+        return _nothing(unknown if settings["runtime"] == "enroot" else "no enroot here")
+    entries = [
+        _resource(
+            "enroot_credential",
+            path=settings["path"],
+            machine=registry["machine"],
+            login=registry.get("login"),
+            secret=(registry.get("secret") or settings["secret"]) if settings["state"] == "present" else None,
+            state=settings["state"],
+        )
+        for registry in settings["registries"]
+    ]
+    return {"resources": entries, "notes": []}
+
+
+def registry_auth(settings: Settings) -> Declaration:
+    """The login for each registry in the JSON file that Apptainer or Docker reads.
+
+    settings: path, runtime of the site, registries [{registry, login?, secret?}], secret, state.
+    """
+    if settings["runtime"] != "apptainer":
+        return {"resources": [], "notes": []}
+    present = settings["state"] == "present"
+    entries = [
+        _resource(
+            "registry_auth",
+            path=settings["path"],
+            registry=registry["registry"],
+            login=registry.get("login"),
+            secret=(registry.get("secret") or settings["secret"]) if present else None,
+            state=settings["state"],
+        )
+        for registry in settings["registries"]
+    ]
+    return {"resources": entries, "notes": []}
+
+
+TOKENS = {
+    "wandb": {"kind": "netrc_entry", "machine": "api.wandb.ai"},
+    "huggingface": {"kind": "token_file"},
+    "ngc": {"kind": "ngc_config"},
+}
+
+
+def tokens(settings: Settings) -> Declaration:
+    """The tokens of programs, each where the program looks for it.
+
+    settings: programs [{program, secret?, path?}], state.
+    """
+    present = settings["state"] == "present"
+    entries = [
+        _resource(
+            **TOKENS[one["program"]],
+            path=one.get("path"),
+            secret=(one.get("secret") or one["program"]) if present else None,
+            state=settings["state"],
+        )
+        for one in settings["programs"]
+    ]
+    return {"resources": entries, "notes": []}
+
+
+def container_caches(settings: Settings) -> Declaration:
+    """The caches of Apptainer and enroot off the home: their folders, and the variables that name them.
+
+    settings: runtime, folder (empty where the site gives none), root, why, state.
+    """
+    if settings["runtime"] not in CACHES:
+        return _nothing(settings["why"] or "no container tool with a cache of yours here")
+    if not settings["folder"]:
+        return _nothing(settings["why"] or "the site names no place for caches")
+    base = settings["folder"].rstrip("/")
+    variables = {name: f"{base}/{below}".rstrip("/") for name, below in CACHES[settings["runtime"]].items()}
+    folders = [
+        _resource("directory", path=folder, root=settings["root"] or None)
+        for folder in dict.fromkeys(variables.values())
+    ]
+    section = _resource("shell_environment", section="container_caches", variables=variables, state=settings["state"])
+    return {"resources": [*(folders if settings["state"] == "present" else []), section], "notes": []}
+
+
+def conda(settings: Settings) -> Declaration:
+    """A conda in the data area with its environments, and the command that every shell knows.
+
+    settings: those of the role; what the site says of it comes from the profile.
+    """
+    if settings["policy"] != "refused" and not settings["wanted"] and not settings["environments"]:
+        return {"resources": [], "notes": []}
+    why = _conda.left_out(settings)
+    if why:
+        return _nothing(why)
+    options = _conda.install(settings)
+    section = _resource(
+        "shell_environment",
+        section="conda",
+        on_demand=_conda.on_demand(options["prefix"]),
+        state=settings["state"],
+    )
+    notes = [_conda.LICENCE] if _conda.uses_anacondas_channels(settings["channels"]) else []
+    return {"resources": [_resource("conda_install", **options), section], "notes": notes}
+
+
+def path_scripts(settings: Settings) -> Declaration:
+    """Scripts in a folder that is on PATH.
+
+    settings: scripts [{name, content}] or launchers [{name, image, mounts, minutes}], folder, state.
+    """
+    scripts = [{"name": one["name"], "content": launcher(one)} for one in settings["launchers"]]
+    scripts += settings["scripts"]
+    if not scripts:
+        return {"resources": [], "notes": []}
+    resources = [
+        _resource(
+            "path_script",
+            path=f"{settings['folder']}/{script['name']}",
+            content=script["content"],
+            state=settings["state"],
+        )
+        for script in scripts
+    ]
+    section = _resource("shell_environment", section="path_scripts", path=[settings["folder"]], state=settings["state"])
+    return {"resources": [*resources, section], "notes": []}
+
+
+def launcher(settings: Settings) -> str:
+    """Our usrun.sh for a site: settings are its image, mounts and minutes. Raises AccountError."""
+    image, mounts = settings["image"], ",".join(settings.get("mounts", []))
+    for name, value in (("image", image), ("mounts", mounts)):
+        if not PLAIN.match(value):
+            raise AccountError(f"{settings['name']}: {name} {value!r} holds a character that a shell would read")
+    return Template(LAUNCHER.read_text(encoding="utf-8")).substitute(
+        IMAGE=image, MOUNTS=mounts, MINUTES=int(settings.get("minutes", 60))
+    )
+
+
+def shell_environment(settings: Settings) -> Declaration:
+    """The user's own variables and PATH folders. settings: variables, path, state."""
+    if not settings["variables"] and not settings["path"] and settings["state"] == "present":
+        return {"resources": [], "notes": []}
+    section = _resource(
+        "shell_environment",
+        section="own",
+        variables={name: str(value) for name, value in settings["variables"].items()},
+        path=list(settings["path"]),
+        state=settings["state"],
+    )
+    return {"resources": [section], "notes": []}
+
+
+CAPABILITIES = {
+    "storage_links": storage_links,
+    "enroot_credentials": enroot_credentials,
+    "registry_auth": registry_auth,
+    "tokens": tokens,
+    "container_caches": container_caches,
+    "conda": conda,
+    "path_scripts": path_scripts,
+    "shell_environment": shell_environment,
+}

@@ -1,0 +1,149 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What an account answers: found between noise, typed, bounded, and harmless before anyone sees it."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Any
+
+from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import STATUSES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
+
+LARGEST = 4 * 1024 * 1024
+LONGEST = 20_000
+
+LOOK = "'ssh {name} true' should end at once and print nothing; look at the start-up files of that account"
+
+
+class NoAnswer(Exception):
+    """The account did not answer as it should, with what to do about it."""
+
+
+def harmless(text: object, longest: int = LONGEST) -> str:
+    """The text without control characters (line ends stay) and not too long."""
+    return "\n".join(_printable(line) for line in str(text)[:longest].split("\n"))
+
+
+def _printable(line: str) -> str:
+    """The line, a question mark for each control character. Nearly every line has none: it is asked as a whole."""
+    return line if line.isprintable() else "".join(c if c.isprintable() else "?" for c in line)
+
+
+def parse(stdout: str, stderr: str, code: int, name: str) -> dict[str, Any]:
+    """The answer document. Raises NoAnswer, which says what the account did instead."""
+    frame = f"\n{payload.FRAME} "
+    at = stdout.rfind(frame)
+    if at < 0:
+        raise NoAnswer(_instead(stdout, stderr, code, name))
+    head, _newline, rest = stdout[at + len(frame) :].partition("\n")
+    length = int(head) if re.fullmatch(r"[0-9]{1,8}\r?", head) else -1
+    if not 0 <= length <= LARGEST or len(rest) < length:
+        raise NoAnswer("the answer was cut: did the line drop? Run again: it reads back what was done")
+    try:
+        return _typed(json.loads(rest[:length]))
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
+        raise NoAnswer("the answer cannot be read; is another program writing into this connection?") from None
+
+
+def _typed(document: dict[str, Any]) -> dict[str, Any]:
+    account = document.get("account") or {}
+    error = document["error"]
+    return {
+        "outcomes": [_outcome(entry) for entry in document["outcomes"]],
+        "error": None if error is None else harmless(error),
+        "receipt": _receipt(document.get("receipt")),
+        "account": {key: harmless(account.get(key, ""), 200) for key in ("home", "shell")},
+        "python": harmless(document["python"], 20),
+        "host": harmless(document["host"], 200),
+        "seconds": _seconds(document["seconds"]),
+    }
+
+
+def _outcome(entry: dict[str, Any]) -> dict[str, Any]:
+    if entry["status"] not in STATUSES:
+        raise ValueError(entry["status"])
+    reason = entry["reason"]
+    return {
+        "identity": harmless(entry["identity"], 500),
+        "capability": harmless(entry["capability"], 100),
+        "status": str(entry["status"]),
+        "fields": [harmless(field, 500) for field in entry["fields"]],
+        "before": _state(entry["before"]),
+        "after": _state(entry["after"]),
+        "reason": None if reason is None else harmless(reason),
+        "seconds": _seconds(entry["seconds"]),
+        "progress": _progress(entry["progress"]),
+        "remarks": [harmless(remark, 500) for remark in entry["remarks"][:20]],
+    }
+
+
+def _progress(progress: dict[str, Any] | None) -> dict[str, Any] | None:
+    """How far the work is that goes on by itself, or why it failed and what could be brought to it."""
+    if progress is None:
+        return None
+    if "failed" in progress:
+        wants = progress.get("wants") or {}
+        return {"failed": harmless(progress["failed"]), "wants": {name: harmless(wants[name], 500) for name in wants}}
+    numbers = {name: None if progress[name] is None else int(progress[name]) for name in ("done", "total")}
+    return {"step": harmless(progress["step"], 200), **numbers, "unit": harmless(progress["unit"], 10)}
+
+
+def _receipt(receipt: dict[str, Any] | None) -> dict[str, Any] | None:
+    """What is noted on the account; a note that is none is left out."""
+    if receipt is None:
+        return None
+    problem = receipt["problem"]
+    return {"notes": _notes(receipt["notes"]), "problem": None if problem is None else harmless(problem, 500)}
+
+
+def _notes(state: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {harmless(key, 500): _note(json.loads(harmless(text))) for key, text in state.items()}
+
+
+def _note(note: dict[str, Any]) -> dict[str, Any]:
+    """One note (see module_utils/_receipt/receipt.py)."""
+    words = {name: harmless(note[name], 500) for name in ("kind", "capability", "identity", "fingerprints")}
+    words["for"] = harmless(note.get("for", ""), 500)
+    facts = {name: note[name] is True for name in ("made", "done")}
+    return {**words, **facts, "options": dict(note["options"]), "hashes": _state(note["hashes"])}
+
+
+def _seconds(value: Any) -> float:
+    seconds = float(value)
+    if not math.isfinite(seconds):
+        raise ValueError("no duration")
+    return seconds
+
+
+def _state(state: dict[str, Any]) -> dict[str, str]:
+    return {harmless(key, 500): harmless(value) for key, value in state.items()}
+
+
+def _instead(stdout: str, stderr: str, code: int, name: str) -> str:
+    """What the account did instead of answering, in a sentence, and the next step."""
+    look = LOOK.format(name=name)
+    if payload.NO_PYTHON in stdout:
+        tried = harmless(stdout.partition(payload.NO_PYTHON)[2].strip(), 2000).replace("\n", "; ")
+        return (
+            f"no Python from 3.6 up was found. Tried: {tried}. Name one in the account's"
+            " 'vars:' as ansible_python_interpreter"
+        )
+    if code == payload.EATEN:
+        return f"a start-up file of the account hands the connection to another shell (exec, say): {look}"
+    if code == payload.CUT:
+        return f"what was sent did not arrive whole: a start-up file reads standard input, or the line dropped. {look}"
+    said = harmless((stderr.strip() or stdout.strip())[-300:]).replace("\n", " | ")
+    return f"the account ended the connection without an answer (exit code {code}): {look}" + (
+        f". It said: {said}" if said else ""
+    )
+
+
+def not_reached(words: str, name: str) -> str:
+    """What ssh's failure means, from Ansible's words for it, and the next step."""
+    reason = harmless(words.replace("\r", ""), 2000).rpartition("over ssh:")[2].strip().replace("\n", " | ")
+    if not reason:
+        return "the line dropped. What was done is not known; run again: it reads back and decides"
+    return f"{reason}. Does 'ssh {name}' with your own settings get there? Then run again"

@@ -1,0 +1,69 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is taken out of an account again, and in which order: keys first, then the last thing made first.
+
+Whether a thing is ours to take out is decided on the account, by its receipt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.module_utils._receipt.receipt import ABOVE, folder_key
+from ansible_collections.hpc.onboard.plugins.module_utils._resources.kept_key import KeptKey
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS, key_of
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.receipts import Notes
+
+Entry = dict[str, Any]
+
+
+def undeclared(declared: Iterable[Mapping[str, Any]], notes: Notes) -> list[Entry]:
+    """The entries of what is noted on an account and not declared any more, as they would be taken out."""
+    known = {key_of(entry) for entry in declared}
+    return [entry for key, entry in _noted(notes) if key not in known and not notes[key].get("for")]
+
+
+def with_folders(entries: Iterable[Entry], notes: Notes) -> list[Entry]:
+    """The entries in their order, before each the folders that were made for it, and before all those of other things.
+
+    The folder of the receipt itself goes with the receipt.
+    """
+    made: dict[str, list[Entry]] = {}
+    for key, entry in sorted(_noted(notes)):
+        if notes[key].get("for") and key != folder_key(ABOVE):
+            made.setdefault(str(notes[key]["for"]), []).append(entry)
+    here = [one for entry in entries for one in (*made.pop(key_of(entry), ()), entry)]
+    return [*(one for others in made.values() for one in others), *here]
+
+
+def _noted(notes: Notes) -> Iterator[tuple[str, Entry]]:
+    """The entries of what is noted, as they would be taken out."""
+    for key, note in notes.items():
+        try:
+            entry = absent({name: note[name] for name in ("kind", "capability", "options")})
+        except (KeyError, TypeError, AttributeError):
+            continue
+        if _is_one_of_ours(key, entry):
+            yield key, entry
+
+
+def _is_one_of_ours(key: str, entry: Mapping[str, Any]) -> bool:
+    """Whether a note is such as we make: the account has told it, and it may have told anything."""
+    try:
+        return entry["kind"] in KINDS and key_of(entry) == key
+    except (AccountError, TypeError, ValueError, AttributeError):
+        return False
+
+
+def absent(entry: Mapping[str, Any]) -> Entry:
+    """The entry of a thing that is not to be there."""
+    options = {name: value for name, value in entry["options"].items() if name not in ("secret", "password")}
+    return {**entry, "options": {**options, "state": "absent"}}
+
+
+def in_order(entries: Iterable[Mapping[str, Any]]) -> list[Entry]:
+    """What is declared last goes first, and keys before all."""
+    reverse = [dict(entry) for entry in entries][::-1]
+    return sorted(reverse, key=lambda entry: not issubclass(KINDS[entry["kind"]], KeptKey))

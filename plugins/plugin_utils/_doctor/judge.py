@@ -1,0 +1,243 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What doctor makes of what it saw on this machine: one small function for each check, and no looking."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import AccountsFile
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.hosts import Host, hosts
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, Mistakes, shown
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.role_specs import Roles
+
+OK, WARNING, FAILED = "ok", "warning", "failed"
+
+Month = tuple[int, int]
+# The first month without fixes is the one after: https://docs.ansible.com/ansible/latest/reference_appendices/
+# release_and_maintenance.html and https://devguide.python.org/versions/
+CORES: dict[str, Month] = {"2.19": (2026, 11), "2.20": (2027, 5), "2.21": (2027, 11), "2.22": (2028, 5)}
+PYTHONS: dict[str, Month] = {"3.11": (2027, 10), "3.12": (2028, 10), "3.13": (2029, 10), "3.14": (2030, 10)}
+NEWER = "make an environment with the newest Python here and  pip install hpc-onboard  there"
+OLDEST_SSH = (7, 3)  # ProxyJump
+SOCKET = 104  # bytes with the final zero, the least that any system allows (macOS, BSD)
+ADDED = 17  # what ssh appends while it makes the socket
+SOON = timedelta(hours=2)
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was looked at: ok, warning or failed, in words, and what to do next ("" for nothing)."""
+
+    name: str
+    status: str
+    text: str
+    next: str = ""
+
+
+def result(checks: list[Check]) -> dict[str, Any]:
+    """The result of the task: failed when any check is."""
+    counts = Counter(check.status for check in checks)
+    words = {FAILED: "failed", WARNING: "to mind", OK: "in order"}
+    parts = [f"{counts[status]} {word}" for status, word in words.items() if counts[status]]
+    bad = [f"\n{check.name}: {check.text}{f' Next: {check.next}' if check.next else ''}" for check in checks
+           if check.status == FAILED]  # fmt: skip
+    return {
+        "changed": False,
+        "failed": bool(bad),
+        "msg": ", ".join(parts) + "".join(bad),
+        "checks": [asdict(check) for check in checks],
+    }
+
+
+def python(version: Iterable[int], today: Month) -> Check:
+    """The Python that runs Ansible."""
+    return _supported("Python", ".".join(str(part) for part in version), PYTHONS, today)
+
+
+def ansible_core(version: str, today: Month) -> Check:
+    """The ansible-core that runs."""
+    return _supported("ansible-core", version, CORES, today)
+
+
+def _supported(name: str, version: str, ends: Mapping[str, Month], today: Month) -> Check:
+    series = ".".join(version.split(".")[:2])
+    known = [_numbers(one) for one in ends]
+    if _numbers(series) < min(known):
+        return Check(name, FAILED, f"{version} is too old: {min(ends, key=_numbers)} is the oldest that works.", NEWER)
+    if _numbers(series) > max(known):
+        return Check(name, WARNING, f"{version} is newer than all that this release was tested with.")
+    year, month = ends[series]
+    if today > (year, month):
+        return Check(name, WARNING, f"{version} has had no fixes since {year}-{month:02}.", NEWER)
+    if today == (year, month):
+        return Check(name, WARNING, f"{version} gets no more fixes after this month.", NEWER)
+    return Check(name, OK, f"{version}, with fixes until {year}-{month:02}.")
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", text)[:2])
+
+
+def no_keyring(error: str, needed: bool) -> Check:
+    """There is no keyring that may be used. The error says what to do."""
+    return Check("keyring", FAILED if needed else WARNING, error)
+
+
+def keyring(words: str, key: str, there: bool, warnings: list[str]) -> Check:
+    """The keyring answered: whether it has the key."""
+    if not there:
+        return Check("keyring", WARNING, f"{words} has no key '{key}'.", f"keyring set hpc.onboard {key}")
+    if warnings:
+        return Check("keyring", WARNING, f"{words} has the key '{key}'. {' '.join(warnings)}")
+    return Check("keyring", OK, f"{words} has the key '{key}'.")
+
+
+def closed_keyring(error: str, needed: bool) -> Check:
+    """The keyring did not answer. The error says what to do."""
+    return Check("keyring", FAILED if needed else WARNING, error)
+
+
+def no_file(words: str, key: str) -> Check:
+    """No keyring service answers, and the encrypted file is not there yet."""
+    return Check("keyring", WARNING, f"{words} is to be used, and is not there yet.", f"keyring set hpc.onboard {key}")
+
+
+def unseen_keyring(words: str) -> Check:
+    """The keyring wants a passphrase, and there is nobody to ask for it."""
+    text = f"{words} is there; what it holds can only be seen with its passphrase."
+    return Check(
+        "keyring", WARNING, text, "run this at a terminal, or name a file with it in KEYRING_PROPERTY_PASSPHRASE_FILE"
+    )
+
+
+def ssh(version: str | None, needed: bool) -> Check:
+    """The ssh client, by what `ssh -V` says; None where there is none."""
+    bad = FAILED if needed else WARNING
+    if version is None:
+        return Check("ssh", bad, "there is no ssh here.", "install the OpenSSH client")
+    found = re.search(r"OpenSSH\w*?_(\d+)\.(\d+)\S*", version)
+    if not found:
+        return Check("ssh", WARNING, f"{version.strip()} is not known here; OpenSSH is.", "install the OpenSSH client")
+    if (int(found[1]), int(found[2])) < OLDEST_SSH:
+        return Check("ssh", bad, f"{found[0]} knows no jump hosts.", "install OpenSSH 7.3 or newer")
+    return Check("ssh", OK, f"{found[0]}.")
+
+
+def agent(code: int | None, output: str, needed: bool) -> Check:
+    """The ssh agent, by what `ssh-add -l` says."""
+    bad = WARNING if needed else OK
+    if code == 0:
+        keys = [line for line in output.splitlines() if line.strip()]
+        return Check("ssh agent", OK, f"{len(keys)} key{'s' if len(keys) != 1 else ''} in it.")
+    if code == 1:
+        return Check("ssh agent", bad, "it holds no keys.", "ssh-add" if needed else "")
+    text = "none answers, so a key with a passphrase cannot be used in a run."
+    return Check("ssh agent", bad, text, 'eval "$(ssh-agent)" && ssh-add' if needed else "")
+
+
+def control_path(folder: str) -> Check:
+    """The folder for the sockets of kept connections: their names must fit into an address."""
+    length = len(folder.encode()) + 1 + 10 + ADDED + 1
+    if length > SOCKET:
+        text = f"sockets of kept connections in {folder} have {length - 1} bytes; {SOCKET - 1} are allowed."
+        return Check("ControlPath", FAILED, text, "export ANSIBLE_SSH_CONTROL_PATH_DIR=/tmp/cp-$USER")
+    return Check("ControlPath", OK, f"{folder} is short enough.")
+
+
+def folder(path: Path, mode: int, configured: bool) -> Check:
+    """The folder in which Ansible was started; configured: an ansible.cfg lies there."""
+    if configured and mode & 0o002:
+        text = f"everybody may write in {path}, so Ansible ignores the ansible.cfg there."
+        return Check("folder", FAILED, text, f"chmod o-w {path}")
+    return Check("folder", OK, f"{path}, {'with its' if configured else 'without an'} ansible.cfg.")
+
+
+def accounts(path: Path, text: str) -> tuple[list[Check], list[Host]]:
+    """The accounts file: what it says, or each of its mistakes."""
+    lines = Lines(path, text)
+    try:
+        repeated = lines.duplicates()
+        if repeated:
+            raise Mistakes(repeated)
+        found = hosts(AccountsFile(lines, lines.document(), Roles()))
+    except Mistakes as mistakes:
+        return [Check("accounts", FAILED, str(one), "mend that line") for one in mistakes.found], []
+    boxes = sum(is_sandbox(host) for host in found)
+    parts = [f"{len(found) - boxes} on clusters", f"{boxes} sandbox{'es' if boxes != 1 else ''}"]
+    said = " and ".join(part for part in parts if not part.startswith("0 ")) or "no account"
+    return [Check("accounts", OK if found else WARNING, f"{shown(path)}: {said}.")], found
+
+
+def no_accounts(sources: str) -> Check:
+    """No accounts file is in the inventory."""
+    text = f"the inventory ({sources or 'none'}) has no accounts file."
+    return Check("accounts", WARNING, text, "begin a file accounts.yml with  plugin: hpc.onboard.accounts")
+
+
+def is_sandbox(host: Host) -> bool:
+    """Whether an account is a folder of this machine."""
+    return "sandbox" in host.variables["account"]
+
+
+def settings(output: str) -> dict[str, list[str]]:
+    """What `ssh -G` says, by setting."""
+    found: dict[str, list[str]] = {}
+    for line in output.splitlines():
+        key, _blank, value = line.partition(" ")
+        found.setdefault(key, []).append(value)
+    return found
+
+
+def first_hop(found: Mapping[str, list[str]]) -> str | None:
+    """The name of the jump host that is connected to first; None where there is none."""
+    jump = found.get("proxyjump", ["none"])[0].split(",")[0]
+    if jump in ("", "none"):
+        return None
+    host = re.match(r"\[(.+)\]|([^:]+)", jump.rpartition("@")[2])
+    return (host[1] or host[2]) if host else None
+
+
+def route(name: str, found: Mapping[str, list[str]], near: str, resolved: bool | None) -> Check:
+    """How an account is reached. near: the host that this machine connects to itself; None: no name to look up."""
+    text = f"goes to {found['hostname'][0]} port {found['port'][0]} as {found['user'][0]}"
+    if near != found["hostname"][0]:
+        text += f", through {near}"
+    if resolved is False:
+        todo = "mind the network and the VPN, then the host's name in ~/.ssh/config or the accounts file"
+        return Check(name, FAILED, f"{text}; the name {near} is not known here.", todo)
+    return Check(name, OK, f"{text}.")
+
+
+def no_route(name: str, error: str) -> Check:
+    """ssh refused its settings."""
+    return Check(
+        name,
+        FAILED,
+        f"ssh does not take its settings: {error.strip()}",
+        "mend ~/.ssh/config, or the account's own in the accounts file",
+    )
+
+
+def certificate(name: str, path: Path, listing: str | None, now: datetime) -> Check:
+    """A certificate that an account uses, by what `ssh-keygen -L` says of it; None: there is no such file."""
+    renew = "get a new certificate from the site"
+    if listing is None:
+        return Check(name, WARNING, f"ssh's settings name the certificate {path}, which is not there.", renew)
+    if re.search(r"^\s*Valid: forever", listing, re.MULTILINE):
+        return Check(name, OK, f"the certificate {path} is valid for ever.")
+    found = re.search(r"^\s*Valid: (?:from (\S+) to (\S+)|before (\S+))", listing, re.MULTILINE)
+    if not found:
+        return Check(name, WARNING, f"{path} is no certificate that ssh-keygen can read.", renew)
+    end = datetime.fromisoformat(found[2] or found[3])
+    if end <= now:
+        return Check(name, FAILED, f"the certificate {path} expired on {end:%Y-%m-%d at %H:%M}.", renew)
+    if end <= now + SOON:
+        return Check(name, WARNING, f"the certificate {path} expires today at {end:%H:%M}.", renew)
+    return Check(name, OK, f"the certificate {path} is valid until {end:%Y-%m-%d %H:%M}.")

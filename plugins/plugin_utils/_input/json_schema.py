@@ -1,0 +1,184 @@
+"""Check a document against the part of JSON Schema that the schemas of this collection use.
+
+The jsonschema library would cost every start of Ansible a tenth of a second; the tests use it to show
+that both agree. Values are never quoted in a message unless the schema lists the words that may stand there.
+
+SPDX-License-Identifier: GPL-3.0-or-later
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Place, nearest
+
+Schema = dict[str, Any]
+
+WORDS = {
+    "object": "a mapping (key: value)",
+    "array": "a list",
+    "string": "text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "null": "empty",
+}
+
+
+@dataclass(frozen=True)
+class Violation:
+    """One thing that the schema does not allow, where it stands, and whether the key is to blame."""
+
+    place: Place
+    text: str
+    at_key: bool = False
+
+
+@dataclass(frozen=True)
+class Checker:
+    """A schema, with its definitions. With templates, text that holds {{ passes where no pattern is set."""
+
+    schema: Schema
+    templates: bool = False
+
+    def violations(self, document: Any) -> Iterator[Violation]:
+        """Everything in the document that the schema does not allow."""
+        return self._check(document, self.schema, ())
+
+    def _check(self, value: Any, schema: Schema, place: Place) -> Iterator[Violation]:
+        schema = self._resolved(schema)
+        kind = kind_of(value)
+        if kind is None or (self.templates and "pattern" not in schema and is_template(value)):
+            return
+        if not of_type(value, kind, schema.get("type")):
+            text = f"{subject(place)} must be {type_words(schema['type'])}, not {WORDS[kind]}."
+            yield Violation(place, text)
+            return
+        if "enum" in schema and not any(same(value, allowed) for allowed in schema["enum"]):
+            yield Violation(place, enum_text(place, value, schema["enum"]))
+        yield from CHECKS.get(kind, nothing)(self, value, schema, place)
+
+    def _resolved(self, schema: Schema) -> Schema:
+        """The schema that $ref points to, with what stands beside the $ref."""
+        reference = schema.get("$ref")
+        if reference is None:
+            return schema
+        target = self.schema
+        for step in reference.removeprefix("#/").split("/"):
+            target = target[step]
+        return {**self._resolved(target), **{key: value for key, value in schema.items() if key != "$ref"}}
+
+    def object(self, value: dict[str, Any], schema: Schema, place: Place) -> Iterator[Violation]:
+        """Keys that are missing, unknown or ill-formed, then every value."""
+        properties, others = schema.get("properties", {}), schema.get("additionalProperties", True)
+        for key in schema.get("required", ()):
+            if key not in value:
+                text = f'{subject(place)} has no "{key}"; add {example(key, properties.get(key, {}))}.'
+                yield Violation(place, text, at_key=True)
+        if len(value) < schema.get("minProperties", 0):
+            yield Violation(place, f"{subject(place)} is empty; add an entry.", at_key=True)
+        names = schema.get("propertyNames", {}).get("pattern", "")
+        for key, item in value.items():
+            below = (*place, key)
+            if not re.search(names, str(key)):
+                text = f'"{key}" is not a name that may stand here (it must match {names}).'
+                yield Violation(below, text, at_key=True)
+            if key in properties:
+                yield from self._check(item, properties[key], below)
+            elif others is False:
+                yield Violation(below, f'unknown key "{key}"; {nearest(str(key), properties)}', at_key=True)
+            elif isinstance(others, dict):
+                yield from self._check(item, others, below)
+
+    def array(self, value: list[Any], schema: Schema, place: Place) -> Iterator[Violation]:
+        """A list that is too short, then every item."""
+        if len(value) < schema.get("minItems", 0):
+            yield Violation(place, f"{subject(place)} is empty; fill it or take it out.", at_key=True)
+        if "items" in schema:
+            for index, item in enumerate(value):
+                yield from self._check(item, schema["items"], (*place, index))
+
+    def string(self, value: str, schema: Schema, place: Place) -> Iterator[Violation]:
+        """Text that is too short or of another form."""
+        if len(value) < schema.get("minLength", 0):
+            yield Violation(place, f"{subject(place)} is empty; fill it or take it out.")
+        elif not re.search(schema.get("pattern", ""), value):
+            hint = schema.get("description", f"It must match {schema['pattern']}")
+            yield Violation(place, f"{subject(place)} has not the form that is needed. {hint.rstrip('.')}.")
+
+    def number(self, value: float, schema: Schema, place: Place) -> Iterator[Violation]:
+        """A number that is too small."""
+        if value < schema.get("minimum", value):
+            yield Violation(place, f"{subject(place)} must be at least {schema['minimum']}.")
+
+
+CHECKS: dict[str, Callable[[Checker, Any, Schema, Place], Iterator[Violation]]] = {
+    "object": Checker.object,
+    "array": Checker.array,
+    "string": Checker.string,
+    "integer": Checker.number,
+    "number": Checker.number,
+}
+
+
+def nothing(checker: Checker, value: Any, schema: Schema, place: Place) -> Iterator[Violation]:
+    """The check of a kind that has none."""
+    return iter(())
+
+
+def kind_of(value: Any) -> str | None:
+    """JSON's name for the type of a value; None for what JSON has not (an encrypted value, a date)."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, float):
+        return "integer" if value.is_integer() else "number"
+    kinds = {int: "integer", str: "string", dict: "object", list: "array"}
+    return next((kind for python, kind in kinds.items() if isinstance(value, python)), None)
+
+
+def of_type(value: Any, kind: str, wanted: str | list[str] | None) -> bool:
+    """Whether a value of this kind is of the wanted type, or of one of them."""
+    types = [wanted] if isinstance(wanted, str) else wanted
+    return types is None or kind in types or (kind == "integer" and "number" in types)
+
+
+def same(value: Any, allowed: Any) -> bool:
+    """Equality as JSON sees it: true is not 1."""
+    return isinstance(value, bool) == isinstance(allowed, bool) and bool(value == allowed)
+
+
+def is_template(value: Any) -> bool:
+    """Whether Ansible will make the value out of a template."""
+    return isinstance(value, str) and "{{" in value
+
+
+def subject(place: Place) -> str:
+    """How a message names the thing at a place."""
+    names = [str(step) for step in place if isinstance(step, str)]
+    if not names:
+        return "the file"
+    if isinstance(place[-1], int):
+        return f'item {place[-1] + 1} of "{names[-1]}"'
+    return f'"{names[-1]}"'
+
+
+def example(key: str, schema: Schema) -> str:
+    """What to add when a key is missing: the whole line where only one value may stand there."""
+    words = schema.get("enum", ())
+    return f'"{key}: {words[0]}"' if len(words) == 1 else "it"
+
+
+def type_words(wanted: str | list[str]) -> str:
+    """The wanted types in words."""
+    types = [wanted] if isinstance(wanted, str) else [each for each in wanted if each != "null"]
+    return " or ".join(WORDS[each] for each in types)
+
+
+def enum_text(place: Place, value: Any, allowed: list[Any]) -> str:
+    """What to say about a word that is not among those that are allowed."""
+    return f'{subject(place)} cannot be "{str(value)[:40]}"; {nearest(str(value), map(str, allowed))}'

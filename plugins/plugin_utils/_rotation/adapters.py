@@ -1,0 +1,186 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a rotation does outside of its own records: the keyring, the issuer, and the accounts.
+
+Controller does what is done on this machine; Account does what is done on one account, in one trip.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import FAILURES
+from ansible_collections.hpc.onboard.plugins.module_utils._resources.rotated_key import VERDICT
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ports import Found, Refused, Unanswered, Unreachable
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.targets import File
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.session import SESSION, MissingKey
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import Sidecar
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import Version
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import local_key, state_folder
+from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.key_kinds import Key, Malformed, recognised
+from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.validate import Settings, judged
+from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.verdict import Judgement, Verdict
+
+Trip = Callable[[list[File], str, bool], list[dict[str, Any]]]
+
+
+def kind_of(key: Key) -> str:
+    """The kind of a version, for its label."""
+    return "legacy" if key.legacy else "personal" if key.service == "ngc" else "token"
+
+
+def record_key() -> bytes:
+    """The key that ledger and labels are signed with: this machine's own."""
+    key = bytes.fromhex(local_key())
+    if bytes.fromhex(local_key()) != key:  # it is another one each time where it cannot be kept
+        raise AccountError(f"{state_folder()} cannot be written: without records no key is rotated")
+    return key
+
+
+def fingerprint(value: str) -> str:
+    """What stands for a key in the records, as in all that is shown of it."""
+    return hmac.digest(record_key(), value.encode(), "sha256").hex()[:12]
+
+
+class Nothing:
+    """What a side of a rotation cannot do is never asked of it."""
+
+    def probe(self, target: str) -> Found:
+        """Not from here: an account that did not answer for itself could not be reached."""
+        raise Unreachable
+
+    def install(self, target: str, version: str) -> Found:
+        """Not from here."""
+        raise Unreachable
+
+    def verify(self, target: str, version: str) -> Found:
+        """Not from here."""
+        raise Unreachable
+
+    def take(self, version: str) -> Version:
+        """Not from here."""
+        raise Refused
+
+    def prove(self, version: str) -> Found:
+        """Not from here."""
+        raise Refused
+
+    def put_back(self, target: str, version: str) -> None:
+        """Not from here."""
+        raise Refused
+
+    def deactivate(self, version: str) -> None:
+        """A person does it where the key was made; that it was said to be done is why this is called."""
+
+    reactivate = deactivate
+
+    def forget(self, version: str) -> None:
+        """Not from here."""
+        raise Refused
+
+
+class Controller(Nothing):
+    """The keyring and the services that are asked from this machine."""
+
+    def __init__(self, name: str, service: str, settings: Settings, new: Callable[[str], Key]) -> None:
+        """new: gives the new key, for the keyring username that it is to have."""
+        self._name, self._service, self._settings, self._new = name, service, settings, new
+        self.sentences: dict[str, str] = {}
+
+    def _current(self) -> str:
+        secret = Sidecar(self._name, record_key()).secret()
+        return secret.current.id if secret else versions.FIRST
+
+    def take(self, version: str) -> Version:
+        """The key of the version: from the keyring if it is there, else asked for and stored."""
+        user = versions.username(self._name, version)
+        try:
+            stored = SESSION.stored(user)
+            key = recognised(stored, self._service) if stored else self._new(user)
+            if not stored:
+                SESSION.store(user, key.value)
+        except (MissingKey, Malformed) as error:
+            raise Refused(str(error)) from None
+        return Version(version, kind_of(key), fingerprint=fingerprint(key.value))
+
+    def prove(self, version: str) -> Found:
+        """What the services say of the version; dead only where every one that was asked says so."""
+        try:
+            value, _warnings = SESSION.value(versions.username(self._name, version))
+            found = judged(recognised(value, self._service), self._settings)
+        except (MissingKey, Malformed) as error:
+            raise Refused(str(error)) from None
+        self.sentences[version] = found.sentence
+        if found.verdict is Verdict.INVALID and version != self._current() and not self._control(found):
+            return Found("inconclusive")
+        status = next((one.status for one in found.findings if one.status), None)
+        evidence: dict[str, str | int] = {"http_status": status} if status else {}
+        return Found(str(found.verdict), evidence)
+
+    def _control(self, found: Judgement) -> bool:
+        """Whether a refusal can be believed: all who were asked refuse, and in the same minute take the current key."""
+        value, _warnings = SESSION.value(versions.username(self._name, self._current()))
+        return found.dead and judged(recognised(value, self._service), self._settings).verdict is Verdict.VALID
+
+    def forget(self, version: str) -> None:
+        """Take the value out of the keyring, if it is there."""
+        try:
+            SESSION.store(versions.username(self._name, version), None)
+        except MissingKey as error:
+            raise Refused(str(error)) from None
+
+
+class Account(Nothing):
+    """One account: all its files in one trip, whose outcomes answer for each of them."""
+
+    def __init__(self, name: str, files: list[File], current: Callable[[], str], trip: Trip) -> None:
+        self._name, self._files, self._current, self._trip = name, files, current, trip
+        self.outcomes: dict[tuple[str, str], dict[str, Any]] = {}
+        self.leftovers = 0  # places on the account where the replaced key still stands, as far as was looked
+
+    def _outcome(self, target: str, version: str, look: bool) -> dict[str, Any]:
+        """What came of the file; the first file that is asked for takes all of them there."""
+        if (target, version) not in self.outcomes:
+            user = versions.username(self._name, version)
+            try:
+                outcomes = self._trip(self._files, user, look)
+            except MissingKey as error:
+                raise Refused(str(error)) from None
+            for file, outcome in zip(self._files, outcomes, strict=True):
+                self.outcomes[file.target, version] = outcome
+        return self.outcomes[target, version]
+
+    def probe(self, target: str) -> Found:
+        """Whether another key could be written to the file: foreseen, nothing is changed."""
+        return self._told(self._outcome(target, self._current(), True))
+
+    def install(self, target: str, version: str) -> Found:
+        """Write the version, read it back, and have it tried; or the file is as it was."""
+        return self._told(self._outcome(target, version, False))
+
+    def verify(self, target: str, version: str) -> Found:
+        """What came of trying it."""
+        return self._told(self._outcome(target, version, False))
+
+    def put_back(self, target: str, version: str) -> None:
+        """Write the current version in place of this one, in this file alone."""
+        user = versions.username(self._name, self._current())
+        try:
+            (outcome,) = self._trip([file for file in self._files if file.target == target], user, False)
+        except MissingKey as error:
+            raise Refused(str(error)) from None
+        self.outcomes[target, version] = outcome
+        self._told(outcome)
+
+    def _told(self, outcome: Mapping[str, Any]) -> Found:
+        if outcome["status"] == "not_measured":
+            raise Unanswered
+        if outcome["status"] in FAILURES:
+            raise Refused(str(outcome["reason"]))
+        words = [remark for remark in outcome.get("remarks", []) if remark.startswith(VERDICT)]
+        verdict = words[0].removeprefix(VERDICT + ": ").split(" ")[0] if words else "not_measured"
+        return Found(verdict, {"leftovers": self.leftovers} if self.leftovers else {})

@@ -1,0 +1,111 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Bringing a version to one target and verifying it there; what every step writes down goes this way too.
+
+First the intent on the disk, then the deed, then what came of it. Targets do not wait for each other:
+any process may deliver to any of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.next_step import RotationError, Step
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ports import (
+    Book,
+    Found,
+    Labels,
+    Outside,
+    Refused,
+    Unanswered,
+    Unreachable,
+)
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.standing import Situation
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import Version
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.signed_record import Event
+
+WORKS = ("valid", "not_entitled", "inconclusive", "not_measured")  # nothing speaks against the key on the target
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """What one secret's versions are delivered with: where is written, and what can be done in the world."""
+
+    name: str
+    book: Book
+    labels: Labels
+    outside: Outside
+    wanted: tuple[str, ...] = ()
+    canary: str = ""
+    now: str = ""
+
+    def situation(self) -> Situation:
+        """What is known now."""
+        labels = self.labels.secret()
+        return Situation(self.name, labels, self.book.records(), self.wanted, self.canary, self.now)
+
+    def deliver(self, target: str, step: Step) -> None:
+        """Bring the version to one target, and verify it there; any process may do this for any target."""
+        if self._label(step.version) not in ("pending", "current"):
+            raise RotationError("only a version that is pending or current is brought to targets: resume instead")
+        label = "canary" if step.name == "canary" else "spread"
+        try:
+            self._note(label, "begun", step.version, target)
+            found = self.outside.install(target, step.version)
+            self._note(label, "installed", step.version, target, found)
+        except Unreachable:
+            self._note(label, "unreachable", step.version, target)
+        except Refused:
+            self._note(label, "failed", step.version, target)
+        except Unanswered:
+            self._note(label, "unknown", step.version, target)
+        else:
+            self._verify(target, label, step.version)
+
+    def _note(
+        self,
+        step: str,
+        result: str,
+        version: str,
+        target: str = "",
+        found: Found | None = None,
+        evidence: dict[str, str | int] | None = None,
+    ) -> None:
+        """Write down what is begun or came of it."""
+        found = found or Found("", evidence or {})
+        fingerprint = next((v.fingerprint for v in self._versions() if v.id == version), "")
+        self.book.append(Event(self.name, step, result, version, target, fingerprint, found.verdict, found.evidence))
+
+    def _versions(self) -> tuple[Version, ...]:
+        secret = self.labels.secret()
+        return secret.versions if secret else ()
+
+    def _label(self, version: str) -> str:
+        return next((one.label for one in self._versions() if one.id == version), "")
+
+    def _verify(self, target: str, label: str, version: str) -> None:
+        try:
+            found = self.outside.verify(target, version)
+        except (Refused, Unanswered):
+            return
+        if found.verdict in WORKS:
+            self._note(label, "verified", version, target, found)
+        elif found.verdict == "invalid":
+            self._refused(target, label, version, found)
+
+    def _refused(self, target: str, label: str, version: str, found: Found) -> None:
+        """The key does not work there: what was there comes back, unless that is dead."""
+        secret = self.labels.secret()
+        if secret and self._label(version) == "pending" and not self.situation().maybe_gone(secret.current.id):
+            self._put_back(target, label, version, found)
+        else:
+            self._note(label, "failed", version, target, found)
+
+    def _put_back(self, target: str, label: str, version: str, found: Found | None = None) -> None:
+        self._note(label, "begun", version, target)
+        try:
+            self.outside.put_back(target, version)
+        except (Refused, Unanswered):
+            self._note(label, "unknown", version, target, found)
+        else:
+            self._note(label, "rolled_back", version, target, found)

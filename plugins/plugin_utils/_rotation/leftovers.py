@@ -1,0 +1,80 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a replaced key left on an account: looked for once, in a trip that the rotation makes anyway."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import FAILURES
+from ansible_collections.hpc.onboard.plugins.module_utils._resources.key_leftovers import LEFT
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.standing import COMPROMISED, Situation
+
+Outcome = dict[str, Any]
+KNOWN = "the key of '{}' that was replaced"
+
+
+@dataclass
+class Sweep:
+    """The look at one account. options: those of key_leftovers; none, and nothing is looked for."""
+
+    options: Mapping[str, Any] | None
+    outcome: Outcome = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, situation: Situation, step: str, files: Iterable[Any], cluster: Mapping[str, Any]) -> Sweep:
+        """The look that belongs to a step: that after the old key is deactivated and the account has the new one.
+
+        files: those of the account that hold the key. A compromised key is deactivated before the new one is spread.
+        """
+        old = situation.replaced
+        due = step == "retire" or (step in ("canary", "spread") and situation.mode == COMPROMISED)
+        if not due or old is None or not old.fingerprint:
+            return cls(None)
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.watch_keys import caches  # few steps need it
+
+        return cls(
+            {
+                "known": {f"key {old.fingerprint}": KNOWN.format(situation.name)},
+                "own": [file.path for file in files],
+                "caches": caches(cluster, ()),
+            }
+        )
+
+    def entries(self) -> list[dict[str, Any]]:
+        """What is sent for it: once, for what was removed is gone and what was found is known."""
+        if self.options is None or self.outcome:
+            return []
+        return [{"kind": "key_leftovers", "capability": "rotate", "options": dict(self.options)}]
+
+    def told(self, outcomes: list[Outcome]) -> int:
+        """In how many places the key still stands; outcomes: what came of the entries."""
+        self.outcome = outcomes[0] if outcomes else self.outcome
+        return sum(remark.startswith(LEFT) for remark in self.outcome.get("remarks", []))
+
+    def added(self, result: dict[str, Any]) -> dict[str, Any]:
+        """The result of the account's share, with what was removed and what is left; neither makes it fail."""
+        if not self.outcome:
+            return result
+        remarks = list(self.outcome.get("remarks", []))
+        if self.outcome["status"] in FAILURES:
+            remarks.append(f"leftovers of the old key were not looked for: {self.outcome['reason']}")
+        removed = [self.outcome] if self.outcome["status"] == "unwanted" else []
+        return {
+            **result,
+            "changed": result["changed"] or bool(removed),
+            "outcomes": [*result.get("outcomes", []), *removed],
+            "remarks": [*result.get("remarks", []), *({"capability": "rotate", "text": text} for text in remarks)],
+        }
+
+
+def left_on(situation: Situation) -> dict[str, int]:
+    """Accounts on which the replaced key of the last rotation still stands, and in how many places each."""
+    opened = situation.opening.seq if situation.opening else 0
+    found: dict[str, int] = {}
+    for one in situation.mine:
+        if one.seq > opened and one.evidence.get("leftovers"):
+            found[one.target.partition(":")[0]] = int(one.evidence["leftovers"])
+    return found

@@ -1,0 +1,59 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a run that used keys says last while an old one is not proven dead. Nothing is asked of anybody for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import targets
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import Ledger
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.next_step import said_dead
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.standing import Situation
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import Sidecar
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import Version, VersionError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import local_key, state_folder
+from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.issuers import KEY_PAGES
+
+
+class Reminder(NamedTuple):
+    """A sentence, and the command for when it is done."""
+
+    text: str
+    command: str
+
+
+def reminders() -> list[Reminder]:
+    """One for each key that may live on, from the records alone; what cannot be read is said where it is needed."""
+    found: list[Reminder] = []
+    for file in sorted((state_folder() / "secrets").glob("*.json")):
+        try:
+            found += _of(file.stem)
+        except (StateError, VersionError):
+            continue
+    return found
+
+
+def _of(name: str) -> Iterator[Reminder]:
+    key = bytes.fromhex(local_key())
+    secret = Sidecar(name, key).secret()
+    living = secret.labelled("previous", "retired") if secret else ()
+    situation = Situation(name, secret, Ledger(key).records() if living else ())
+    for one in living:
+        page = KEY_PAGES[targets.service(name, one.targets)]
+        yield Reminder(f"{_lives(situation, one)}: deactivate it at {page}, then:", said_dead(name))
+
+
+def _lives(situation: Situation, one: Version) -> str:
+    """Which key it is, and since when it is not needed."""
+    if situation.given_up(one.id):
+        return f"The new key of '{situation.name}' that was given up{_since(situation, 'abort')} is not proven dead"
+    return f"The old key of '{situation.name}', replaced{_since(situation, 'settle')}, is not proven dead"
+
+
+def _since(situation: Situation, step: str) -> str:
+    """' on 2026-11-21', where the ledger knows."""
+    moments = [one.ts for one in situation.mine if (one.step, one.result) == (step, "ok")]
+    return f" on {moments[-1][:10]}" if moments else ""

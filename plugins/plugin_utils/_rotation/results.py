@@ -1,0 +1,52 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The results of the parts of a rotation that took no lead: an account's share, and a lead that could not begin."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import CHANGES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import nearest
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.messages import WORDS, check
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.next_step import Step, playbook
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.targets import File
+
+GOOD = {"abort": ("rolled_back", "staged", "excused")}
+GOOD_ELSE = ("staged", "verified", "excused")
+
+
+def no_secret(secret: str, secrets: set[str]) -> str:
+    """Why no rotation is of this secret: none is named, or no account holds it; with what there is. Else nothing."""
+    if not secrets or secret in secrets:
+        return "" if secret else "no secret is named, and no account holds any (sandboxes only pretend to)"
+    if not secret:
+        commands = "; ".join(playbook(name) for name in sorted(secrets))
+        return f"name the key that is to be replaced: these accounts hold {', '.join(sorted(secrets))}: {commands}"
+    return f"no account holds the key '{secret}': {nearest(secret, secrets)} Nothing was done"
+
+
+def refused(secret: str, why: str) -> dict[str, Any]:
+    """The result of a lead that could not lead."""
+    checks = [check("rotation", "failed", why)]
+    return {"failed": True, "msg": why, "checks": checks, "title": f"rotation of {secret or 'a key'}", "then": ""}
+
+
+def share_result(
+    step: Step, files: list[File], outcomes: Mapping[Any, Mapping[str, Any]], states: Mapping[str, str]
+) -> dict[str, Any]:
+    """The result of one account's share: the outcomes of its files."""
+    plan = step.name == "plan"  # a look: what it foresees to change is in place
+    shown = [
+        {**outcome, "status": "in_place"} if plan and outcome["status"] in CHANGES else dict(outcome)
+        for outcome in outcomes.values()
+    ]
+    good = GOOD.get(step.name, GOOD_ELSE)
+    bad = [file.target for file in files if states.get(file.target) not in good]
+    result = {
+        "changed": any(outcome["status"] in CHANGES for outcome in shown),
+        "failed": bool(bad),
+        "msg": " ".join(f"{target}: {WORDS[states.get(target, 'unknown')]}" for target in bad) or step.name,
+    }
+    return {**result, "outcomes": shown, "notes": [], "remarks": []} if shown else result  # else the message is told

@@ -1,0 +1,93 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where a secret lies: the files of an account that hold it, as its roles declare them.
+
+A target is ACCOUNT:KIND, one file. What onboarding keeps there and what a rotation replaces is one
+declaration, so nothing that onboarding writes can be forgotten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.module_utils._formats.key_forms import HUGGING_FACE, NGC, WANDB
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import Value, collect
+
+HOLDERS = ("enroot_credentials", "registry_auth", "tokens")
+PLACE_OPTIONS = ("machine", "registry", "login")
+DEFAULTS = {"netrc_entry": "~/.netrc", "token_file": "~/.cache/huggingface/token", "ngc_config": "~/.ngc/config"}
+SERVICES = {"netrc_entry": WANDB, "token_file": HUGGING_FACE}  # whose keys the other kinds hold is NGC
+ASKED_THERE = ("enroot_credential", "registry_auth")  # a registry takes what stands in these
+
+
+class File(NamedTuple):
+    """A file with the secret: the target's name, its path, and its places as rotated_key takes them."""
+
+    target: str
+    path: str
+    places: list[dict[str, Any]]
+
+
+def holders(without: list[str], value: Value) -> list[dict[str, Any]]:
+    """What an account declares that holds a key. Raises AccountError for settings that are wrong."""
+    declared = collect(HOLDERS, without, [], value).resources
+    return [entry for entry in declared if entry["options"].get("secret")]
+
+
+def secrets(declared: Iterable[Mapping[str, Any]]) -> set[str]:
+    """The names of the keys."""
+    return {str(entry["options"]["secret"]) for entry in declared}
+
+
+def files(account: str, secret: str, declared: Iterable[Mapping[str, Any]]) -> list[File]:
+    """The files of an account that hold the secret; a second one of a kind is named for its number."""
+    found: dict[str, File] = {}
+    for entry in declared:
+        options: Mapping[str, Any] = entry["options"]
+        if options["secret"] != secret:
+            continue
+        kind, path = entry["kind"], options.get("path") or DEFAULTS[entry["kind"]]
+        if path not in found:
+            alike = sum(file.places[0]["kind"] == kind for file in found.values())
+            found[path] = File(f"{account}:{kind}{alike + 1 if alike else ''}", path, [])
+        own = {name: options[name] for name in PLACE_OPTIONS if options.get(name)}
+        found[path].places.append({"kind": kind, **own})
+    return list(found.values())
+
+
+def service(secret: str, targets: Iterable[str]) -> str:
+    """Whose key it is, as the kinds of its files say. Raises AccountError where they do not agree."""
+    kinds = {target.rpartition(":")[2].rstrip("0123456789") for target in targets}
+    found = sorted({SERVICES.get(kind, NGC) for kind in kinds})
+    if len(found) > 1:
+        raise AccountError(
+            f"the key '{secret}' is kept for {' and '.join(found)}: give each service a key of its own name"
+        )
+    return found[0] if found else secret if secret in SERVICES.values() else NGC
+
+
+def is_asked_there(target: str) -> bool:
+    """Whether the account tries the key itself."""
+    return target.rpartition(":")[2].rstrip("0123456789") in ASKED_THERE
+
+
+def entries(files: Iterable[File], user: str, registry: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The entries of a plan that replace the key in files.
+
+    user: the keyring username of the version; registry: who is asked there, or empty.
+    """
+    return [
+        {
+            "kind": "rotated_key",
+            "capability": "rotate",
+            "options": {
+                "path": file.path,
+                "places": file.places,
+                "registry": dict(registry if file.places[0]["kind"] in ASKED_THERE else {}),
+                "secret": user,
+            },
+        }
+        for file in files
+    ]

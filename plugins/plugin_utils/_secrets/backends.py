@@ -1,0 +1,149 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which backend of the keyring library is used, what it is called, and how one key is read from it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.file_errors import StoreError, StoreMissing, shown
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.keyring_backend import Keyring
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.missing_key import SERVICE, MissingKey
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.passphrase import WAYS
+
+PLAINTEXT = "it keeps keys unencrypted in a file"
+REFUSED = {
+    "keyring.backends.null.Keyring": "it stores nothing and says nothing",
+    "keyring.backends.fail.Keyring": "no keyring service answers here",
+    "keyrings.alt.file.PlaintextKeyring": PLAINTEXT,
+    "keyrings.alt.Windows.RegistryKeyring": PLAINTEXT,
+}
+OUR_NAME = f"{Keyring.__module__}.{Keyring.__qualname__}"
+WORDS = {
+    "keyring.backends.SecretService.Keyring": "Secret Service, such as GNOME Keyring",
+    "keyring.backends.libsecret.Keyring": "Secret Service, such as GNOME Keyring",
+    "keyring.backends.kwallet.DBusKeyring": "KWallet",
+    "keyring.backends.kwallet.DBusKeyringKWallet4": "KWallet",
+    "keyring.backends.macOS.Keyring": "macOS Keychain",
+}
+MACOS = "keyring.backends.macOS."
+WAYS_OUT = (
+    "Start your desktop's keyring (GNOME Keyring, KWallet, macOS Keychain), name a backend in PYTHON_KEYRING_BACKEND,"
+    f" or  pip install hpc-onboard  and use its encrypted file:  keyring set {SERVICE} ngc"
+)
+UNLOCK = (
+    "Unlock it on the desktop. Without a desktop, begin a session with  dbus-run-session -- bash  and there, before"
+    " anything else,  gnome-keyring-daemon --unlock --components=secrets  with its password on standard input"
+)
+LOCKED = {
+    "KeyringLocked": "is locked",
+    "InitError": "could not be opened; its daemon may have been started before it was unlocked",
+}
+# What asks the Keychain in a program of its own: macOS ends a forked process that calls it.
+ASKER = """
+import importlib, json, sys
+module, _, name = sys.argv[1].rpartition(".")
+try:
+    said = {"value": getattr(importlib.import_module(module), name)().get_password(*sys.argv[2:])}
+except Exception as error:
+    said = {"error": type(error).__name__}
+json.dump(said, sys.stdout)
+"""
+
+
+def described(backend: Any) -> str:
+    """The backend's full class name: what one would put into PYTHON_KEYRING_BACKEND."""
+    return f"{type(backend).__module__}.{type(backend).__qualname__}"
+
+
+def words(backend: Any) -> str:
+    """The backend as people know it, with its class name."""
+    if isinstance(backend, Keyring):
+        return f"encrypted file {shown(backend.path)} ({described(backend)})"
+    known = WORDS.get(described(backend))
+    return f"{known} ({described(backend)})" if known else described(backend)
+
+
+def password(backend: Any, name: str) -> str | None:
+    """The key of that name, None where the backend has none. Raises MissingKey when the backend fails."""
+    try:
+        if sys.platform == "darwin" and described(backend).startswith(MACOS):
+            return _asked_afresh(backend, name)
+        return backend.get_password(SERVICE, name)  # type: ignore[no-any-return]  # keyring is untyped
+    except StoreError as error:  # its words are our own
+        alone = isinstance(error, StoreMissing) and "PYTHON_KEYRING_BACKEND" not in os.environ
+        said = f"no keyring service answers here, but {error}" if alone else str(error)
+        text = said.removesuffix(f". {WAYS}")
+        raise MissingKey(text, WAYS if text != said else "", all_keys=True) from None
+    except MissingKey:
+        raise
+    except Exception as error:  # a backend raises what it likes, and its words may hold anything
+        raise _failed(backend, name, type(error).__name__) from None
+
+
+def _failed(backend: Any, name: str, kind: str) -> MissingKey:
+    if kind in LOCKED:
+        return MissingKey(f"the keyring {words(backend)} {LOCKED[kind]}", UNLOCK, all_keys=True)
+    return MissingKey(
+        f"the keyring {words(backend)} did not give the key '{name}' ({kind}): unlock it, then run again;"
+        f" 'keyring get {SERVICE} {name}' shows whether it answers"
+    )
+
+
+def _asked_afresh(backend: Any, name: str) -> str | None:
+    """The key, by a fresh program that hands it over on a pipe."""
+    order = [sys.executable, "-c", ASKER, described(backend), SERVICE, name]
+    run = subprocess.run(order, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    try:
+        said = json.loads(run.stdout)
+    except ValueError:
+        said = {"error": f"its program ended with {run.returncode}"}
+    if "error" in said:
+        raise _failed(backend, name, said["error"])
+    value: str | None = said["value"]
+    return value
+
+
+def chosen_backend() -> tuple[Any, list[str]]:
+    """The one backend that is used, by name, and the warnings that go with it. Raises MissingKey.
+
+    keyring's chainer is resolved to its first backend that may be used: 'set' on the command line
+    writes to the first one too.
+    """
+    named = os.environ.get("PYTHON_KEYRING_BACKEND")
+    reasons = []
+    for backend in _links(named):
+        why = REFUSED.get(described(backend))
+        if not why:
+            return backend, []
+        if why == PLAINTEXT and named == described(backend):
+            return backend, [f"the keyring {named} is used because PYTHON_KEYRING_BACKEND names it: {why}"]
+        reasons.append(f"{described(backend)} ({why})")
+    found = ", ".join(reasons) or "none"
+    raise MissingKey(f"no keyring that can be trusted with a key, only {found}", WAYS_OUT, all_keys=True)
+
+
+def _links(named: str | None) -> list[Any]:
+    """The backends that the library would ask, in its order."""
+    try:
+        import keyring
+        from keyring.backends import chainer
+
+        current = keyring.get_keyring()
+    except Exception as error:
+        raise _cannot_start(error, named) from None
+    return list(current.backends) if isinstance(current, chainer.ChainerBackend) else [current]
+
+
+def _cannot_start(error: Exception, named: str | None) -> MissingKey:
+    absent = isinstance(error, ImportError) and (error.name or "") == "keyring"
+    if named and not absent and isinstance(error, ImportError | AttributeError):
+        text = f"PYTHON_KEYRING_BACKEND names {named}, which cannot be loaded: install it, or unset the variable"
+        return MissingKey(text, all_keys=True)
+    if isinstance(error, ImportError):
+        return MissingKey("the Python package 'keyring' is missing: pip install keyring", all_keys=True)
+    return MissingKey(f"keyring cannot start ({type(error).__name__})", WAYS_OUT, all_keys=True)

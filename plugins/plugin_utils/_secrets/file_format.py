@@ -1,0 +1,249 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The format of the encrypted file: bytes to entries and back, with no file touched and nobody asked.
+
+Four lines. The magic with the version; a canonical JSON header {fsalt, kdf, salt, seq, v}; an HMAC over
+both; the body. The passphrase becomes a key by the KDF that the header names, and that key with the
+fresh fsalt of every write becomes two (HKDF): one for the HMAC, which is checked first and commits to the
+passphrase, and one for the body (AES-256-GCM; used once, so its nonce is constant). The body is one blob,
+padded: the names of the entries, their number and their lengths are not to be seen.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hmac
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from typing import Any
+
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.file_errors import (
+    StoreDamaged,
+    StoreLocked,
+    WrongPassphrase,
+)
+
+try:
+    from cryptography.exceptions import InvalidTag, UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+    from cryptography.hazmat.primitives.hashes import SHA256
+    from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+    from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
+except ImportError:  # then the backend is not to be chosen; see _filekeyring.py
+    pass
+try:
+    from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
+except ImportError:
+    Argon2id = None
+
+MAGIC = b"HPCON-KEYRING 1"
+BLOCK = 4096
+LARGEST = 4 * 1024 * 1024
+NONCE = bytes(12)
+GIB = 1024 * 1024  # in the KiB of Argon2
+
+Kdf = dict[str, Any]
+Entries = dict[str, dict[str, str]]
+
+ARGON2ID: Kdf = {"name": "argon2id", "m": 256 * 1024, "t": 3, "p": 4}
+SCRYPT: Kdf = {"name": "scrypt", "n": 2**17, "r": 8, "p": 1}
+# What may stand in a file: a swapped one must not cost more memory and time than a machine has.
+BOUNDS = {
+    "argon2id": {"m": (8, GIB), "t": (1, 16), "p": (1, 16)},
+    "scrypt": {"n": (2**14, 2**20), "r": (8, 8), "p": (1, 4)},
+}
+
+
+@dataclass(frozen=True)
+class Header:
+    """What stands in the clear. salt belongs to the passphrase, fsalt to one write, seq counts the writes."""
+
+    kdf: Kdf
+    salt: bytes
+    fsalt: bytes
+    seq: int
+
+    def text(self) -> bytes:
+        """The one way to write it."""
+        return _canonical(
+            {"fsalt": _coded(self.fsalt), "kdf": self.kdf, "salt": _coded(self.salt), "seq": self.seq, "v": 1}
+        )
+
+    def next(self) -> Header:
+        """The header of the next write with the same passphrase."""
+        return replace(self, fsalt=os.urandom(32), seq=self.seq + 1)
+
+    def cost(self) -> str:
+        """What identifies the key that the passphrase makes: KDF, its numbers, the salt."""
+        return _canonical({**self.kdf, "salt": _coded(self.salt)}).decode()
+
+    def below_default(self) -> bool:
+        """Whether guessing at this file is cheaper than at one that is made today with the same KDF."""
+        today = ARGON2ID if self.kdf["name"] == "argon2id" else SCRYPT
+        return any(self.kdf[name] < least for name, least in today.items() if name in ("m", "t", "n"))
+
+
+@dataclass(frozen=True)
+class Sealed:
+    """A file taken apart, nothing of it believed yet."""
+
+    header: Header
+    mac: bytes
+    body: bytes
+
+    def entries(self, key: bytes) -> Entries:
+        """Service -> name -> value."""
+        head = _head(self.header)
+        if not hmac.compare_digest(_mac(self.header, key), self.mac):
+            raise WrongPassphrase("the passphrase is wrong, or the head of the file is damaged")
+        try:
+            text = AESGCM(_derived(self.header, key, b"body")).decrypt(NONCE, self.body, head + self.mac)
+        except InvalidTag:
+            raise StoreDamaged("what it holds was changed after it was written") from None
+        return _checked(text)
+
+
+def new_header(kdf: Kdf | None = None, seq: int = 1) -> Header:
+    """The header of a new passphrase."""
+    return Header(dict(kdf or default_kdf()), os.urandom(16), os.urandom(32), seq)
+
+
+def default_kdf() -> Kdf:
+    """The costliest KDF that this machine's libraries have: Argon2id, else scrypt."""
+    return ARGON2ID if _has_argon2id() else SCRYPT
+
+
+def key_of(header: Header, passphrase: str) -> bytes:
+    """The key that the passphrase makes. Takes most of a second, and 256 MiB, on purpose."""
+    try:
+        key: bytes = _kdf(header).derive(passphrase.encode())
+    except MemoryError:
+        raise StoreLocked("there is not enough memory here to try its passphrase") from None
+    except UnsupportedAlgorithm:
+        raise StoreLocked(_LACKING) from None
+    return key
+
+
+def seal(entries: Mapping[str, Mapping[str, str]], header: Header, key: bytes) -> bytes:
+    """The file that holds these entries."""
+    text = _canonical(entries)
+    padded = text.ljust(-(-len(text) // BLOCK) * BLOCK)
+    mac = _mac(header, key)
+    body = AESGCM(_derived(header, key, b"body")).encrypt(NONCE, padded, _head(header) + mac)
+    return _head(header) + _coded(mac).encode() + b"\n" + _coded(body).encode() + b"\n"
+
+
+def parse(content: bytes) -> Sealed:
+    """Take a file apart. Whatever is not exactly as seal writes it is refused."""
+    lines = content.split(b"\n")
+    if lines[0] != MAGIC:
+        newer = lines[0].startswith(MAGIC[:-1]) and len(lines[0]) < 32
+        raise StoreDamaged("another version of hpc.onboard wrote it: use that one" if newer else "it is no such file")
+    if len(lines) != 5 or lines[4]:
+        raise StoreDamaged("it does not have four lines")
+    header, mac, body = _header(lines[1]), _decoded(lines[2]), _decoded(lines[3])
+    if len(mac) != 32 or len(body) % BLOCK != 16 or len(body) < BLOCK:
+        raise StoreDamaged("its lines do not have the right length")
+    return Sealed(header, mac, body)
+
+
+_LACKING = "its passphrase needs Argon2id, which the Python package 'cryptography' has from version 44 on: upgrade it"
+
+
+def _has_argon2id() -> bool:
+    """Whether the library has it, and the OpenSSL that the library was built with."""
+    if Argon2id is None:
+        return False
+    try:
+        Argon2id(salt=bytes(16), length=32, iterations=1, lanes=1, memory_cost=8)
+    except UnsupportedAlgorithm:
+        return False
+    return True
+
+
+def _kdf(header: Header) -> Any:
+    cost = header.kdf
+    if cost["name"] == "scrypt":
+        return Scrypt(salt=header.salt, length=32, n=cost["n"], r=cost["r"], p=cost["p"])
+    if Argon2id is None:
+        raise StoreLocked(_LACKING)
+    return Argon2id(salt=header.salt, length=32, iterations=cost["t"], lanes=cost["p"], memory_cost=cost["m"])
+
+
+def _head(header: Header) -> bytes:
+    return MAGIC + b"\n" + header.text() + b"\n"
+
+
+def _derived(header: Header, key: bytes, what: bytes) -> bytes:
+    derived: bytes = HKDF(SHA256(), 32, header.fsalt, b"hpc.onboard keyring 1 " + what).derive(key)
+    return derived
+
+
+def _mac(header: Header, key: bytes) -> bytes:
+    return hmac.new(_derived(header, key, b"header"), _head(header), sha256).digest()
+
+
+def _header(line: bytes) -> Header:
+    try:
+        found = json.loads(line)
+        header = Header(found["kdf"], _decoded(found["salt"]), _decoded(found["fsalt"]), found["seq"])
+        same = header.text() == line
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise StoreDamaged("its head cannot be read") from None
+    if not same or len(header.salt) != 16 or len(header.fsalt) != 32:
+        raise StoreDamaged("its head is not as it was written")
+    if not _whole(header.seq, 1, 2**53) or not _bounded(header.kdf):
+        raise StoreDamaged("the numbers in its head are out of bounds")
+    return header
+
+
+def _bounded(kdf: Any) -> bool:
+    if not isinstance(kdf, dict) or kdf.get("name") not in tuple(BOUNDS):
+        return False
+    bounds = BOUNDS[kdf["name"]]
+    if kdf.keys() != {"name", *bounds}:
+        return False
+    if not all(_whole(kdf[name], least, most) for name, (least, most) in bounds.items()):
+        return False
+    return bool(kdf["m"] >= 8 * kdf["p"] if "m" in kdf else kdf["n"] & (kdf["n"] - 1) == 0)
+
+
+def _whole(value: Any, least: int, most: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+
+
+def _checked(text: bytes) -> Entries:
+    """The entries of a body that was sealed by one who knew the passphrase."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = None
+    services = found.values() if isinstance(found, dict) else [None]
+    if not all(isinstance(names, dict) and all(isinstance(v, str) for v in names.values()) for names in services):
+        raise StoreDamaged("another version of hpc.onboard wrote what it holds")
+    entries: Entries = found
+    return entries
+
+
+def _canonical(value: Any) -> bytes:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode()
+
+
+def _coded(raw: bytes) -> str:
+    return base64.b64encode(raw).decode()
+
+
+def _decoded(text: str | bytes) -> bytes:
+    """The bytes of a base64 text that is written as we write it: one text for the same bytes, and no other."""
+    coded = text if isinstance(text, bytes) else text.encode()
+    try:
+        raw = base64.b64decode(coded, validate=True)
+    except (binascii.Error, ValueError):
+        raise StoreDamaged("a line of it is not base64") from None
+    if base64.b64encode(raw) != coded:
+        raise StoreDamaged("a line of it is not written as we write it")
+    return raw

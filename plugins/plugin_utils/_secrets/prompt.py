@@ -1,0 +1,56 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The person at the terminal of a run, asked from a worker: Ansible hands the question to the main process."""
+
+from __future__ import annotations
+
+import time
+
+from ansible.errors import AnsibleError, AnsiblePromptNoninteractive
+from ansible.utils.display import Display
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.file_errors import StoreLocked
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.passphrase import NOBODY
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.progress import BOARD
+
+SETTLED = 0.3  # seconds until a status line that was being drawn is gone
+
+
+class NoTerminal(Exception):
+    """There is nobody to ask."""
+
+
+class NotAnswered(Exception):
+    """They were asked and did not answer."""
+
+
+def asked(question: str, unseen: bool = False) -> str:
+    """What the person at the terminal types. Raises NoTerminal, NotAnswered."""
+    try:
+        with BOARD.hushed():
+            time.sleep(SETTLED)
+            typed = Display().prompt_until(question, private=unseen)
+    except AnsiblePromptNoninteractive:
+        raise NoTerminal from None
+    except AnsibleError as error:
+        raise NotAnswered(type(error).__name__) from None
+    return bytes(typed).decode(errors="replace")
+
+
+class ThroughAnsible:
+    """Somebody at the terminal of ansible-playbook. told: what they should know, for the caller to show."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+
+    def ask(self, question: str) -> str:
+        """What they type, unseen."""
+        try:
+            return asked(f"{question}: ", unseen=True)
+        except NoTerminal:
+            raise StoreLocked(NOBODY) from None
+        except NotAnswered as error:
+            raise StoreLocked(f"it is locked, and its passphrase was not given ({error})") from None
+
+    def tell(self, text: str) -> None:
+        """Keep it until the answer is shown."""
+        self.told.append(text)

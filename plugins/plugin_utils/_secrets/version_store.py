@@ -1,0 +1,97 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where the versions of a secret are kept (secrets/NAME.json in the state folder), and one rotation at a time.
+
+Labels move all at once: a draft, flushed, renamed, the folder flushed, read back. The record is signed,
+so an edit shows; that an older signed one was put back shows where the ledger knows better
+(_rotation.disagreement). A second rotation is refused by the lock while the first one's process lives,
+and by the pending version afterwards. Two machines see each other as far as they share this folder and
+its server passes locks on; with state folders of their own they cannot, and only what the targets
+hold then tells (plan reads it: a fingerprint that is neither's).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import Secret, VersionError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state import durable_files, signed_record
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
+
+BELOW = "secrets"
+WAIT_SECONDS = 60.0
+
+
+def current(name: str, key: bytes) -> str:
+    """The keyring username of the version to install: the plain name where no rotation ever was."""
+    secret = Sidecar(name, key).secret()
+    return versions.username(name, secret.current.id) if secret else name
+
+
+class Sidecar:
+    """The versions of one secret on this machine. The key must be the same one every time."""
+
+    def __init__(self, name: str, key: bytes) -> None:
+        try:
+            signed_record.check_texts({"secret": name}, {"secret": signed_record.NAME}, "a secret")
+        except signed_record.RecordError:
+            raise VersionError(
+                "the name of a secret has letters, digits, dot, dash and underscore, 32 at most: rename it"
+            ) from None
+        self.name = name
+        self._key = key
+        self._file = f"{name}.json"
+
+    def secret(self) -> Secret | None:
+        """What is known of the versions; None before the first rotation. Raises StateError, VersionError."""
+        with durable_files.told(self._file), durable_files.folder(BELOW, make=False) as at:
+            return self._read(at)[0] if at >= 0 else None
+
+    def adopt(self, kind: str, fingerprint: str = "", targets: tuple[str, ...] = ()) -> Secret:
+        """The versions; where nothing is known yet, the value stored by hand becomes the first one."""
+
+        def adopted(known: Secret | None) -> Secret:
+            return known or versions.adopt(self.name, kind, fingerprint, targets)
+
+        return self._change(adopted)
+
+    def move(self, change: Callable[[Secret], Secret]) -> Secret:
+        """Change the versions as a whole or not at all; what is there when this returns is on the disk."""
+
+        def changed(known: Secret | None) -> Secret:
+            if known is None:
+                raise VersionError(f"no version of '{self.name}' is known yet: begin with a plan, then run again")
+            return change(known)
+
+        return self._change(changed)
+
+    def _change(self, change: Callable[[Secret | None], Secret]) -> Secret:
+        what = f"another run changes the versions of '{self.name}' and does not end"
+        with (
+            durable_files.told(self._file),
+            durable_files.folder(BELOW) as at,
+            durable_files.locked(at, f"{self.name}.write.lock", what, WAIT_SECONDS),
+        ):
+            known, seq = self._read(at)
+            wanted = versions.checked(change(known))
+            if wanted != known:
+                durable_files.replace(at, self._file, versions.text(wanted, seq + 1, self._key))
+                if self._read(at) != (wanted, seq + 1):
+                    raise StateError(f"{self._file} does not say what was just written: run again")
+        return wanted
+
+    def _read(self, at: int) -> tuple[Secret | None, int]:
+        content = durable_files.read(at, self._file)
+        return (None, 0) if content is None else versions.parsed(content, self.name, self._key)
+
+    @contextmanager
+    def rotating(self) -> Iterator[None]:
+        """One rotation of the secret at a time. The one at work is named; a dead one's lock is free."""
+        what = f"another rotation of '{self.name}' is at work"
+        with (
+            durable_files.folder(BELOW) as at,
+            durable_files.locked(at, f"{self.name}.rotation.lock", what, 0.0),
+        ):
+            yield

@@ -1,0 +1,222 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The versions of a secret and their labels: which one is current, which one is to follow, which one went before.
+
+Every change is a function from one Secret to the next that refuses what must not be. The value of a
+version lies in the keyring under NAME@VERSION; the one that a person stored by hand stays under NAME
+alone and is the version "first". Nothing here sees a value, a file or the clock.
+
+    pending -> current -> previous -> retired -> dead -> purged
+    pending -> retired (aborted; the key that was made is to be deactivated all the same)
+    previous <- retired (activated again, since a target still needed it)
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import uuid
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
+
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state import signed_record
+
+SCHEMA = 1
+FIRST = "first"
+LABELS = ("pending", "current", "previous", "retired", "dead", "purged")
+KINDS = ("personal", "service", "legacy", "token")
+AT_ONCE = ("legacy",)  # a new one revokes the one before, at once
+MOMENT = rf"(20\d\d-[01]\d-[0-3]\d|{signed_record.TIME})?"
+SCOPE = r"[a-z][a-z0-9_-]{0,31}"
+TEXTS = {
+    "id": signed_record.VERSION,
+    "kind": "|".join(KINDS),
+    "issued": MOMENT,
+    "expires": MOMENT,
+    "fingerprint": f"({signed_record.FINGERPRINT})?",
+    "label": "|".join(LABELS),
+}
+
+_WAY_OUT = "keep it for a look, move it away, and see in the ledger which version the accounts hold"
+
+
+class VersionError(Exception):
+    """A change of labels that must not be, or a record of them that does not hold together."""
+
+
+@dataclass(frozen=True)
+class Version:
+    """What is known of a version besides its value. Days are YYYY-MM-DD, or moments of UTC, or empty."""
+
+    id: str
+    kind: str
+    label: str = "pending"
+    issued: str = ""
+    expires: str = ""
+    scope: tuple[str, ...] = ()
+    fingerprint: str = ""
+    targets: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Secret:
+    """A secret by name and all its versions, oldest first."""
+
+    name: str
+    versions: tuple[Version, ...]
+
+    def labelled(self, *labels: str) -> tuple[Version, ...]:
+        """The versions with one of these labels, oldest first."""
+        return tuple(one for one in self.versions if one.label in labels)
+
+    def one(self, label: str) -> Version | None:
+        """The version with this label, of which there is one at most."""
+        return next(iter(self.labelled(label)), None)
+
+    @property
+    def current(self) -> Version:
+        """The version that onboarding installs."""
+        return self.labelled("current")[0]
+
+    def version(self, wanted: str) -> Version:
+        """The version with this id. Raises VersionError."""
+        for one in self.versions:
+            if one.id == wanted:
+                return one
+        raise VersionError(f"the secret '{self.name}' has no such version")
+
+
+def new_id() -> str:
+    """A name for a version that is to be; it says nothing of the key."""
+    return str(uuid.uuid4())
+
+
+def username(name: str, version: str) -> str:
+    """Where the keyring keeps the value of a version."""
+    return name if version == FIRST else f"{name}@{version}"
+
+
+def flaw(secret: Secret) -> str:
+    """What does not hold together, or nothing: exactly one current, at most one pending and one previous."""
+    count = {label: len(secret.labelled(label)) for label in LABELS}
+    if count["current"] != 1:
+        return f"{count['current']} versions are current; exactly one must be"
+    for label in ("pending", "previous"):
+        if count[label] > 1:
+            return f"{count[label]} versions are {label}; one may be"
+    if len({one.id for one in secret.versions}) != len(secret.versions):
+        return "two versions have the same id"
+    return ""
+
+
+def checked(secret: Secret) -> Secret:
+    """The same, if it holds together and every field has its form. Raises VersionError."""
+    try:
+        signed_record.check_texts({"name": secret.name}, {"name": signed_record.NAME}, "the record of a secret")
+        for one in secret.versions:
+            signed_record.check_texts(vars(one), TEXTS, f"a version of '{secret.name}'")
+            for target in one.targets:
+                signed_record.check_texts(
+                    {"targets": target}, {"targets": signed_record.TARGET}, f"a version of '{secret.name}'"
+                )
+            for word in one.scope:
+                signed_record.check_texts({"scope": word}, {"scope": SCOPE}, f"a version of '{secret.name}'")
+    except signed_record.RecordError as error:
+        raise VersionError(str(error)) from None
+    why = flaw(secret)
+    if why:
+        raise VersionError(f"the versions of '{secret.name}' do not hold together: {why}")
+    return secret
+
+
+def adopt(name: str, kind: str, fingerprint: str = "", targets: tuple[str, ...] = ()) -> Secret:
+    """The secret of which a person stored the value by hand: it stays where it is."""
+    return checked(Secret(name, (Version(FIRST, kind, "current", fingerprint=fingerprint, targets=targets),)))
+
+
+def begin(secret: Secret, pending: Version) -> Secret:
+    """With a pending version, whose value is in the keyring already."""
+    for label in ("pending", "previous"):
+        if secret.one(label):
+            raise VersionError(
+                f"a rotation of '{secret.name}' is open: one version is {label}; resume it, then begin another"
+            )
+    return checked(replace(secret, versions=(*secret.versions, replace(pending, label="pending"))))
+
+
+def promote(secret: Secret, wanted: str, targets: tuple[str, ...]) -> Secret:
+    """The pending version becomes current, on these targets, and the current one previous."""
+    moved = _moved(secret, secret.current.id, ("current",), "previous")
+    moved = _moved(moved, wanted, ("pending",), "current")
+    versions = tuple(replace(one, targets=targets) if one.id == wanted else one for one in moved.versions)
+    return checked(replace(moved, versions=versions))
+
+
+def retire(secret: Secret, wanted: str) -> Secret:
+    """The previous version is to be deactivated where it was made; its value is kept until it is dead."""
+    return checked(_moved(secret, wanted, ("previous",), "retired"))
+
+
+def reactivate(secret: Secret, wanted: str) -> Secret:
+    """A retired version that a target still needs is previous again."""
+    return checked(_moved(secret, wanted, ("retired",), "previous"))
+
+
+def abort(secret: Secret, wanted: str) -> Secret:
+    """The pending version is given up; the key that was made for it is to be deactivated."""
+    return checked(_moved(secret, wanted, ("pending",), "retired"))
+
+
+def dead(secret: Secret, wanted: str) -> Secret:
+    """The retired version was seen to be refused where it was made."""
+    return checked(_moved(secret, wanted, ("retired",), "dead"))
+
+
+def purge(secret: Secret, wanted: str) -> Secret:
+    """The value of the dead version is gone from the keyring."""
+    return checked(_moved(secret, wanted, ("dead",), "purged"))
+
+
+def _moved(secret: Secret, wanted: str, before: tuple[str, ...], after: str) -> Secret:
+    one = secret.version(wanted)
+    if one.label not in before:
+        raise VersionError(
+            f"a version of '{secret.name}' is {one.label}, not {before[0]}, so it cannot become {after}: look at the"
+            " table of the rotation, then resume"
+        )
+    versions = tuple(replace(each, label=after) if each.id == wanted else each for each in secret.versions)
+    return replace(secret, versions=versions)
+
+
+def text(secret: Secret, seq: int, key: bytes) -> bytes:
+    """The secret as it is kept, signed; seq counts the writes."""
+    found = {"schema": SCHEMA, "seq": seq, "secret": secret.name, "versions": [asdict(v) for v in secret.versions]}
+    return (json.dumps({**found, "mac": _mac(found, key)}, indent=1, sort_keys=True) + "\n").encode()
+
+
+def _mac(found: Mapping[str, Any], key: bytes) -> str:
+    signing = signed_record.subkey(key, "versions")
+    return hmac.digest(signing, signed_record.canonical(found).encode(), "sha256").hex()
+
+
+def parsed(content: bytes, name: str, key: bytes) -> tuple[Secret, int]:
+    """The secret of that name and the number of the write, if it is as it was written. Raises VersionError."""
+    advice = f"the record of the versions of '{name}'"
+    try:
+        found = json.loads(content)
+        mac = found.pop("mac")
+        if not hmac.compare_digest(_mac(found, key), mac) or found["secret"] != name:
+            raise VersionError(f"{advice} was edited, or written with another key: do not go by it; {_WAY_OUT}")
+        if found["schema"] != SCHEMA:
+            raise VersionError(f"{advice} is of another hpc.onboard: update, then run again")
+        names = {one.name for one in fields(Version)}
+        if any(set(one) != names for one in found["versions"]):
+            raise VersionError(f"{advice} has fields that are not known: update, then run again")
+        versions = tuple(
+            Version(**{**one, "scope": tuple(one["scope"]), "targets": tuple(one["targets"])})
+            for one in found["versions"]
+        )
+        return checked(Secret(name, versions)), int(found["seq"])
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise VersionError(f"{advice} cannot be read: it is damaged; {_WAY_OUT}") from None

@@ -1,0 +1,228 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Files that must survive a crash and nobody else may touch: what hpc.onboard remembers of the user's keys.
+
+They lie in the state folder (XDG base directories), which is the user's alone (0700, files 0600). A
+file is a plain one with one name, never a link. A lock is fcntl on a file that stays: the kernel frees
+what a dead process held, also on a home that several machines share as far as its server passes locks on.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import errno_name
+from ansible_collections.hpc.onboard.plugins.module_utils._core.files import (
+    DRAFT,
+    entry,
+    flush,
+    forget,
+    unsafe,
+    write_draft,
+)
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import state_folder
+
+LARGEST = 64 * 1024 * 1024
+AGAIN_SECONDS = 0.02
+FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+PLAIN = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+class StateError(Exception):
+    """What is remembered here cannot be used or kept, and what to do about it."""
+
+
+def refused(error: OSError, path: str) -> StateError:
+    """The StateError for an error of the operating system at path; never its own words."""
+    if error.errno in (errno.ELOOP, errno.ENOTDIR):
+        return StateError(f"{path} is a link or no folder: nothing is kept behind links; look at it and move it away")
+    return StateError(f"{path}: {errno_name(error)}: put that right, then run again")
+
+
+@contextmanager
+def told(name: str) -> Iterator[None]:
+    """What the operating system says of a file here becomes a StateError."""
+    try:
+        yield
+    except OSError as error:
+        raise refused(error, _shown(name)) from None
+
+
+@contextmanager
+def folder(below: str = "", make: bool = True) -> Iterator[int]:
+    """The open state folder, or one below it; -1 where it is not there and must not be made."""
+    base = state_folder()
+    handle = -1
+    try:
+        if make:
+            _make(base.parent)
+        if base.parent.is_dir():
+            _check_way(Path(os.path.realpath(base.parent)))
+            handle = _private(str(base), None, make, str(base))
+            if below and handle >= 0:
+                outer, handle = handle, -1
+                try:
+                    handle = _private(below, outer, make, str(base / below))
+                finally:
+                    os.close(outer)
+        yield handle
+    finally:
+        if handle >= 0:
+            os.close(handle)
+
+
+def _make(path: Path) -> None:
+    """Make the missing folders down to path, for the user alone whatever the umask."""
+    for one in [*reversed(path.parents), path]:
+        if not one.exists():
+            try:
+                one.mkdir(mode=0o700)
+            except FileExistsError:
+                pass
+            except OSError as error:
+                raise refused(error, str(one)) from None
+
+
+def _check_way(path: Path) -> None:
+    """Nobody else may be able to swap a folder on the way down (the rule of OpenSSH)."""
+    for one in [*reversed(path.parents), path]:
+        why = unsafe(entry(one.lstat(), ""), str(one))
+        if why:
+            raise StateError(why)
+
+
+def _private(name: str, above: int | None, make: bool, shown: str) -> int:
+    """The open folder of that name: a plain one, mine, closed to all others."""
+    try:
+        if make:
+            with suppress(FileExistsError):
+                os.mkdir(name, 0o700, dir_fd=above)
+        handle = os.open(name, FOLDER, dir_fd=above)
+    except FileNotFoundError:
+        return -1
+    except OSError as error:
+        raise refused(error, shown) from None
+    try:
+        _check_mine(os.fstat(handle), shown, 0o700)
+    except StateError:
+        os.close(handle)
+        raise
+    return handle
+
+
+def _check_mine(found: os.stat_result, shown: str, mode: int) -> None:
+    if found.st_uid != os.getuid():
+        raise StateError(f"{shown} belongs to somebody else: what it says cannot be trusted; move it away")
+    if found.st_mode & 0o077:
+        raise StateError(f"others may read or write {shown} (mode {found.st_mode & 0o7777:04o}): chmod {mode:o} it")
+
+
+def _shown(name: str) -> str:
+    return f"{name} below {state_folder()}"
+
+
+def open_file(at: int, name: str, flags: int) -> int:
+    """An open file of the folder: plain, mine, one name, 0600. Raises StateError, or FileNotFoundError."""
+    try:
+        handle = os.open(name, flags | PLAIN, 0o600, dir_fd=at)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise refused(error, _shown(name)) from None
+    try:
+        found = os.fstat(handle)
+        if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1:
+            raise StateError(f"{_shown(name)} is no plain file with one name: look at it and move it away")
+        _check_mine(found, _shown(name), 0o600)
+    except StateError:
+        os.close(handle)
+        raise
+    return handle
+
+
+def read(at: int, name: str) -> bytes | None:
+    """What a file of the folder holds; None where there is none."""
+    try:
+        handle = open_file(at, name, os.O_RDONLY)
+    except FileNotFoundError:
+        return None
+    with os.fdopen(handle, "rb") as stream:
+        content = stream.read(LARGEST + 1)
+    if len(content) > LARGEST:
+        raise StateError(f"{name} is larger than anything that is kept here: look at it and move it away")
+    return content
+
+
+def put(at: int, name: str, content: bytes) -> None:
+    """Put the content in place by a draft, for the user alone; a link of that name is replaced. Raises OSError."""
+    draft = DRAFT % name
+    try:
+        write_draft(at, draft, content, 0o600, {})
+        os.rename(draft, name, src_dir_fd=at, dst_dir_fd=at)
+        flush(at)
+    except OSError:
+        forget(at, draft)
+        raise
+
+
+def replace(at: int, name: str, content: bytes) -> None:
+    """Put the whole content in place or leave the old one: draft, flush, rename, flush, read back."""
+    read(at, name)  # what must not be read must not be replaced
+    try:
+        put(at, name, content)
+    except OSError as error:
+        raise refused(error, _shown(name)) from None
+    if read(at, name) != content:
+        raise StateError(f"{name} does not hold what was just written: is another program at work? run again")
+
+
+@contextmanager
+def locked(at: int, name: str, what: str, wait: float) -> Iterator[None]:
+    """Hold the lock of that name in the folder; what is said of one who holds it longer than wait seconds."""
+    handle = open_file(at, name, os.O_RDWR | os.O_CREAT)
+    try:
+        deadline = time.monotonic() + wait
+        while not _taken(handle, name):
+            if time.monotonic() >= deadline:
+                raise StateError(f"{what} ({_owner(handle)}): wait for it, or end it, then run again")
+            time.sleep(AGAIN_SECONDS)
+        _sign(handle)
+        os.listdir(at)  # NFS clients serve stale names until the folder is listed anew
+        yield
+    finally:
+        os.close(handle)
+
+
+def _taken(handle: int, name: str) -> bool:
+    try:
+        fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in (errno.EAGAIN, errno.EACCES):
+            return False
+        raise refused(error, _shown(name)) from None
+    return True
+
+
+def _sign(handle: int) -> None:
+    """Say who holds it, for the others' message; on a full file system it stays unsaid."""
+    text = f"{os.uname().nodename}, process {os.getpid()}, since {time.strftime('%Y-%m-%d %H:%M:%S')}\n"
+    try:
+        os.ftruncate(handle, 0)
+        os.pwrite(handle, text.encode(), 0)
+    except OSError:
+        pass
+
+
+def _owner(handle: int) -> str:
+    """Who signed the lock, and how long ago."""
+    text = os.pread(handle, 200, 0).decode("utf-8", "replace").strip()
+    said = "".join(c if c.isprintable() else "?" for c in text) or "it did not say who"
+    minutes = max(0, int(time.time() - os.fstat(handle).st_mtime)) // 60
+    return f"{said}, {minutes} minutes ago"

@@ -1,0 +1,103 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The live line: who is under way, how far, since when. Pure functions from a moment of a run to one line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Line, Look, Span
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.width import cells, flat, shortened
+
+FRAMES = ("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", "|/-\\")
+BAR = (("━", "─"), ("#", "-"))
+BAR_LEAST, BAR_WIDEST = 8, 20
+SECONDS_EACH = 3  # with several long steps, each is shown for so long
+UNITS = (("GB", 10**9), ("MB", 10**6), ("kB", 10**3))
+
+
+class Moment(NamedTuple):
+    """A run at one moment. total: 0 when it is not known; frame: counts the drawings."""
+
+    under_way: Sequence[str]
+    done: int
+    total: int
+    seconds: float
+    frame: int = 0
+
+
+def live(moment: Moment, progress: Mapping[str, Mapping[str, Any]], look: Look) -> Line:
+    """One line of less than the width: count, time, and either the names under way or one account's long step."""
+    frames = FRAMES[look.ascii]
+    head = [Span(frames[moment.frame % len(frames)], "note"), Span(" ")]
+    if moment.total > 1:
+        head += [Span(f"{moment.done}/{moment.total}", "bold"), Span("  ")]
+    head += [Span(duration(moment.seconds), "faint"), Span("  ")]
+    room = look.width - 1 - sum(cells(span.text) for span in head)
+    long_ones = [name for name in moment.under_way if name in progress]
+    if long_ones:
+        name = long_ones[int(moment.seconds / SECONDS_EACH) % len(long_ones)]
+        body = _step(name, progress[name], room, look)
+    else:
+        body = (Span(names(moment.under_way, room, look)),)
+    return (*head, *body)
+
+
+def _step(name: str, progress: Mapping[str, Any], room: int, look: Look) -> Line:
+    """A long step: its account, what it is, a bar and the amounts, as far as there is room for them."""
+    text = flat(f"{name}  {progress['step']}")
+    said = amount(progress)
+    if not said or room - cells(said) < 12:
+        return (Span(shortened(text, room, look.mark("more"))),)
+    left = room - cells(said) - 2
+    wide = min(BAR_WIDEST, max(BAR_LEAST, left - cells(text) - 2))
+    if not progress.get("total") or left - wide < 2 * BAR_LEAST:
+        return (Span(shortened(text, left, look.mark("more"))), Span("  "), Span(said))
+    text = shortened(text, left - wide - 2, look.mark("more"))
+    drawn = progress_bar(progress["done"], progress["total"], wide, look)
+    return (Span(text), Span("  "), *drawn, Span("  "), Span(said))
+
+
+def progress_bar(done: float, total: float, width: int, look: Look) -> Line:
+    """How much of the whole is done; full and empty cells differ in shape, not by colour alone."""
+    full, empty = BAR[look.ascii]
+    filled = int(width * min(1.0, max(0.0, done / total)))
+    return (Span(full * filled, "ok"), Span(empty * (width - filled), "faint"))
+
+
+def amount(progress: Mapping[str, Any]) -> str:
+    """'12/98 MB', '3/5', '12 MB', or nothing where nothing is known."""
+    done, total = progress.get("done"), progress.get("total")
+    if done is None:
+        return ""
+    if progress.get("unit") != "bytes":
+        return f"{done:g}/{total:g}" if total else f"{done:g}"
+    unit, factor = next(((unit, size) for unit, size in UNITS if (total or done) >= size), ("bytes", 1))
+    return f"{done / factor:.0f}/{total / factor:.0f} {unit}" if total else f"{done / factor:.0f} {unit}"
+
+
+def names(under_way: Sequence[str], room: int, look: Look) -> str:
+    """As many names as there is room for, and how many more there are."""
+    under_way = [flat(name) for name in under_way]
+    for shown in range(len(under_way), 0, -1):
+        hidden = len(under_way) - shown
+        text = ", ".join(under_way[:shown]) + (f" and {hidden} more" if hidden else "")
+        if cells(text) <= room:
+            return text
+    return shortened(", ".join(under_way), room, look.mark("more"))
+
+
+def duration(seconds: float) -> str:
+    """Seconds as a person says them."""
+    whole = int(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    minutes, rest = divmod(whole, 60)
+    return f"{minutes} min {rest:02} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"
+
+
+def new_steps(before: Mapping[str, str], progress: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """Account -> step, of those whose step is another one than before; said where no line can be live."""
+    steps = {name: flat(entry["step"]) for name, entry in progress.items()}
+    return {name: step for name, step in steps.items() if before.get(name) != step}

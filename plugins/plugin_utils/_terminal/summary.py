@@ -1,0 +1,260 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The last lines of a run: what went wrong and what to run next, then what is as wanted, then the totals."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import FAILURES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.account import Detail, View, steps
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import (
+    Line,
+    Look,
+    Span,
+    broken,
+    command,
+    ended,
+    indented,
+    plain,
+)
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.progress_line import duration
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.width import cells, flat, shortened
+
+BAD = ("unreachable", "failed")
+LONGEST_LIMIT = 66
+
+
+class Ended(NamedTuple):
+    """How an account ended: ok, changed, failed or unreachable; and its first reason, when it is one of the last two.
+
+    steps: what a person must do for it.
+    """
+
+    state: str
+    reason: str = ""
+    steps: tuple[dict[str, str], ...] = ()
+    warned: bool = False
+
+
+class Run(NamedTuple):
+    """What a run was.
+
+    command: how to run it again, without -l; keyrings: where keys came from; doctor: nothing was to be changed;
+    then: of a rotation the command that goes on with it, empty where nothing is left to do.
+    """
+
+    command: str
+    seconds: float | None = None
+    sandboxes: tuple[str, ...] = ()
+    keyrings: tuple[str, ...] = ()
+    doctor: bool = False
+    then: str | None = None
+
+
+def ended_as(result: Mapping[str, Any], unreachable: bool = False) -> Ended:
+    """How an account ended, from its result."""
+    steps_left = tuple(result.get("human_steps", []))
+    if unreachable:
+        return Ended("unreachable", str(result.get("msg", "")), steps_left)
+    checks = result.get("checks", [])
+    warned = any(check["status"] == "warning" for check in checks)
+    if result.get("failed") or any(check["status"] == "failed" for check in checks):
+        return Ended("failed", _reason(result), steps_left)
+    return Ended("changed" if result.get("changed") else "ok", "", steps_left, warned)
+
+
+def _reason(result: Mapping[str, Any]) -> str:
+    for outcome in result.get("outcomes", []):
+        if outcome["status"] in FAILURES:
+            return f"{outcome['identity']}: {outcome['reason'] or outcome['status']}"
+    for check in result.get("checks", []):
+        if check["status"] == "failed":
+            return f"{check['name']}: {check['text']}"
+    return str(result.get("msg", ""))
+
+
+def worst(first: Ended | None, then: Ended) -> Ended:
+    """How an account ended after several tasks: the first failure stays, and one change is enough."""
+    order = ("ok", "changed", "failed", "unreachable")
+    if first is None or order.index(then.state) > order.index(first.state):
+        return then
+    return first
+
+
+def latest(first: Ended | None, then: Ended) -> Ended:
+    """How an account ended that is asked again: a failure that is over counts no more, a change does."""
+    return then if first is None or first.state in BAD or then.state in BAD else worst(first, then)
+
+
+def recap(accounts: Mapping[str, Ended], view: View, run: Run) -> list[Line]:
+    """All of the last lines."""
+    look = view.look
+    bad = groups(accounts)
+    lines: list[Line] = [()]
+    if len(accounts) > 1:
+        for group in bad:
+            lines += _group(group, run.command if len(bad) > 1 and run.then is None else "", look)
+    if view.detail is Detail.EXCEPTIONS:
+        word = "ready" if run.doctor else "as wanted"
+        collected = _collected(accounts, word, look)
+        lines += [(), *collected] if bad and collected else collected
+        lines += _steps_of_many(accounts, look)
+    if len(lines) > 1:
+        lines.append(())
+    if accounts:
+        lines += ended((Span(totals(accounts, view.check, run.doctor), _style(accounts)),), _took(run), look)
+    return lines + keys(run.keyrings, look) + _advice(accounts, view, run)
+
+
+def keys(keyrings: Sequence[str], look: Look) -> list[Line]:
+    """Where keys came from, said once a run."""
+    return indented(f"Keys came from {' and '.join(keyrings)}.", 0, look, "faint") if keyrings else []
+
+
+class Group(NamedTuple):
+    """Accounts that ended in the same way for the same reason."""
+
+    state: str
+    reason: str
+    names: list[str]
+
+
+def groups(accounts: Mapping[str, Ended]) -> list[Group]:
+    """The accounts that are not as wanted, by state and reason, the unreachable ones first."""
+    found: dict[tuple[str, str], Group] = {}
+    for name, end in accounts.items():
+        if end.state in BAD:
+            reason = short(end.reason)
+            found.setdefault((end.state, cause(name, reason)), Group(end.state, reason, [])).names.append(name)
+    return sorted(found.values(), key=lambda group: BAD.index(group.state))
+
+
+def cause(name: str, reason: str) -> str:
+    """A reason without the account's own name, so that those of several accounts can be compared."""
+    return reason.replace(name, "").replace(f"{name.partition('@')[0]}@", "")
+
+
+def short(reason: str) -> str:
+    """The first sentence of a reason; the whole stands where the account was shown."""
+    return re.split(r"(?<=\w{2})\. |\n|(?<=\w)\? ", reason.strip(), maxsplit=1)[0].rstrip(".")
+
+
+def _group(group: Group, typed: str, look: Look) -> list[Line]:
+    head = Span(f"{look.mark('bad')} {group.state}", "error")
+    lines = broken((head, Span("  "), Span(", ".join(group.names), "bold")), look)
+    lines += indented(group.reason, 4, look)
+    return lines + (command(typed + limit(group.names), 4, look) if typed else [])
+
+
+def limit(names: Sequence[str]) -> str:
+    """The -l option that chooses these accounts; where that is too long to read, their cluster, or none.
+
+    None is as good: what is as wanted stays as it is.
+    """
+    joined = ",".join(names)
+    if cells(joined) <= LONGEST_LIMIT:
+        return f" -l '{joined}'"
+    clusters = {name.rpartition("@")[2] for name in names}
+    return f" -l {clusters.pop()}" if len(clusters) == 1 and all("@" in name for name in names) else ""
+
+
+def _collected(accounts: Mapping[str, Ended], word: str, look: Look) -> list[Line]:
+    """One line for all accounts that are as wanted."""
+    kept = [name for name, end in accounts.items() if end.state == "ok" and not end.warned]
+    if not kept:
+        return []
+    head = (Span(look.mark("good"), "ok"), Span(f" {len(kept)} {word}  "))
+    room = look.width - cells(plain(head))
+    return [(*head, Span(shortened(flat(", ".join(kept)), room, look.mark("more")), "faint"))]
+
+
+def _steps_of_many(accounts: Mapping[str, Ended], look: Look) -> list[Line]:
+    """What persons must do, each step once, with the number of accounts that it is for."""
+    counts = Counter((step["text"], step.get("url", "")) for end in accounts.values() for step in end.steps)
+    told = [
+        {"text": text if number == 1 else f"{text} ({number} accounts)", "url": url}
+        for (text, url), number in counts.items()
+    ]
+    return [(), *steps("Left for a person:", told, look, 0)] if told else []
+
+
+def totals(accounts: Mapping[str, Ended], check: bool, doctor: bool = False) -> str:
+    """'60 accounts: 10 changed, 47 as wanted, 3 not as wanted (2 unreachable, 1 failed)'."""
+    counts = Counter(end.state for end in accounts.values())
+    bad = [f"{counts[state]} {state}" for state in BAD if counts[state]]
+    number = sum(counts[state] for state in BAD)
+    warned = sum(end.warned for end in accounts.values())
+    fine = counts["ok"] + (counts["changed"] if doctor else 0) - warned
+    parts = [] if doctor else [(counts["changed"], "would change" if check else "changed")]
+    parts += [(fine, "ready" if doctor else "as wanted"), (warned, "ready, with warnings")]
+    parts += [(number, f"{'not ready' if doctor else 'not as wanted'} ({', '.join(bad)})")]
+    total = f"{len(accounts)} account{'s' if len(accounts) != 1 else ''}"
+    return f"{total}: {', '.join(f'{count} {word}' for count, word in parts if count) or 'nothing to do'}"
+
+
+def again(typed: Mapping[str, Any], given: Sequence[str], playbooks: Sequence[str]) -> str:
+    """The command that runs the same again, from Ansible's options and the words that were typed.
+
+    Only options that choose what is done: the others may hold what must not be shown.
+    """
+    words = ["ansible-playbook"]
+    if any(word.startswith(("-i", "--inventory")) for word in given):
+        words += [f"-i {shlex.quote(near(source))}" for source in typed.get("inventory") or ()]
+    words += [shlex.quote(near(name)) for name in playbooks]
+    words += ["--check"] if typed.get("check") else []
+    for option, unset in (("tags", ["all"]), ("skip_tags", [])):
+        chosen = list(typed.get(option) or unset)
+        words += [f"--{option.replace('_', '-')} {shlex.quote(','.join(chosen))}"] if chosen != unset else []
+    return " ".join(words)
+
+
+def near(path: str) -> str:
+    """The path from here, when it lies below here."""
+    return os.path.relpath(path) if path.startswith(os.getcwd() + os.sep) else path
+
+
+def _style(accounts: Mapping[str, Ended]) -> str:
+    states = {end.state for end in accounts.values()}
+    if states & set(BAD):
+        return "error"
+    return "changed" if "changed" in states or any(end.warned for end in accounts.values()) else "ok"
+
+
+def _took(run: Run) -> str:
+    return duration(run.seconds) if run.seconds is not None and run.seconds >= 1 else ""
+
+
+def practised(sandboxes: Sequence[str], look: Look) -> list[Line]:
+    """Where the accounts were that were none, and how to have real ones."""
+    if not sandboxes:
+        return []
+    where = os.path.commonpath(sandboxes) if len({*map(os.path.isabs, sandboxes)}) == 1 else "sandboxes"
+    text = f"Nothing left this machine: all of it lies in {where}. Put your own accounts into the accounts file,"
+    return indented(f"{text} without 'sandbox'.", 0, look)
+
+
+def _advice(accounts: Mapping[str, Ended], view: View, run: Run) -> list[Line]:
+    """What to do now, in the last lines."""
+    look = view.look
+    bad = [name for name, end in accounts.items() if end.state in BAD]
+    changed = [name for name, end in accounts.items() if end.state == "changed"]
+    lines: list[Line] = []
+    if view.detail is Detail.EXCEPTIONS and changed:
+        lines += indented(f"-v shows each change, and so does -l '{changed[0]}'.", 0, look, "faint")
+    if run.then is not None:
+        return lines + (indented("What is next:", 0, look) + command(run.then, 2, look) if run.then else [])
+    if bad:
+        return lines + indented("Mend what is said above, then:", 0, look) + command(run.command + limit(bad), 2, look)
+    if run.doctor:
+        return lines
+    if run.sandboxes:
+        return lines + practised(run.sandboxes, look)
+    if changed and not view.check:
+        lines += indented("Log in anew, and it is all there.", 0, look, "ok")
+    return lines

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""NVIDIA's own names and ports, in a network of its own where they lead to the test's registry."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.hpc.onboard.plugins.module_utils._formats.enroot import entry
+
+from tests.integration.runs import REPOSITORY, seen_from
+from tests.testbed.registry import PRIVATE, Registry, new_key
+
+pytestmark = pytest.mark.testbed
+
+NAMES = ("nvcr.io", "authn.nvidia.com", "api.ngc.nvidia.com")
+SCRIPT = """
+import json, sys
+from pathlib import Path
+from ansible_collections.hpc.onboard.plugins.module_utils._text.enroot import entry
+from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.https import Transport
+from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.key_kinds import recognised
+from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.validate import Settings, judged
+from tests.integration import curl_as_enroot
+from tests.testbed.registry import PRIVATE, TAG, Registry, new_key
+
+names, realm, folder = sys.argv[1].split(","), sys.argv[2], Path(sys.argv[3])
+image = f"{PRIVATE}:{TAG}"
+with Registry(names, listen="0.0.0.0", port=443, realm=realm) as registry:
+    registry.doorkeeper.public.add("nvidia/cuda")
+    settings = Settings(canary=image, transport=Transport(ca_file=str(registry.ca_file), proxies={}))
+    told = {}
+    for case, repositories in (("valid", [PRIVATE]), ("not_entitled", []), ("invalid", None)):
+        key = new_key()
+        if repositories is not None:
+            registry.allow(key, repositories)
+        path = folder / case
+        path.write_text("".join(entry(host, "$oauthtoken", key) + "\\n" for host in names[:2]))
+        found = judged(recognised(key, "ngc"), settings)
+        curl = curl_as_enroot.pull("nvcr.io", image, path, registry.ca_file)
+        told[case] = [found.verdict, list(found.measured), curl.verdict]
+    print(json.dumps(told))
+"""
+
+
+@pytest.mark.parametrize("realm", ["nvcr.io", "authn.nvidia.com"])
+def test_the_default_settings_and_enroots_file_fit_nvidias_names(tmp_path: Path, realm: str) -> None:
+    if os.environ.get("HPC_ONBOARD_NO_TESTBED") == "1":
+        pytest.skip("no testbed, as HPC_ONBOARD_NO_TESTBED=1 says")
+    (tmp_path / "hosts").write_text(f"127.0.0.1 localhost {' '.join(NAMES)}\n")
+    world = 'mount --bind "$1" /etc/hosts && ip link set lo up && shift && exec "$@"'
+    done = subprocess.run(
+        ["unshare", "--mount", "--net", "sh", "-c", world, "sh", str(tmp_path / "hosts"),
+         sys.executable, "-c", SCRIPT, ",".join(NAMES), realm, str(tmp_path)],
+        cwd=REPOSITORY, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
+    measured = ["form", "issuer", "token", "manifest"]
+    assert json.loads(done.stdout) == {case: [case, measured, case] for case in ("valid", "not_entitled", "invalid")}
+
+
+def test_an_account_on_a_cluster_reaches_the_registry_of_this_machine(bed: Any) -> None:
+    account = bed.new_account("lrz")
+    here = seen_from(account)
+    with Registry((here, "nvcr.io"), listen="0.0.0.0") as registry:
+        key = new_key()
+        registry.allow(key, [PRIVATE])
+        account.path("ca.pem").write_bytes(registry.ca_file.read_bytes())
+        account.path("credentials").write_text(entry(here, "$oauthtoken", key) + "\n")
+        asked = f"https://{registry.address}/proxy_auth?scope=repository:{PRIVATE}:pull"
+        how = "--noproxy '*' --cacert ca.pem --netrc-file credentials -o /dev/null -w '%{http_code}'"
+        curl = f"curl -q -sS {how} '{asked}'"
+        assert account.ssh(curl).stdout == "200"
+        registry.revoke(key)
+        assert account.ssh(curl).stdout == "401"

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A key that is replaced in a file, tried at a real registry from where it lies, or not replaced at all."""
+
+from __future__ import annotations
+
+import base64
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "unit"))
+
+from account_scene import Folder, Plain, Scene
+
+from tests.testbed.registry import PRIVATE, Registry, new_key
+
+pytestmark = pytest.mark.testbed
+
+ENROOT, APPTAINER = "~/enroot/.credentials", "~/.apptainer/docker-config.json"
+FOREIGN = b"# mine \xff\nmachine gitlab.example.org login me password foreign\r\n"
+
+
+@pytest.fixture(scope="module")
+def registry() -> Iterator[Registry]:
+    with Registry() as server:
+        yield server
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Scene:
+    return Scene(tmp_path / "cluster")
+
+
+def lines(key: str) -> bytes:
+    """Both lines of enroot's file."""
+    hosts = ("nvcr.io", "authn.nvidia.com")
+    return "".join(f"machine {host} login $oauthtoken password {key}\n" for host in hosts).encode()
+
+
+def rotated(registry: Registry, key: str, path: str = ENROOT) -> dict[str, Any]:
+    """The entry of a plan that replaces the key at all places of one file."""
+    host = registry.address
+    places = [{"kind": "enroot_credential", "machine": name} for name in ("nvcr.io", "authn.nvidia.com")]
+    if path == APPTAINER:
+        places = [{"kind": "registry_auth", "registry": "nvcr.io"}]
+    where = {"address": f"https://{host}", "repository": PRIVATE, "realms": [host], "ca": registry.ca_file.read_text()}
+    return {"kind": "rotated_key", "path": path, "places": places, "password": key, "registry": where}
+
+
+@pytest.mark.parametrize("path", [ENROOT, APPTAINER])
+def test_a_key_that_the_registry_takes_is_put_in_everywhere(registry: Registry, scene: Scene, path: str) -> None:
+    old, new = new_key(), new_key()
+    for key in (old, new):
+        registry.allow(key, [PRIVATE])
+    assert scene.run(rotated(registry, old, path))[0]["status"] == "missing"
+    outcome = scene.run(rotated(registry, new, path))[0]
+    assert outcome["status"] == "different", outcome["reason"]
+    assert [remark.split(" (")[0] for remark in outcome["remarks"]] == ["as its reader finds it: valid"]
+    again = scene.run(rotated(registry, new, path))[0]
+    assert (again["status"], again["remarks"][0].split(" (")[0]) == ("in_place", "as its reader finds it: valid")
+    everything = b"".join(file.read_bytes() for file in scene.root.rglob("*") if file.is_file())
+    assert old.encode() not in everything
+    assert base64.b64encode(f"$oauthtoken:{old}".encode()) not in everything
+
+
+@pytest.mark.parametrize("how", ["unknown", "revoked", "not entitled"])
+def test_a_key_that_the_registry_refuses_leaves_the_file_as_it_was(registry: Registry, scene: Scene, how: str) -> None:
+    old, new = new_key(), new_key()
+    if how != "unknown":
+        registry.allow(new, [PRIVATE] if how == "revoked" else [])
+    if how == "revoked":
+        registry.revoke(new)
+    scene.make({"~/enroot": Folder(0o755), ENROOT: Plain(FOREIGN + lines(old), 0o640)})
+    before = scene.tree()
+    outcome = scene.run(rotated(registry, new))[0]
+    assert outcome["status"] == "failed"
+    assert outcome["reason"].endswith("; the file is as it was")
+    assert scene.tree() == before
+    assert new not in str(outcome)
+
+
+def test_a_file_that_was_not_there_is_gone_again(registry: Registry, scene: Scene) -> None:
+    before = scene.tree()
+    assert scene.run(rotated(registry, new_key()))[0]["status"] == "failed"
+    assert scene.tree() == before
+
+
+def test_what_cannot_be_measured_is_no_refusal_and_is_said(scene: Scene) -> None:
+    with Registry() as server:
+        new = new_key()
+        server.allow(new, [PRIVATE])
+        entry = rotated(server, new)
+    assert scene.run(entry)[0]["status"] == "missing"
+    remark = scene.run(entry)[0]["remarks"][0]
+    assert remark.startswith("as its reader finds it: not_measured (the registry cannot be reached")
+
+
+def test_the_key_goes_to_no_host_that_the_plan_does_not_name(scene: Scene) -> None:
+    with Registry() as lure, Registry(realm=None) as server:
+        new = new_key()
+        entry = rotated(server, new)
+        entry["registry"]["realms"] = [lure.address]
+        scene.run(entry)
+        assert "names a host that may not see a key" in scene.run(entry)[0]["remarks"][0]
+        assert not [one for one in [*server.requests, *lure.requests] if one.fingerprint]

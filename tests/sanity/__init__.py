@@ -1,1 +1,0 @@
-"""ansible-test sanity under more than one ansible-core."""

@@ -1,0 +1,310 @@
+"""From an accounts file to hosts: groups, variables, sandbox; and what is said of mistakes.
+
+SPDX-License-Identifier: GPL-3.0-or-later
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import AccountsFile
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.host_pattern import unknown_term
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.hosts import Host, hosts
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, Mistakes
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.role_specs import Roles
+
+SPECS = """
+argument_specs:
+  main:
+    options:
+      storage_links_links:
+        type: list
+        elements: dict
+        options:
+          name: {type: str, required: true}
+          state: {type: str, choices: [present, absent]}
+      storage_links_keep: {type: bool}
+      storage_links_depth: {type: int}
+      storage_links_root: {type: path}
+"""
+
+HEAD = "plugin: hpc.onboard.accounts\n"
+
+
+@pytest.fixture
+def roles(tmp_path) -> Roles:
+    for role, text in (("storage_links", SPECS), ("conda", "argument_specs: {main: {}}\n")):
+        meta = tmp_path / "roles" / role / "meta"
+        meta.mkdir(parents=True)
+        (meta / "argument_specs.yml").write_text(text)
+    return Roles(tmp_path / "roles")
+
+
+def made(text: str, roles: Roles) -> dict[str, Host]:
+    """The hosts of an accounts file with this text, by name."""
+    lines = Lines(roles.folder.parent / "accounts.yml", text)
+    found = lines.duplicates()
+    if found:
+        raise Mistakes(found)
+    return {host.name: host for host in hosts(AccountsFile(lines, lines.document(), roles))}
+
+
+def one(entry: str, roles: Roles, name: str = "simone@wilson", top: str = "") -> Host:
+    """The host of one account with this entry, written in one line."""
+    return made(f"{HEAD}{top}accounts:\n  {name}: {entry}\n", roles)[name]
+
+
+def area(host: Host, name: str) -> dict:
+    return next(each for each in host.variables["cluster"]["storage"] if each["name"] == name)
+
+
+@pytest.mark.parametrize(
+    ("name", "groups"),
+    [
+        ("a@lrz", ["accounts", "lrz", "enroot"]),
+        ("a@dfki", ["accounts", "dfki", "enroot"]),
+        ("a@wilson", ["accounts", "wilson", "apptainer"]),
+        ("a@narval", ["accounts", "narval", "alliance", "apptainer"]),
+        ("a@daint", ["accounts", "daint", "cscs", "enroot"]),
+    ],
+)
+def test_groups(name, groups, roles):
+    assert one("{project: p}", roles, name).groups == groups
+
+
+def test_an_account_may_be_empty(roles):
+    host = one("", roles, "ada@dfki")
+    assert host.variables["account"] == {"name": "ada@dfki", "user": "ada", "cluster": "dfki", "without": []}
+    assert host.variables["ansible_user"] == "ada"
+    assert host.variables["ansible_host"] == "serv-6404.kl.dfki.de"
+    assert "ansible_port" not in host.variables
+    assert "ansible_connection" not in host.variables
+
+
+def test_user_and_project_are_filled_in(roles):
+    host = one("{project: deep_lgt}", roles)
+    assert area(host, "work1")["path"] == "/work1/deep_lgt/simone"
+    assert area(host, "work1")["root"] == "/work1/deep_lgt"
+    assert host.variables["cluster"]["caches"]["path"] == "/wclustre/deep_lgt/simone/apptainer"
+    assert host.variables["account"]["project"] == "deep_lgt"
+
+
+def test_two_accounts_of_one_cluster_do_not_share_paths(roles):
+    both = made(HEAD + "accounts:\n  a@dfki:\n  b@dfki:\n", roles)
+    assert [area(host, "data")["path"] for host in both.values()] == ["/data/a", "/data/b"]
+
+
+def test_a_variable_of_the_site_is_the_path(roles):
+    assert area(one("", roles, "a@daint"), "scratch")["path"] == "$SCRATCH"
+
+
+def test_own_storage_replaces_the_path_and_the_question(roles):
+    host = one("{storage: {dss: /dss/x/y}}", roles, "go42tum@lrz")
+    assert area(host, "dss")["path"] == "/dss/x/y"
+    assert area(host, "dss")["link"] == "dss"
+    assert "ask" not in area(host, "dss")
+
+
+def test_own_storage_keeps_the_root_only_if_it_lies_below(roles):
+    below = area(one("{project: p, storage: {work1: /work1/p/else}}", roles), "work1")
+    away = area(one("{project: p, storage: {work1: /work2/p/else}}", roles), "work1")
+    assert below["root"] == "/work1/p"
+    assert below["create"]
+    assert "root" not in away
+    assert "create" not in away
+
+
+def test_further_storage_gets_a_link_of_its_name(roles):
+    host = one("{storage: {fast: $FAST/x}}", roles, "a@dfki")
+    assert area(host, "fast") == {"name": "fast", "path": "$FAST/x", "create": False, "link": "fast"}
+
+
+def test_the_jump_host_is_used_with_its_own_user_name(roles):
+    def arguments(entry: str, name: str) -> str:
+        return one(entry, roles, name).variables["ansible_ssh_common_args"]
+
+    assert "ProxyJump" not in arguments("", "a@dfki")
+    assert "-o ProxyJump=a@ela.cscs.ch" in arguments("", "a@daint")
+    assert "-o ProxyJump=b@sshgate.sb.dfki.de" in arguments("{jump_user: b}", "a@dfki_pegasus")
+    assert "-o ServerAliveInterval=15 -o ServerAliveCountMax=4" in arguments("", "a@dfki")
+
+
+def test_sandbox(roles):
+    host = one("{project: p}", roles, top="sandbox: true\n")
+    assert host.variables["ansible_connection"] == "local"
+    assert host.variables["account"]["sandbox"] == {
+        "root": str(roles.folder.parent / ".sandbox" / "simone@wilson"),
+        "home": "/home/simone",
+        "environment": {},
+        "folders": ["/wclustre/p", "/work1/p"],
+    }
+
+
+def test_sandbox_of_a_site_with_variables(roles):
+    sandbox = one("{sandbox: true, storage: {fast: $SCRATCH/fast}}", roles, "a@daint").variables["account"]["sandbox"]
+    assert sandbox["home"] == "/users/a"
+    assert sandbox["environment"]["SCRATCH"] == "/capstor/scratch/cscs/a"
+    assert "/capstor/scratch/cscs/a" in sandbox["folders"]
+    assert "/capstor/scratch/cscs/a/fast" in sandbox["folders"]
+    assert all(path.startswith("/") for path in sandbox["folders"])
+
+
+def test_an_account_can_leave_the_sandbox(roles):
+    assert "sandbox" not in one("{sandbox: false}", roles, "a@dfki", top="sandbox: true\n").variables["account"]
+
+
+def test_settings_of_roles_get_their_prefix_and_vars_win(roles):
+    entry = "{storage_links: {keep: true, depth: '{{ n }}'}, vars: {storage_links_keep: 7, ansible_host: here}}"
+    variables = one(entry, roles, "a@dfki").variables
+    assert variables["storage_links_depth"] == "{{ n }}"
+    assert variables["storage_links_keep"] == 7
+    assert variables["ansible_host"] == "here"
+
+
+def test_without(roles):
+    assert one("{without: [conda]}", roles, "a@dfki").variables["account"]["without"] == ["conda"]
+
+
+def test_own_profiles_go_before_those_that_ship(roles):
+    shipped = Path(__file__).parents[3] / "inventory" / "clusters" / "dfki.yml"
+    own = roles.folder.parent / "ours"
+    own.mkdir()
+    (own / "attic.yml").write_text(shipped.read_text().replace("id: dfki", "id: attic"))
+    (own / "dfki.yml").write_text(shipped.read_text().replace("serv-6404.kl", "other"))
+    both = made(HEAD + "profiles: [ours]\naccounts:\n  a@attic:\n  a@dfki:\n", roles)
+    assert both["a@attic"].groups == ["accounts", "attic", "enroot"]
+    assert both["a@dfki"].variables["ansible_host"] == "other.dfki.de"
+
+
+MISTAKES = [
+    ("", None, ["is empty", '"plugin" and "accounts"']),
+    ("- a\n", 1, ["the file must be a mapping (key: value), not a list"]),
+    ("accounts:\n  a@dfki:\n", 1, ['no "plugin"', "plugin: hpc.onboard.accounts"]),
+    ("plugin: hpc.onboard.acounts\naccounts:\n  a@dfki:\n", 1, ['did you mean "hpc.onboard.accounts"?']),
+    (HEAD, 1, ['the file has no "accounts"']),
+    (HEAD + "accounts:\n", 2, ['"accounts" must be a mapping', "not empty"]),
+    (HEAD + "accounts: {}\n", 2, ['"accounts" is empty']),
+    (HEAD + "acounts:\n  a@dfki:\n", 2, ['unknown key "acounts"', 'did you mean "accounts"?']),
+    (HEAD + "accounts:\n  a@wilsn:\n", 3, ['unknown cluster "wilsn"', 'did you mean "wilson"?', "profiles:"]),
+    (HEAD + "accounts:\n  a@xyz:\n", 3, ['unknown cluster "xyz"', "known: daint, dfki, dfki_pegasus, lrz"]),
+    (HEAD + "accounts:\n  simone:\n", 3, ['"simone" is no account', "USER@CLUSTER"]),
+    (HEAD + "accounts:\n  a@b@dfki:\n", 3, ['"a@b@dfki" is no account', "one @"]),
+    (HEAD + "accounts:\n  ../x@dfki:\n", 3, ["is no account"]),
+    (HEAD + "accounts:\n  a@dfki:\n    projct: p\n", 4, ['unknown key "projct"', 'did you mean "project"?']),
+    (HEAD + "accounts:\n  a@dfki:\n    storage_link: {}\n", 4, ['did you mean "storage_links"?']),
+    (HEAD + "accounts:\n  a@dfki:\n    project: 7\n", 4, ['"project" must be text, not a whole number']),
+    (HEAD + "accounts:\n  a@dfki:\n    project: '{{ p }}'\n", 4, ['"project" has not the form']),
+    (HEAD + "accounts:\n  a@dfki: text\n", 3, ['"a@dfki" must be a mapping', "not text"]),
+    (HEAD + "accounts:\n  a@dfki:\n    storage: /x\n", 4, ['"storage" must be a mapping']),
+    (
+        HEAD + "accounts:\n  a@dfki:\n    storage:\n      data: x/y\n",
+        5,
+        ['"data" has not the form', "Absolute path"],
+    ),
+    (HEAD + "accounts:\n  a@dfki:\n  a@dfki:\n", 4, ['"a@dfki" stands here again', "line 3"]),
+    (HEAD + "accounts:\n  a@wilson:\n", 3, ['"a@wilson" needs "project: NAME"', "{project}"]),
+    (
+        HEAD + "accounts:\n  a@dfki:\n    without: [conda, storage_lynx]\n",
+        4,
+        ['"storage_lynx"', '"storage_links"?'],
+    ),
+    (HEAD + "accounts:\n  a@dfki:\n    without: conda\n", 4, ['"without" must be a list, not text']),
+    (HEAD + "accounts:\n  a@dfki:\n    jump_user: b\n", 4, ['"jump_user" is of no use', "no jump host"]),
+    (HEAD + "accounts:\n  a@dfki:\n    sandbox: maybe\n", 4, ['"sandbox" must be true or false, not text']),
+    (HEAD + "profiles: [nowhere]\naccounts:\n  a@dfki:\n", 2, ['no folder "nowhere"']),
+    (HEAD + "accounts:\n  a@dfki: {x\n", 4, ["this is not YAML"]),
+    (HEAD + "accounts:\n\ta@dfki:\n", 3, ["this is not YAML"]),
+    (
+        HEAD + "accounts:\n  a@dfki:\n    storage_links:\n      kep: true\n",
+        5,
+        ['unknown key "kep"', '"keep"?'],
+    ),
+    (
+        HEAD + "accounts:\n  a@dfki:\n    storage_links:\n      keep: perhaps\n",
+        5,
+        ['"keep"', "true or false"],
+    ),
+    (
+        HEAD + "accounts:\n  a@dfki:\n    storage_links:\n      depth: deep\n",
+        5,
+        ['"depth"', "a whole number"],
+    ),
+    (HEAD + "accounts:\n  a@dfki:\n    storage_links:\n      links: [{nam: x}]\n", 5, ['"nam"', '"name"?']),
+    (
+        HEAD + "accounts:\n  a@dfki:\n    storage_links:\n      links:\n      - name: x\n        state: absnt\n",
+        7,
+        ['"state" cannot be "absnt"', '"absent"?'],
+    ),
+    (HEAD + "accounts:\n  a@dfki:\n    conda: {x: 1}\n", 4, ['unknown key "x"', "none is known here"]),
+]
+
+
+@pytest.mark.parametrize(("text", "line", "words"), MISTAKES)
+def test_a_mistake_is_told_with_its_line_and_the_nearest_word(text, line, words, roles):
+    with pytest.raises(Mistakes) as caught:
+        made(text, roles)
+    told = str(caught.value)
+    place = "accounts.yml" + (f":{line}: " if line else ": ")
+    assert any(place in row and all(word in row for word in words) for row in told.splitlines()), told
+
+
+def test_all_mistakes_are_told_one_line_each_in_order(roles):
+    text = HEAD + "accounts:\n  a@wilsn:\n  a@dfki:\n    projct: p\n  a@narval:\n    sandbox: 3\n"
+    with pytest.raises(Mistakes) as caught:
+        made(text, roles)
+    heading, *rows = str(caught.value).splitlines()
+    assert heading.startswith("3 mistakes")
+    assert [int(re.search(r":(\d+): ", row)[1]) for row in rows] == [3, 5, 7]
+
+
+def test_a_misspelt_project_is_one_mistake(roles):
+    with pytest.raises(Mistakes) as caught:
+        one("{projct: p}", roles)
+    assert len(caught.value.found) == 1
+
+
+def test_a_bad_profile_is_told_once_for_all_accounts(roles):
+    own = roles.folder.parent / "ours"
+    own.mkdir()
+    (own / "attic.yml").write_text("id: attic\nname: 3\n")
+    with pytest.raises(Mistakes) as caught:
+        made(HEAD + "profiles: [ours]\naccounts:\n  a@attic:\n  b@attic:\n", roles)
+    assert len(str(caught.value).splitlines()) == len(set(str(caught.value).splitlines()))
+    assert f'{own / "attic.yml"}:2: "name" must be text' in str(caught.value)
+
+
+def test_values_of_vars_are_never_shown(roles):
+    with pytest.raises(Mistakes) as caught:
+        one("{projct: p, vars: {token: CANARY}}", roles)
+    assert "CANARY" not in str(caught.value)
+    with pytest.raises(Mistakes) as caught:
+        one("{vars: CANARY}", roles, "a@dfki")
+    assert "CANARY" not in str(caught.value)
+
+
+KNOWN = {"accounts", "wilson", "lrz", "simone@wilson"}
+
+
+@pytest.mark.parametrize(
+    ("limit", "term"),
+    [
+        ("wilson", None),
+        ("wilsn", "wilsn"),
+        ("simone@wilson", None),
+        ("simone@wilsn", "simone@wilsn"),
+        ("wilson,lrz", None),
+        ("wilson:!lrz", None),
+        ("wilson:!lrs", "lrs"),
+        ("wilson:&nope", "nope"),
+        ("all,localhost,ungrouped", None),
+        ("simone@*", None),
+        ("~wil.*", None),
+        ("wilson[0]", None),
+        ("@retry_file", None),
+        ("", None),
+    ],
+)
+def test_limit(limit, term):
+    assert unknown_term(limit, KNOWN) == term

@@ -1,0 +1,142 @@
+"""The profiles that ship, and what is said of a bad one.
+
+SPDX-License-Identifier: GPL-3.0-or-later
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema
+import pytest
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import (
+    COLLECTION,
+    PATTERNS,
+    SHIPPED,
+    read_profile,
+    render,
+    schema,
+)
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, Mistakes
+
+PROFILES = sorted(SHIPPED.glob("*.yml"))
+NAMES = {"user": "ada", "project": "engine"}
+
+
+def document(file: Path) -> dict:
+    return Lines(file, file.read_text()).document()
+
+
+def strings(node):
+    """All strings in a value."""
+    if isinstance(node, str):
+        yield node
+    for item in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        yield from strings(item)
+
+
+def test_six_clusters_ship():
+    assert {file.stem for file in PROFILES} == {"lrz", "dfki", "dfki_pegasus", "wilson", "narval", "daint"}
+
+
+@pytest.mark.parametrize("file", PROFILES, ids=lambda file: file.stem)
+class TestShipped:
+    def test_it_agrees_with_the_schema(self, file):
+        jsonschema.Draft202012Validator(schema("profile")).validate(document(file))
+        read_profile(file)
+
+    def test_it_is_json(self, file):
+        assert json.loads(json.dumps(document(file))) == document(file)
+
+    def test_it_has_sources_and_a_date(self, file):
+        profile = document(file)
+        assert profile["id"] == file.stem
+        assert profile["sources"]
+        assert re.fullmatch(r"20\d\d-\d\d-\d\d", profile["verified_on"])
+
+    def test_nobody_claims_to_have_tried_what_others_wrote(self, file):
+        profile = document(file)
+        if all(source.get("third_party") for source in profile["sources"]):
+            assert profile["status"] == "legacy"
+        assert profile["status"] != "verified"
+
+    def test_every_pattern_renders(self, file):
+        rendered = render(document(file), NAMES, {})
+        assert [text for part in PATTERNS for text in strings(rendered.get(part)) if set(text) & set("{}")] == []
+        for area in rendered["storage"]:
+            assert "path" in area or "ask" in area
+
+
+def test_the_schemas_are_schemas_and_describe_every_property():
+    for name in ("profile", "accounts"):
+        jsonschema.Draft202012Validator.check_schema(schema(name))
+        assert list(undescribed(schema(name))) == []
+
+
+def undescribed(node, place="#"):
+    if isinstance(node, dict):
+        for name, each in node.get("properties", {}).items() if isinstance(node.get("properties"), dict) else ():
+            if "description" not in each:
+                yield f"{place}/{name}"
+        for key, each in node.items():
+            yield from undescribed(each, f"{place}/{key}")
+
+
+def changed(tmp_path: Path, name: str, old: str, new: str) -> Path:
+    text = (SHIPPED / f"{name}.yml").read_text()
+    assert old in text
+    file = tmp_path / f"{name}.yml"
+    file.write_text(text.replace(old, new, 1))
+    return file
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("status: legacy", "status: legasy", ['"status" cannot be "legasy"', 'did you mean "legacy"?']),
+        ("runtime: apptainer", "runtim: apptainer", ['unknown key "runtim"', 'did you mean "runtime"?']),
+        ("id: wilson", "id: willson", ['"id" must be "wilson"']),
+        ("area: wclustre", "area: wcluster", ['unknown storage area "wcluster"', '"wclustre"']),
+        ("    root: /work1/{project}\n", "", ['area "work1" has "create"', '"root"']),
+        ("/work1/{project}/{user}", "/work1/{group}/{user}", ['"path" has not the form']),
+        ("bytes: 5000000000", "bytes: 5 GB", ['"bytes" must be a whole number, not text']),
+        ("  host: wc.fnal.gov\n", "  host: wc.fnal.gov\n  host: b.c\n", ['"host" stands here again']),
+        ("login:\n", "login: [\n", ["this is not YAML"]),
+        ("done: reached", "done: reachd", ['"done" cannot be "reachd"', 'did you mean "reached"?']),
+        ("done: reached", "done: link", ['"done: link" and "area" go together']),
+        ("done: reached", "done: link\n    area: wrok1", ['unknown storage area "wrok1"', '"work1"']),
+    ],
+)
+def test_a_bad_profile_is_told_with_its_line(tmp_path, old, new, words):
+    file = changed(tmp_path, "wilson", old, new)
+    with pytest.raises(Mistakes) as caught:
+        read_profile(file)
+    told = str(caught.value)
+    assert re.search(re.escape(str(file)) + r":\d+: ", told)
+    for word in words:
+        assert word in told
+
+
+def test_the_line_is_the_right_one(tmp_path):
+    file = changed(tmp_path, "wilson", "status: legacy", "status: legasy")
+    line = file.read_text().splitlines().index("status: legasy") + 1
+    with pytest.raises(Mistakes, match=f"wilson.yml:{line}: "):
+        read_profile(file)
+
+
+def test_dates_stay_text(tmp_path):
+    assert isinstance(document(SHIPPED / "lrz.yml")["verified_on"], str)
+
+
+def test_the_table_of_clusters_is_up_to_date():
+    made = subprocess.run(
+        [sys.executable, COLLECTION / "tools" / "make_clusters.py", "--print"],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert (COLLECTION / "docs" / "clusters.md").read_text() == made.stdout

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The report as a page: nothing of an account is markup, nothing comes from elsewhere. A browser tells the rest."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.html import embedded, text
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.shared import SOURCE
+from hypothesis import given, settings
+from report_example import REPORTS, example
+from strange_reports import reports
+
+STYLE = Path(__file__).parents[4] / "plugins/plugin_utils/_audit/formats/page/page.css"
+
+
+class Reader(HTMLParser):
+    """Elements, attributes and text of a page."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.comments: list[str] = []
+        self.words: list[str] = []
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Remember an element."""
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_comment(self, data: str) -> None:
+        """Remember a comment."""
+        self.comments.append(data)
+
+    def handle_data(self, data: str) -> None:
+        """Remember text."""
+        self.words.append(data)
+
+
+def check(document: dict[str, Any]) -> Reader:
+    """Nothing runs but our script, nothing leads elsewhere but to the rules."""
+    page = text(document)
+    reader = Reader(page)
+    tags = [tag for tag, _attributes in reader.elements]
+    assert (tags.count("script"), tags.count("style"), tags.count("svg")) == (2, 1, tags.count("path") // 2)
+    assert not {"img", "iframe", "link", "base", "object", "embed", "failure"} & set(tags)
+    assert not reader.comments
+    for _tag, attributes in reader.elements:
+        assert not [name for name in attributes if name.startswith("on") or name in ("style", "src")]
+        assert (attributes.get("href") or "#").startswith(("#", f"{SOURCE}/blob/main/docs/"))
+    return reader
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_nothing_of_an_account_is_markup(name: str) -> None:
+    check(REPORTS[name])
+
+
+@settings(max_examples=50, deadline=None)
+@given(reports)
+def test_nothing_strange_is_markup(document: dict[str, Any]) -> None:
+    check(document)
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_the_document_is_in_it_whole_and_cannot_end_its_element(name: str) -> None:
+    said = embedded(REPORTS[name])
+    assert said.isascii()
+    assert not set("<>&") & set(said)
+    assert json.loads(said) == REPORTS[name]
+    (found,) = re.findall(r'<script type="application/json" id="document">(.*?)</script>', text(REPORTS[name]))
+    assert found == said
+
+
+def test_its_policy_allows_its_own_style_and_script_alone() -> None:
+    page = text(example())
+    policy = next(one["content"] for _tag, one in Reader(page).elements if one.get("http-equiv")) or ""
+    rules = dict(part.split(" ", 1) for part in policy.split("; "))
+    assert rules.keys() == {"default-src", "style-src", "script-src", "base-uri", "form-action"}
+    for name, tag in (("style-src", "style"), ("script-src", "script")):
+        (content,) = re.findall(rf"<{tag}>(.*?)</{tag}>", page, re.DOTALL)
+        assert rules[name] == f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"
+    assert rules["default-src"] == rules["base-uri"] == rules["form-action"] == "'none'"
+
+
+def test_its_policy_comes_before_anything_that_it_is_for() -> None:
+    page = text(example())
+    assert page.index("Content-Security-Policy") < page.index("<title") < page.index("<style") < page.index("<script")
+
+
+def test_every_finding_can_be_read_without_the_script() -> None:
+    said = " ".join(check(example()).words)
+    for finding in example()["findings"]:
+        assert all(finding[name] in said for name in ("text", "account", "resource", "place", "fix", "rule"))
+
+
+def test_states_have_a_word_beside_their_colour() -> None:
+    signs = [attributes for tag, attributes in check(example()).elements if attributes.get("class") == "sign"]
+    assert signs
+    assert all(attributes["aria-hidden"] == "true" for attributes in signs)
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance by WCAG 2."""
+    digits = colour[1:] if len(colour) == 7 else "".join(2 * digit for digit in colour[1:])
+    parts = [int(digits[at : at + 2], 16) / 255 for at in (0, 2, 4)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: str, other: str) -> float:
+    """Contrast by WCAG 2."""
+    bright, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return (bright + 0.05) / (dark + 0.05)
+
+
+def test_every_colour_of_text_can_be_read_on_both_papers() -> None:
+    blocks = re.findall(r"color-scheme: (light|dark);([^}]*)\}", STYLE.read_text(encoding="utf-8"))
+    assert [name for name, _block in blocks] == ["light", "dark", "dark", "light"]
+    assert blocks[1] == blocks[2]
+    for _name, block in blocks:
+        colours = dict(re.findall(r"--(\w+): (#\w+)", block))
+        for name in set(colours) - {"paper", "raised", "rule", "edge"}:
+            assert contrast(colours[name], colours["paper"]) >= 4.5, name
+            assert contrast(colours[name], colours["raised"]) >= 4.5, name
+        assert contrast(colours["edge"], colours["paper"]) >= 3

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What this machine knows of keys by itself: their last day, their kind, and those that were replaced."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.key_ages import findings, known, old_keys
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import Secret, Version
+
+TODAY = date(2026, 11, 21)
+
+
+def secret(*versions: Version) -> dict[str, Secret]:
+    """A secret by name."""
+    return {"ngc": Secret("ngc", versions)}
+
+
+@pytest.mark.parametrize(
+    ("version", "said"),
+    [
+        (Version("v1", "personal", "current"), []),
+        (Version("v1", "personal", "current", expires="2026-12-06"), []),
+        (Version("v1", "personal", "current", expires="2026-12-05"), [("KEY-007", "medium")]),
+        (Version("v1", "personal", "current", expires="2026-11-21"), [("KEY-007", "medium")]),
+        (Version("v1", "personal", "current", expires="2026-11-20T10:00:00Z"), [("KEY-007", "high")]),
+        (Version("v1", "legacy", "current"), [("KEY-008", "low")]),
+    ],
+)
+def test_the_last_day_and_the_kind_are_told(version: Version, said: list[tuple[str, str]]) -> None:
+    assert [(one["rule"], one["severity"]) for one in findings(secret(version), TODAY)] == said
+
+
+@pytest.mark.parametrize(
+    ("label", "said"), [("previous", ["KEY-011"]), ("retired", ["KEY-011"]), ("dead", []), ("purged", [])]
+)
+def test_a_key_that_was_replaced_is_told_until_it_is_dead(label: str, said: list[str]) -> None:
+    before = Version("v1", "personal", label, fingerprint="0123456789ab")
+    versions = secret(before, Version("v2", "personal", "current", issued="2026-11-01"))
+    assert [one["rule"] for one in findings(versions, TODAY)] == said
+    assert old_keys(versions) == {"key 0123456789ab": "ngc"}
+
+
+def test_a_secret_that_was_never_rotated_is_not_looked_for() -> None:
+    assert known({"never"}) == {}

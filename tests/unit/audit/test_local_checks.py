@@ -1,0 +1,119 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Certificates, tickets and profiles, judged at a moment that the test chooses; certificates by real ssh-keygen."""
+
+from __future__ import annotations
+
+import datetime
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import local_checks as here
+
+NOW = datetime.datetime(2026, 11, 21, 12, 0, tzinfo=datetime.UTC)
+
+
+def cluster(archetype: str, command: str = "cscs-key sign") -> dict[str, Any]:
+    """A profile as far as it matters."""
+    return {
+        "id": "daint",
+        "name": "CSCS Daint",
+        "verified_on": "2026-11-01",
+        "auth": {"archetype": archetype, "command": command},
+    }
+
+
+@pytest.mark.parametrize(
+    ("verified", "stale"), [("2026-11-21", False), ("2026-05-25", False), ("2026-05-24", True), ("2030-01-01", False)]
+)
+def test_a_profile_that_nobody_has_checked_for_months(verified: str, stale: bool) -> None:
+    found = here.profile_age({**cluster("key"), "verified_on": verified}, NOW.date(), 180)
+    assert [one["rule"] for one in found] == ["PRO-001"] * stale
+    assert [one["place"] for one in found] == ["daint.yml"] * stale
+
+
+CERT = "        Valid: from 2026-11-20T13:00:00 to {}\n"
+
+
+@pytest.mark.parametrize(
+    ("claim", "printed", "words"),
+    [
+        ("hours left", [CERT.format("2026-11-21T13:00:01")], None),
+        ("an hour left", [CERT.format("2026-11-21T13:00:00")], "ends on 2026-11-21 13:00 UTC"),
+        ("over", [CERT.format("2026-11-21T11:59:00")], "ended on 2026-11-21 11:59 UTC"),
+        ("the one that lasts longest", [CERT.format("2026-11-21T11:59:00"), CERT.format("2026-11-22T11:59:00")], None),
+        ("for ever", ["        Valid: forever\n"], None),
+        ("from some day on", ["        Valid: after 2026-01-01T00:00:00\n"], None),
+        ("up to a day", ["        Valid: before 2026-11-21T11:00:00\n"], "ended on 2026-11-21 11:00 UTC"),
+        ("no certificate", [], None),
+        ("no certificate in the file", ["is not a certificate\n", ""], None),
+    ],
+)
+def test_certificates(claim: str, printed: list[str], words: str | None) -> None:
+    found = here.certificates(cluster("certificate"), [(f"k{at}", text) for at, text in enumerate(printed)], NOW)
+    assert [one["text"] for one in found] == ([f"the certificate {words}"] if words else []), claim
+    assert [(one["rule"], one["class"], one["cause"], one["fix"]) for one in found] == [
+        ("SES-001", "at_risk", "time", "cscs-key sign")
+    ] * bool(words)
+
+
+MIT = """Ticket cache: FILE:/tmp/krb5cc_1000
+Default principal: ada@FNAL.GOV
+
+Valid starting       Expires              Service principal
+11/21/{year} 02:00:00  11/21/{year} {end}  krbtgt/FNAL.GOV@FNAL.GOV
+\trenew until 11/28/{year} 02:00:00
+11/21/{year} 02:00:00  11/21/{year} 12:01:00  host/wc.fnal.gov@FNAL.GOV
+"""
+HEIMDAL = """Credentials cache: FILE:/tmp/krb5cc_1000
+        Principal: ada@FNAL.GOV
+
+  Issued                Expires               Principal
+Nov 21 02:00:00 2026  Nov 21 12:30:00 2026  krbtgt/FNAL.GOV@FNAL.GOV
+"""
+
+
+@pytest.mark.parametrize(
+    ("claim", "printed", "text"),
+    [
+        ("hours left", MIT.format(year=2026, end="22:00:00"), None),
+        ("minutes left", MIT.format(year=2026, end="12:40:00"), "the ticket ends on 2026-11-21 12:40 UTC"),
+        ("over, with short years", MIT.format(year=26, end="11:40:00"), "the ticket ended on 2026-11-21 11:40 UTC"),
+        ("Heimdal's", HEIMDAL, "the ticket ends on 2026-11-21 12:30 UTC"),
+        ("none", "", "there is no Kerberos ticket for CSCS Daint"),
+        ("no Kerberos on this machine", None, None),
+    ],
+)
+def test_tickets(claim: str, printed: str | None, text: str | None) -> None:
+    found = here.tickets(cluster("kerberos", "kinit USER@FNAL.GOV"), printed, NOW)
+    assert [one["text"] for one in found] == ([text] if text else []), claim
+    assert all(one["fix"] == "kinit USER@FNAL.GOV" for one in found)
+
+
+def signed(folder: Path, validity: str) -> Path:
+    """A real key with a real certificate beside it."""
+    for name in ("ca", "key"):
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / name)], check=True)
+    sign = ["ssh-keygen", "-q", "-s", str(folder / "ca"), "-I", "ada", "-n", "ada", "-V", validity]
+    subprocess.run([*sign, str(folder / "key.pub")], check=True, env={"TZ": "UTC", "PATH": "/usr/bin:/bin"})
+    return folder / "key"
+
+
+@pytest.mark.parametrize("line", ["IdentityFile {}", "CertificateFile {}-cert.pub"])
+@pytest.mark.parametrize(("hour", "ends"), [("13", True), ("15", False)])
+def test_a_real_certificate_that_ssh_would_offer(tmp_path: Path, line: str, hour: str, ends: bool) -> None:
+    assert shutil.which("ssh-keygen")
+    key = signed(tmp_path, f"20261120120000:20261121{hour}0000")
+    config = tmp_path / "config"
+    config.write_text("Host daint\n  " + line.format(key) + "\n")
+    found = here.findings(cluster("certificate"), ["-F", str(config), "daint"], NOW)
+    assert [one["rule"] for one in found] == ["SES-001"] * ends
+    assert [one["place"] for one in found] == [f"{key}-cert.pub"] * ends
+    assert here.findings(cluster("certificate"), ["-F", str(config), "daint"], NOW) == found
+
+
+def test_a_cluster_that_takes_plain_keys_is_not_asked_for_certificates() -> None:
+    assert here.findings(cluster("key"), ["nowhere.example.org"], NOW) == []

@@ -1,0 +1,126 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the capability conda declares for each site and wish: where it goes, from what, or why not."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities import collect, conda
+
+AREA = {"name": "data", "path": "/data/ada", "root": "/data", "create": True}
+WANTED = {"conda_wanted": True, "conda_area": "data", "conda_areas": [AREA]}
+
+
+def declared(**settings: Any) -> collect.Declared:
+    """What follows from these settings and the role's defaults."""
+    return collect.collect(["conda"], [], [], settings.get)
+
+
+def install(**settings: Any) -> dict[str, Any]:
+    """The options of the installation."""
+    options: dict[str, Any] = declared(**WANTED, **settings).resources[0]["options"]
+    return options
+
+
+def why(**settings: Any) -> str:
+    """Why there is none."""
+    found = declared(**{**WANTED, **settings})
+    assert found.resources == []
+    return found.notes[0]["text"]
+
+
+def test_it_goes_into_the_area_and_every_shell_learns_of_it() -> None:
+    found = declared(**WANTED)
+    assert [one["kind"] for one in found.resources] == ["conda_install", "shell_environment"]
+    assert install()["prefix"] == "/data/ada/miniforge3"
+    assert install()["root"] == "/data"
+    files = found.resources[1]["options"]["on_demand"]["conda"]
+    assert files["sh"] == "/data/ada/miniforge3/etc/profile.d/conda.sh"
+    assert found.notes == []
+
+
+def test_where_nobody_asks_for_it_nothing_is_said() -> None:
+    assert declared(conda_areas=[AREA], conda_area="data") == collect.Declared([], [])
+
+
+def test_an_environment_asks_for_it(tmp_path: Path) -> None:
+    (tmp_path / "demo.yml").write_text("dependencies: [python]\n")
+    settings = {**WANTED, "conda_wanted": False, "conda_files_from": str(tmp_path)}
+    found = declared(**settings, conda_environments=[{"file": "demo.yml"}]).resources[0]["options"]
+    assert found["environments"] == [{"name": "demo", "content": "dependencies: [python]\n"}]
+
+
+def test_the_folder_can_be_named_for_the_user_and_the_machine() -> None:
+    assert install(conda_below="ada", conda_by_machine=True)["prefix"] == "/data/ada/ada/miniforge3-{machine}"
+
+
+def test_one_word_takes_the_other_distribution_once_its_terms_are_accepted() -> None:
+    settings = {"conda_distribution": "miniconda"}
+    assert "only you can accept" in why(**settings)
+    options = install(**settings, conda_anaconda_terms="accepted")
+    assert options["prefix"] == "/data/ada/miniconda3"
+    assert all(one["url"].startswith("https://repo.anaconda.com/") for one in options["installers"].values())
+
+
+def test_a_site_that_refuses_is_listened_to_even_against_the_wish() -> None:
+    settings = {"conda_policy": "refused", "conda_why": "It fills the home.", "conda_instead": "virtualenv"}
+    assert why(**settings, conda_despite_advice=True) == "It fills the home. Use virtualenv."
+    assert declared(**{**settings, "conda_wanted": False}).notes
+
+
+def test_a_site_that_discourages_is_listened_to_until_a_word_is_said() -> None:
+    settings = {"conda_policy": "discouraged", "conda_why": "It is slow."}
+    assert why(**settings).startswith("It is slow. If you want it all the same, say so")
+    assert install(**settings, conda_despite_advice=True)
+
+
+@pytest.mark.parametrize(
+    ("area", "said"),
+    [
+        ({"name": "data", "path": "/scratch/ada", "purge": {"days": 30}}, "is purged"),
+        ({"name": "data", "ask": "run dssusrinfo"}, "run dssusrinfo"),
+        ({"name": "other", "path": "/x"}, "is not known: name a folder"),
+    ],
+)
+def test_a_place_that_is_purged_or_unknown_is_not_taken(area: dict[str, Any], said: str) -> None:
+    assert said in why(conda_areas=[area])
+
+
+def test_a_prefix_of_ones_own_is_taken() -> None:
+    settings = {**WANTED, "conda_areas": [], "conda_prefix": "/mine/conda"}
+    options = declared(**settings).resources[0]["options"]
+    assert (options["prefix"], "root" in options) == ("/mine/conda", False)
+
+
+def test_a_version_that_is_not_pinned_needs_an_address_and_a_sum() -> None:
+    with pytest.raises(AccountError, match=r"version 1\.0 of Miniforge is not pinned, only 26"):
+        install(conda_version="1.0")
+    mirror = {"x86_64": {"url": "https://mirror.example.org/M.sh", "sha256": "0" * 64}}
+    options = install(conda_version="1.0", conda_installers=mirror)
+    assert (options["version"], options["installers"]) == ("1.0", mirror)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(AccountError, match=f"{re.escape(str(tmp_path))}/no.yml cannot be read: No such file"):
+        install(conda_environments=[{"file": "no.yml"}], conda_files_from=str(tmp_path))
+
+
+@pytest.mark.parametrize("channels", [["defaults"], ["conda-forge", "main"], ["https://repo.anaconda.com/pkgs/r"]])
+def test_the_licence_of_anacondas_channels_is_said_in_one_sentence(channels: list[str]) -> None:
+    notes = declared(**WANTED, conda_channels=channels).notes
+    assert [note["text"] for note in notes] == [conda.LICENCE]
+
+
+@pytest.mark.parametrize("distribution", sorted(conda.pinned()))
+def test_every_pin_is_whole(distribution: str) -> None:
+    pins = conda.pinned()[distribution]
+    for pin in pins["versions"].values():
+        assert set(pin) == {"glibc", "bytes", "files", "sha256"}
+        assert all(re.fullmatch(r"[0-9a-f]{64}", digest) for digest in pin["sha256"].values())
+        assert {"x86_64", "aarch64"} <= set(pin["sha256"])
+    assert ("terms" in pins) == (distribution == "miniconda")

@@ -1,0 +1,280 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The small parts of the controller: fingerprints' key, results, selection by tags, and what capabilities declare."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from account_scene import Scene
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities import collect
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities import declare as capabilities
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import counted, diffs, result
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import local_key
+
+
+@pytest.fixture
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the key of this machine lies."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return tmp_path / "state" / "hpc.onboard" / "fingerprint.key"
+
+
+def test_the_key_is_made_once_and_for_its_owner_alone(state: Path) -> None:
+    first = local_key()
+    assert local_key() == first == state.read_text().strip()
+    assert len(bytes.fromhex(first)) == 32
+    assert stat.S_IMODE(state.stat().st_mode) == 0o600
+    assert [file.name for file in state.parent.iterdir()] == ["fingerprint.key"]
+
+
+def test_runs_that_begin_at_once_have_one_key(state: Path) -> None:
+    readers = []
+    for _process in range(8):
+        reader, writer = os.pipe()
+        if os.fork() == 0:
+            os.write(writer, local_key().encode())
+            os._exit(0)
+        os.close(writer)
+        readers.append(reader)
+    keys = {os.read(reader, 100) for reader in readers}
+    for reader in readers:
+        os.close(reader)
+        os.wait()
+    assert keys == {state.read_text().strip().encode()}
+
+
+def test_what_a_killed_run_with_this_number_left_is_no_obstacle(state: Path) -> None:
+    state.parent.mkdir(parents=True)
+    (state.parent / f".{state.name}.{os.getpid()}").touch()
+    assert local_key() == local_key() == state.read_text().strip()
+
+
+@pytest.mark.parametrize("content", ["", "00", "zz" * 32, "\xff"])
+def test_a_damaged_key_is_not_used_and_not_overwritten(content: str, state: Path) -> None:
+    state.parent.mkdir(parents=True)
+    state.write_bytes(content.encode("latin-1"))
+    assert len(bytes.fromhex(local_key())) == 32
+    assert state.read_bytes() == content.encode("latin-1")
+
+
+def test_where_nothing_can_be_kept_a_key_serves_one_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", "/dev/null/x")
+    assert len(bytes.fromhex(local_key())) == 32
+
+
+def test_a_fingerprint_tells_keys_apart_and_holds_none(scene: Scene) -> None:
+    host = scene.host()
+    assert host.fingerprint("nvapi-a") == host.fingerprint("nvapi-a") != host.fingerprint("nvapi-b")
+    assert "nvapi" not in host.fingerprint("nvapi-a")
+
+
+def outcome(status: str, **more: Any) -> dict[str, Any]:
+    """An outcome of that status."""
+    return {"identity": f"thing {status}", "status": status, "reason": None, "before": {}, "after": {}, **more}
+
+
+@pytest.mark.parametrize(
+    ("statuses", "changed", "failed", "check", "msg"),
+    [
+        ([], False, False, False, "nothing to do"),
+        (["in_place", "in_place"], False, False, False, "2 in place"),
+        (["missing", "in_place"], True, False, False, "1 made, 1 in place"),
+        (["missing", "different", "unwanted"], True, False, True, "1 to take out, 1 to change, 1 to make"),
+        (["unwanted"], True, False, False, "1 taken out"),
+        (["not_measured", "missing"], True, True, False, "1 not measured, 1 made"),
+    ],
+)
+def test_a_result_counts_in_words(statuses: list[str], changed: bool, failed: bool, check: bool, msg: str) -> None:
+    outcomes = [outcome(status) for status in statuses]
+    said = result(outcomes, [], check)
+    assert (said["changed"], said["failed"], said["msg"].split("\n")[0]) == (changed, failed, msg)
+    assert msg == (counted(outcomes, check) or "nothing to do")
+
+
+@pytest.mark.parametrize("status", ["blocked", "failed", "not_measured"])
+def test_what_went_wrong_is_named_with_its_reason(status: str) -> None:
+    said = result([outcome(status, reason="because"), outcome("in_place")], [], False)
+    assert said["failed"]
+    assert said["msg"].endswith(f"\nthing {status}: because")
+
+
+def test_a_diff_shows_what_changes_and_nothing_else() -> None:
+    after = {"mode": "0755", "content": "#!/bin/sh\necho\n"}
+    shown = diffs([outcome("in_place"), outcome("missing", after=after), outcome("failed")])
+    header = {"before_header": "thing missing", "after_header": "thing missing"}
+    assert shown == [{**header, "before": "", "after": "mode: 0755\ncontent:\n  #!/bin/sh\n  echo\n"}]
+
+
+EVERY = ["storage_links", "conda", "path_scripts"]
+
+
+@pytest.mark.parametrize(
+    ("run", "skip", "left"),
+    [
+        (["all"], [], EVERY),
+        (["tagged"], [], EVERY),
+        (["conda"], [], ["conda"]),
+        (["path_scripts", "conda"], [], ["conda", "path_scripts"]),
+        (["all"], ["conda"], ["storage_links", "path_scripts"]),
+        (["conda"], ["conda"], []),
+        (["other"], [], []),
+        (["all"], ["other"], EVERY),
+    ],
+)
+def test_tags_select_capabilities_by_name(run: list[str], skip: list[str], left: list[str]) -> None:
+    assert collect.selected(EVERY, run, skip) == left
+
+
+def test_a_capability_that_the_account_does_without_is_left_out_in_words() -> None:
+    declared = collect.collect(["conda"], ["conda"], [], lambda _name: None)
+    assert declared.resources == []
+    assert declared.notes == [{"capability": "conda", "text": "left out: the accounts file says so (without)"}]
+
+
+def test_an_unknown_capability_is_one_error() -> None:
+    with pytest.raises(AccountError, match="nosuch is no capability; there are: conda, container_caches"):
+        collect.collect(["nosuch"], [], [], lambda _name: None)
+
+
+def test_without_settings_the_defaults_of_the_role_hold() -> None:
+    declared = collect.collect(["enroot_credentials"], [], [], lambda _name: None)
+    assert [entry["options"]["machine"] for entry in declared.resources] == ["nvcr.io", "authn.nvidia.com"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("storage_links_by", "me", "role storage_links: setting storage_links_by must be one of us, site; got me"),
+        ("storage_links_areas", [{"path": "/a"}], "setting storage_links_areas must have name; got an entry without"),
+        ("storage_links_areas", "x", "setting storage_links_areas must be a list of mappings; got text in it"),
+    ],
+)
+def test_settings_of_a_wrong_shape_are_refused_before_anything_is_sent(name: str, value: Any, said: str) -> None:
+    settings = {name: value}
+    with pytest.raises(AccountError) as refused:
+        collect.collect(["storage_links"], [], [], settings.get)
+    assert said in str(refused.value)
+
+
+def test_a_password_given_directly_is_refused_and_not_shown() -> None:
+    entry = {"kind": "enroot_credential", "machine": "a.io", "password": "canary"}
+    with pytest.raises(AccountError) as refused:
+        collect.collect([], [], [entry], lambda _name: None)
+    assert "secret: NAME" in str(refused.value)
+    assert "canary" not in str(refused.value)
+
+
+def kinds(declaration: capabilities.Declaration) -> list[tuple[str, str]]:
+    """What is declared: kind, and its path, machine or section."""
+    named = []
+    for one in declaration["resources"]:
+        options = one["options"]
+        named.append((one["kind"], options.get("machine") or options.get("section") or options.get("path")))
+    return named
+
+
+LINKS = {"by": "us", "why": "", "state": "present"}
+AREA = {"name": "work", "path": "/work/p/me", "root": "/work/p", "create": True, "link": "work"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "declared", "note"),
+    [
+        ({**LINKS, "areas": []}, [], ""),
+        ({**LINKS, "areas": [AREA]}, [("directory", "/work/p/me"), ("storage_link", "~/work")], ""),
+        ({**LINKS, "areas": [AREA], "state": "absent"}, [("storage_link", "~/work")], ""),
+        ({**LINKS, "areas": [{**AREA, "create": False}]}, [("storage_link", "~/work")], ""),
+        ({**LINKS, "areas": [{**AREA, "link": ""}]}, [("directory", "/work/p/me")], ""),
+        ({**LINKS, "areas": [{**AREA, "path": "", "ask": "ask Ann"}]}, [], "work: its path is not known; ask Ann"),
+        (
+            {**LINKS, "areas": [AREA], "by": "site", "why": "at login"},
+            [],
+            "the site makes these links itself: at login",
+        ),
+    ],
+)
+def test_storage_links_declare(settings: dict[str, Any], declared: list[tuple[str, str]], note: str) -> None:
+    declaration = capabilities.storage_links(settings)
+    assert kinds(declaration) == declared
+    assert declaration["notes"] == ([note] if note else [])
+
+
+KEYS = {"path": "~/k", "registries": [{"machine": "a"}, {"machine": "b", "secret": "s"}], "secret": "ngc"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "secrets"),
+    [
+        ({**KEYS, "runtime": "enroot", "state": "present"}, ["ngc", "s"]),
+        ({**KEYS, "runtime": "enroot", "state": "absent"}, [None, None]),
+        ({**KEYS, "runtime": "enroot", "state": "present", "path": ""}, []),
+        ({**KEYS, "runtime": "apptainer", "state": "present", "path": ""}, []),
+    ],
+)
+def test_enroot_credentials_name_secrets_and_hold_none(settings: dict[str, Any], secrets: list[str | None]) -> None:
+    declaration = capabilities.enroot_credentials(settings)
+    assert [one["options"].get("secret") for one in declaration["resources"]] == secrets
+    assert bool(declaration["notes"]) == (not secrets)
+    Plan.of([{**one, "capability": "x"} for one in declaration["resources"]], lambda name: f"key-{name}")
+
+
+def test_apptainers_cache_is_named_without_the_folder_that_it_adds_itself() -> None:
+    settings = {"runtime": "apptainer", "folder": "/s/c/", "root": "/s", "why": "", "state": "present"}
+    declaration = capabilities.container_caches(settings)
+    variables = declaration["resources"][-1]["options"]["variables"]
+    assert variables["APPTAINER_CACHEDIR"] == variables["SINGULARITY_CACHEDIR"] == "/s/c"
+    assert kinds(declaration)[:-1] == [("directory", "/s/c"), ("directory", "/s/c/tmp")]
+    assert kinds(capabilities.container_caches({**settings, "state": "absent"})) == [
+        ("shell_environment", "container_caches")
+    ]
+
+
+@pytest.mark.parametrize("change", [{"runtime": "none"}, {"folder": ""}])
+def test_no_caches_are_declared_where_there_is_no_place_and_the_reason_is_said(change: dict[str, str]) -> None:
+    settings = {"runtime": "enroot", "folder": "/s", "root": "", "why": "no disk here", "state": "present", **change}
+    assert capabilities.container_caches(settings) == {"resources": [], "notes": ["no disk here"]}
+
+
+LAUNCHER = {"name": "usrun.sh", "image": "nvcr.io#nvidia/pytorch:25.01-py3", "mounts": ["/data:/data", "$HOME:$HOME"]}
+
+
+def test_a_launcher_is_a_script_on_the_path() -> None:
+    settings = {"scripts": [], "launchers": [LAUNCHER], "folder": "~/bin", "state": "present"}
+    declaration = capabilities.path_scripts(settings)
+    assert kinds(declaration) == [("path_script", "~/bin/usrun.sh"), ("shell_environment", "path_scripts")]
+    assert "--container-image" in declaration["resources"][0]["options"]["content"]
+
+
+@pytest.mark.parametrize("bad", ["a b", "a;id", "$(id)", "a`id`", "a'b", 'a"b', "a\nb", "a}b", "a\\b", "a|b", "a&b"])
+@pytest.mark.parametrize("where", ["image", "mounts"])
+def test_a_launcher_takes_nothing_that_a_shell_would_run(where: str, bad: str) -> None:
+    with pytest.raises(AccountError, match="a shell would read"):
+        capabilities.launcher({**LAUNCHER, where: bad if where == "image" else [bad]})
+
+
+def test_variables_of_ones_own_are_texts() -> None:
+    declaration = capabilities.shell_environment({"variables": {"A": 1}, "path": [], "state": "present"})
+    assert declaration["resources"][0]["options"]["variables"] == {"A": "1"}
+
+
+def test_a_controller_with_macos_can_load_all_that_it_needs() -> None:
+    """Its Python lacks what Linux alone has; the engine runs on the account, but its kinds are checked here."""
+    code = (
+        "import os, sys; sys.path[:0] = sys.argv[1:]\n"
+        "for name in ('O_PATH', 'setxattr', 'getxattr', 'listxattr', 'removexattr', 'sched_getaffinity'):\n"
+        "    delattr(os, name)\n"
+        "import mmap; delattr(mmap, 'MADV_DONTDUMP')\n"
+        "from ansible_collections.hpc.onboard.plugins.action import converge, doctor\n"
+        "from ansible_collections.hpc.onboard.plugins.inventory import accounts\n"
+        "from ansible_collections.hpc.onboard.plugins.callback import console\n"
+    )
+    subprocess.run([sys.executable, "-c", code, *sys.path], check=True)

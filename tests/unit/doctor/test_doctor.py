@@ -1,0 +1,170 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What doctor makes of what it sees: each check in each of its states."""
+
+from __future__ import annotations
+
+import subprocess
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+from ansible_collections.hpc.onboard.plugins.plugin_utils._doctor import judge
+from ansible_collections.hpc.onboard.plugins.plugin_utils._doctor.judge import FAILED, OK, WARNING, Check
+
+TODAY = (2026, 11)
+NOW = datetime(2026, 11, 21, 12, 0)
+
+
+@pytest.mark.parametrize(
+    ("version", "status", "words"),
+    [
+        ("2.18.3", FAILED, "too old"),
+        ("2.19.14", WARNING, "no more fixes after this month"),
+        ("2.20.0", OK, "until 2027-05"),
+        ("2.22.0rc1", OK, "until 2028-05"),
+        ("2.23.0", WARNING, "newer than"),
+    ],
+)
+def test_ansible_core(version: str, status: str, words: str) -> None:
+    check = judge.ansible_core(version, TODAY)
+    assert (check.status, words in check.text) == (status, True)
+
+
+def test_what_has_had_no_fixes_for_long_is_said_with_the_month() -> None:
+    assert "no fixes since 2027-10" in judge.python((3, 11, 9), (2028, 1)).text
+    assert judge.python((3, 11, 9), TODAY).status == OK
+    assert judge.python((3, 10, 1), TODAY).status == FAILED
+    assert judge.python((3, 15, 0), TODAY).status == WARNING
+
+
+@pytest.mark.parametrize("needed", [True, False])
+def test_a_keyring_that_fails_is_a_failure_where_a_key_is_needed(needed: bool) -> None:
+    bad = FAILED if needed else WARNING
+    assert judge.no_keyring("none", needed).status == bad
+    assert judge.closed_keyring("locked", needed).status == bad
+
+
+def test_a_missing_key_comes_with_the_command_that_stores_it() -> None:
+    check = judge.keyring("KWallet (x)", "ngc", False, [])
+    assert (check.status, check.next) == (WARNING, "keyring set hpc.onboard ngc")
+    assert judge.no_file("encrypted file ~/x", "ngc").next == check.next
+    assert judge.keyring("KWallet (x)", "ngc", True, []).status == OK
+    assert "in the clear" in judge.keyring("x", "ngc", True, ["It is kept in the clear."]).text
+    assert judge.unseen_keyring("encrypted file ~/x").status == WARNING
+
+
+@pytest.mark.parametrize(
+    ("version", "status"),
+    [
+        (None, FAILED),
+        ("OpenSSH_9.2p1 Debian-2+deb12u3, OpenSSL 3.0.15", OK),
+        ("OpenSSH_for_Windows_8.1p1, LibreSSL", OK),
+        ("OpenSSH_7.2p2 Ubuntu", FAILED),
+        ("OpenSSH_10.0p2", OK),
+        ("Dropbear v2022.83", WARNING),
+    ],
+)
+def test_ssh(version: str | None, status: str) -> None:
+    assert judge.ssh(version, True).status == status
+
+
+def test_agent() -> None:
+    keys = "256 SHA256:a one (ED25519)\n256 SHA256:b two (ED25519)\n"
+    assert judge.agent(0, keys, True) == Check("ssh agent", OK, "2 keys in it.")
+    assert [judge.agent(code, "", True).status for code in (1, 2, None)] == [WARNING] * 3
+    assert [judge.agent(code, "", False).status for code in (1, 2, None)] == [OK] * 3
+
+
+def test_control_path_ends_where_an_address_does() -> None:
+    longest = 103 - 17 - 10 - 1
+    assert judge.control_path("/" + "x" * (longest - 1)).status == OK
+    assert judge.control_path("/" + "x" * longest).status == FAILED
+    assert judge.control_path("/" + "ü" * 40).status == FAILED
+
+
+def test_a_folder_that_everybody_may_write_in_matters_where_its_settings_are_wanted() -> None:
+    assert judge.folder(Path("/x"), 0o40777, True) == Check(
+        "folder", FAILED, "everybody may write in /x, so Ansible ignores the ansible.cfg there.", "chmod o-w /x"
+    )
+    assert judge.folder(Path("/x"), 0o40777, False).status == OK
+    assert judge.folder(Path("/x"), 0o40755, True).status == OK
+
+
+ACCOUNTS = "plugin: hpc.onboard.accounts\naccounts:\n  simone@wilson: {project: deep_lgt}\n"
+
+
+def test_accounts_are_counted_by_what_they_are() -> None:
+    text = ACCOUNTS + "  ada@daint: {sandbox: true}\n"
+    (check,), hosts = judge.accounts(Path("accounts.yml"), text)
+    assert (check.status, check.text) == (OK, "accounts.yml: 1 on clusters and 1 sandbox.")
+    assert [judge.is_sandbox(host) for host in hosts] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (ACCOUNTS.replace("wilson", "wilsom"), 3),
+        (ACCOUNTS.replace("project:", "project"), 3),
+        (ACCOUNTS + "  simone@wilson: {}\n", 4),
+        (ACCOUNTS + "  a: b: c\n", 4),
+        ("", None),
+    ],
+)
+def test_each_mistake_is_a_check_with_its_line(text: str, line: int | None) -> None:
+    checks, hosts = judge.accounts(Path("accounts.yml"), text)
+    assert hosts == []
+    assert {check.status for check in checks} == {FAILED}
+    assert all(check.text.startswith(f"accounts.yml:{line}: " if line else "accounts.yml: ") for check in checks)
+
+
+G = "hostname daint.alps.cscs.ch\nport 22\nuser simone\nproxyjump simone@ela.cscs.ch:2222,other\n"
+
+
+def test_the_way_to_an_account() -> None:
+    found = judge.settings(G)
+    assert judge.first_hop(found) == "ela.cscs.ch"
+    assert judge.first_hop({"proxyjump": ["%r@[fe80::1]:22"]}) == "fe80::1"
+    assert judge.first_hop({}) is None
+    assert judge.first_hop({"proxyjump": ["none"]}) is None
+    there = judge.route("simone@daint", found, "ela.cscs.ch", True)
+    assert there == Check(
+        "simone@daint", OK, "goes to daint.alps.cscs.ch port 22 as simone, through ela.cscs.ch."
+    )  # fmt: skip
+    lost = judge.route("simone@daint", found, "ela.cscs.ch", False)
+    assert (lost.status, "VPN" in lost.next) == (FAILED, True)
+    assert judge.route("simone@daint", found, "daint.alps.cscs.ch", None).status == OK
+    assert "Bad configuration" in judge.no_route("x", "Bad configuration option: y\n").text
+
+
+@pytest.mark.parametrize(
+    ("left", "status"), [(timedelta(days=2), OK), (timedelta(minutes=50), WARNING), (timedelta(hours=-1), FAILED)]
+)
+def test_a_certificate_is_judged_by_its_end(left: timedelta, status: str, tmp_path: Path) -> None:
+    end = NOW + left
+    for name in ("ca", "key"):
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / name], check=True)
+    span = f"20200101:{end:%Y%m%d%H%M%S}"
+    order = ["ssh-keygen", "-q", "-s", "ca", "-I", "me", "-n", "simone", "-V", span, "key.pub"]
+    subprocess.run(order, check=True, cwd=tmp_path)
+    order = ["ssh-keygen", "-L", "-f", "key-cert.pub"]
+    said = subprocess.run(order, capture_output=True, check=True, cwd=tmp_path, text=True).stdout
+    assert judge.certificate("x", tmp_path / "key-cert.pub", said, NOW).status == status
+
+
+def test_other_certificates() -> None:
+    path = Path("/c")
+    assert judge.certificate("x", path, None, NOW).status == WARNING
+    assert judge.certificate("x", path, "", NOW).status == WARNING
+    assert judge.certificate("x", path, "        Valid: forever\n", NOW).status == OK
+    assert judge.certificate("x", path, "        Valid: after 2020-01-01T00:00:00\n", NOW).status == WARNING
+    assert judge.certificate("x", path, "        Valid: before 2020-01-01T00:00:00\n", NOW).status == FAILED
+
+
+def test_the_result_fails_with_any_failed_check_and_says_what_to_do() -> None:
+    good, mind, bad = Check("a", OK, "fine."), Check("b", WARNING, "hm.", "c"), Check("d", FAILED, "no.", "mend it")
+    assert not judge.result([good, mind])["failed"]
+    result = judge.result([good, mind, bad])
+    assert (result["failed"], result["changed"]) == (True, False)
+    assert result["msg"] == "1 failed, 1 to mind, 1 in order\nd: no. Next: mend it"
+    assert result["checks"][1] == {"name": "b", "status": "warning", "text": "hm.", "next": "c"}

@@ -1,0 +1,69 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the name of a file says: a copy, a script, a text that is read from another."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.hpc.onboard.plugins.module_utils._formats import key_files
+
+COPIES = [
+    (".credentials", ".credentials.bak"),
+    (".credentials", ".credentials~"),
+    (".credentials", ".credentials.swp"),
+    (".credentials", "#.credentials#"),
+    (".netrc", ".netrc_old"),
+    (".netrc", ".netrc.2024-01-01"),
+    ("config", "config.BAK"),
+    ("config", ".config.swo"),
+    ("docker-config.json", "docker-config.json.1"),
+    ("docker-config.json", ".docker-config.json.swp"),
+]
+OTHERS = [
+    (".credentials", ".credentials"),
+    (".bashrc", ".bashrc.d"),
+    ("token", "tokens"),
+    ("token", "stored_tokens"),
+    ("config", "config"),
+    ("config", "configuration"),
+    (".profile", ".profiles"),
+]
+
+
+@pytest.mark.parametrize(("of", "name"), COPIES)
+def test_a_name_of_a_copy(of: str, name: str) -> None:
+    assert key_files.is_copy(name, of)
+
+
+@pytest.mark.parametrize(("of", "name"), OTHERS)
+def test_a_name_of_something_else(of: str, name: str) -> None:
+    assert not key_files.is_copy(name, of)
+
+
+@pytest.mark.parametrize("name", ["job.sh", "JOB.SBATCH", ".env", ".env.local", "prod.env", ".envrc", "a.slurm"])
+def test_a_name_of_a_script(name: str) -> None:
+    assert key_files.is_script(name)
+
+
+@pytest.mark.parametrize("name", ["sh", "a.py", "environment.yml", ".environment", "a.sh.md"])
+def test_a_name_of_no_script(name: str) -> None:
+    assert not key_files.is_script(name)
+
+
+@pytest.mark.parametrize(
+    ("line", "file"),
+    [
+        ("source ~/.keys", "/h/.keys"),
+        (". $HOME/a/b", "/h/a/b"),
+        ('  . "${HOME}/a"', "/h/a"),
+        ("if [ -r /etc/x ]; then . /etc/x; fi", "/etc/x"),
+        ("[ -r '/etc/x' ] && source '/etc/x'", "/etc/x"),
+    ],
+)
+def test_a_file_that_a_start_up_file_reads(line: str, file: str) -> None:
+    assert key_files.sourced(f"ls\n{line}\nls\n", "/h") == [file]
+
+
+@pytest.mark.parametrize("line", [". x", "source $(x)", "source $X/y", "# a. /x", "cp . /x", "for f in ~/d/*; do . $f"])
+def test_a_file_that_cannot_be_told(line: str) -> None:
+    assert key_files.sourced(line, "/h") == []

@@ -1,0 +1,100 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where a key stands in a text, and what is no key though it looks like one."""
+
+from __future__ import annotations
+
+import base64
+
+import pytest
+from ansible_collections.hpc.onboard.plugins.module_utils._formats.key_forms import Written, written
+from hypothesis import given
+from hypothesis import strategies as st
+
+NVAPI = "nvapi-" + "aZ0_-" * 12 + "abcd"
+LEGACY = base64.b64encode(b"a1b2c3d4e5f6g7h8i9j0k1l2m3:01234567-89ab-cdef-0123-456789abcdef").decode()
+HEX = "0123456789abcdef" * 2 + "01234567"
+WANDB = "wandb_v1_" + "Ab0_" * 19
+HF = "hf_" + "aB" * 17
+AUTH = base64.b64encode(f"$oauthtoken:{NVAPI}".encode()).decode()
+ODD = "another-kind-of-key-entirely"
+
+
+def nothing(_word: str) -> str:
+    """Nobody knows of any key."""
+    return ""
+
+
+PLACES = {
+    "exported": ("export NGC_API_KEY={}\n", NVAPI),
+    "quoted": ("x\nsetenv NGC_API_KEY '{}'\n", NVAPI),
+    "in a line of enroot": ("machine nvcr.io login $oauthtoken password {}\n", NVAPI),
+    "legacy": ("NGC_CLI_API_KEY={}", LEGACY),
+    "legacy in a line of enroot": ("machine nvcr.io login $oauthtoken password {}\n", LEGACY),
+    "of wandb": ("wandb login {}\n", WANDB),
+    "of wandb, of old": ("export WANDB_API_KEY={}\n", HEX),
+    "of wandb, local": ("WANDB_API_KEY=local-{}\n", HEX),
+    "of wandb in an address": ("git+https://user:{}@api.wandb.ai/x", HEX),
+    "of wandb in netrc": ("machine api.wandb.ai\n  login user\n  password {}\n", HEX),
+    "of Hugging Face": (": 1700000000:0;huggingface-cli login --token {}\n", HF),
+    "of Hugging Face in an address": ("git clone https://me:{}@huggingface.co/me/model\r\n", HF),
+    "among bytes": ("\0\1\xff{}\0", HF),
+}
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_a_key_is_found_with_its_line(name: str) -> None:
+    form, key = PLACES[name]
+    text = form.format(key)
+    found = written(text, nothing)
+    assert [one.value.removeprefix("local-") for one in found] == [key]
+    assert found[0].line == text[: text.index(key)].count("\n") + 1
+
+
+def test_a_login_in_json_is_decoded() -> None:
+    text = f'{{\n "auths": {{"nvcr.io": {{"auth": "{AUTH}"}}}}\n}}'
+    assert written(text, nothing) == [Written(2, NVAPI, "a login of the NVIDIA registry")]
+
+
+def test_what_is_known_of_a_key_is_said_whatever_its_form() -> None:
+    known = {NVAPI: "the old one", HEX: "wandb's", ODD: "odd"}
+    text = f"a {NVAPI}\ngit checkout {HEX}\nb={ODD}\n"
+    found = written(text, lambda word: known.get(word, ""))
+    assert found == [Written(1, NVAPI, "the old one"), Written(2, HEX, "wandb's"), Written(3, ODD, "odd")]
+
+
+OTHERS = [
+    "export NGC_API_KEY=$(cat ~/key)",
+    "nvapi-short",
+    NVAPI + "x",
+    "x" + NVAPI,
+    "NVAPI-" + NVAPI[6:],
+    "hf_hub_download_of_a_model_with_a_long_name_indeed",
+    "hf_short",
+    base64.b64encode(b"x" * 63).decode(),
+    f"git checkout {HEX}",
+    f"commit {HEX}\nfix wandb",
+    f"pip install git+https://github.com/wandb/wandb@{HEX}",
+    f"https://github.com/wandb/wandb/commit/{HEX}",
+    f"WANDB_RUN={HEX}{HEX}",
+    f"machine api.wandb.ai login user\n\n{HEX}",
+    f"machine api.wandb.ai\nmachine other login x\npassword {HEX}",
+    "JG9hdXRodG9rZW46/w==",
+]
+
+
+@pytest.mark.parametrize("text", OTHERS)
+def test_what_looks_like_a_key_is_none(text: str) -> None:
+    assert written(text, nothing) == []
+
+
+@given(st.text(alphabet='nvapi-hf_wandb$ =\n\0"0aZ/+', max_size=300))
+def test_any_text_has_keys_on_its_own_lines_only(text: str) -> None:
+    for one in written(text, nothing):
+        assert one.value in text.split("\n")[one.line - 1]
+
+
+def test_a_word_is_asked_for_once() -> None:
+    asked = []
+    written(f"x {ODD}\n" * 1000, lambda word: asked.append(word) or "")  # type: ignore[func-returns-value]  # one expression for a lambda
+    assert asked == [ODD]

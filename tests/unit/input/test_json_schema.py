@@ -1,0 +1,139 @@
+"""Our small schema checker says of every document what the jsonschema library says.
+
+SPDX-License-Identifier: GPL-3.0-or-later
+"""
+
+from __future__ import annotations
+
+import copy
+import random
+
+import jsonschema
+import pytest
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import COLLECTION, SHIPPED, schema
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema import Checker
+
+DOCUMENTS = [("profile", file) for file in sorted(SHIPPED.glob("*.yml"))]
+DOCUMENTS.append(("accounts", COLLECTION / "inventory" / "accounts.yml"))
+
+VALUES = [
+    None,
+    True,
+    False,
+    0,
+    1,
+    -1,
+    2.0,
+    2.5,
+    "",
+    "x",
+    "/a/{user}",
+    "$X",
+    "{y}",
+    [],
+    ["a"],
+    [1],
+    {},
+    {"a": 1},
+]
+
+
+def places(node, place=()):
+    yield place
+    items = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
+    for key, item in items:
+        yield from places(item, (*place, key))
+
+
+def mutated(document, chance: random.Random):
+    """The document with one value replaced, one key taken out, renamed or added, or one item doubled."""
+    copied = copy.deepcopy(document)
+    place = chance.choice([each for each in places(copied) if each])
+    parent = copied
+    for step in place[:-1]:
+        parent = parent[step]
+    action = chance.choice(["replace", "remove", "rename", "add"])
+    if action == "replace":
+        parent[place[-1]] = copy.deepcopy(chance.choice(VALUES))
+    elif action == "remove":
+        del parent[place[-1]]
+    elif isinstance(parent, dict):
+        value = parent.pop(place[-1]) if action == "rename" else "x"
+        parent[str(place[-1]) + chance.choice(["x", "@", " "])] = value
+    else:
+        parent.append(copy.deepcopy(chance.choice(VALUES)))
+    return copied
+
+
+@pytest.mark.parametrize(("name", "file"), DOCUMENTS, ids=lambda each: getattr(each, "stem", each))
+def test_it_agrees_on_valid_and_mutated_documents(name, file):
+    document = Lines(file, file.read_text()).document()
+    library, ours = jsonschema.Draft202012Validator(schema(name)), Checker(schema(name))
+    assert not list(ours.violations(document))
+    chance, refused = random.Random(file.stem), 0
+    for _ in range(400):
+        other = mutated(document, chance)
+        expected = {tuple(error.absolute_path) for error in library.iter_errors(other)}
+        found = {each.place for each in ours.violations(other)}
+        assert bool(found) == bool(expected), other
+        refused += bool(found)
+    assert 50 < refused < 400
+
+
+KEYWORDS = {
+    "$schema",
+    "$id",
+    "title",
+    "description",
+    "type",
+    "properties",
+    "additionalProperties",
+    "required",
+    "enum",
+    "pattern",
+    "items",
+    "minItems",
+    "minLength",
+    "minimum",
+    "minProperties",
+    "propertyNames",
+    "$ref",
+    "$defs",
+}
+
+
+def test_the_schemas_use_nothing_that_it_does_not_know():
+    def keywords(node):
+        yield from node
+        for key, value in node.items():
+            if key in ("properties", "$defs"):
+                for each in value.values():
+                    yield from keywords(each)
+            elif isinstance(value, dict):
+                yield from keywords(value)
+
+    for name in ("profile", "accounts"):
+        assert set(keywords(schema(name))) <= KEYWORDS
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ("nine", "a whole number, not text"),
+        (True, "a whole number, not true or false"),
+        ([1], "a whole number, not a list"),
+        ({}, "a whole number, not a mapping"),
+        (None, "a whole number, not empty"),
+    ],
+)
+def test_types_are_told_in_words(value, words):
+    checker = Checker({"properties": {"n": {"type": "integer"}}})
+    (violation,) = checker.violations({"n": value})
+    assert words in violation.text
+
+
+def test_a_template_may_stand_for_any_type_only_where_templates_are_made():
+    rules = {"properties": {"n": {"type": "integer"}}}
+    assert not list(Checker(rules, templates=True).violations({"n": "{{ x }}"}))
+    assert list(Checker(rules).violations({"n": "{{ x }}"}))

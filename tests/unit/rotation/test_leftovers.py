@@ -1,0 +1,92 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""When an account is looked through for the old key, what its share tells of it, and the reminder at the end."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import pytest
+from ansible_collections.hpc.onboard.plugins.module_utils._resources.key_leftovers import LEFT
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.leftovers import Sweep, left_on
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.standing import Situation
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.targets import File
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
+
+VERSION = versions.new_id()
+FILES = [File("ada@lrz:enroot_credential", "~/enroot/.credentials", [])]
+OLD = versions.adopt("ngc", "personal", "0" * 12)
+SECRET = versions.promote(versions.begin(OLD, versions.Version(VERSION, "personal", fingerprint="1" * 12)), VERSION, ())
+
+
+class Line(NamedTuple):
+    """A record as far as a situation looks at it."""
+
+    seq: int
+    step: str
+    result: str
+    target: str = ""
+    evidence: dict[str, Any] = {}
+    secret: str = "ngc"
+    version: str = VERSION
+    verdict: str = ""
+
+
+def situation(*more: Line, mode: str = "scheduled") -> Situation:
+    """A rotation that was begun in a mode, and what was written since."""
+    lines = [Line(7, "plan", "begun", evidence={"mode": mode}), *more]
+    return Situation("ngc", SECRET, lines)  # type: ignore[arg-type]  # lines stand for a ledger
+
+
+@pytest.mark.parametrize(
+    ("step", "mode", "due"),
+    [
+        ("retire", "scheduled", True),
+        ("retire", "compromised", True),
+        ("spread", "compromised", True),
+        ("canary", "compromised", True),
+        ("spread", "scheduled", False),
+        ("plan", "compromised", False),
+        ("abort", "scheduled", False),
+    ],
+)
+def test_an_account_is_looked_through_once_the_old_key_is_deactivated(step: str, mode: str, due: bool) -> None:
+    entries = Sweep.of(situation(mode=mode), step, FILES, {}).entries()
+    assert bool(entries) == due
+    assert len(Plan.of(entries, str).entries) == due
+    for entry in entries:
+        assert entry["options"]["known"] == {"key " + "0" * 12: "the key of 'ngc' that was replaced"}
+        assert entry["options"]["own"] == ["~/enroot/.credentials"]
+        assert "~/.cache/enroot" in entry["options"]["caches"]
+
+
+def test_it_is_looked_once_and_the_share_tells_what_went_and_what_is_left() -> None:
+    sweep = Sweep.of(situation(), "retire", FILES, {})
+    found = {"status": "unwanted", "remarks": [f"{LEFT}: ~/.bashrc:1, x", "not looked at: ~/y"], "reason": None}
+    assert sweep.told([found]) == 1
+    assert sweep.entries() == []
+    assert sweep.told([]) == 1
+    result = sweep.added({"changed": False, "failed": False, "outcomes": [], "remarks": []})
+    assert (result["changed"], result["failed"], result["outcomes"]) == (True, False, [found])
+    assert [one["text"] for one in result["remarks"]] == found["remarks"]
+
+
+def test_what_could_not_be_looked_for_is_said_and_fails_nothing() -> None:
+    sweep = Sweep.of(situation(), "retire", FILES, {})
+    sweep.told([{"status": "not_measured", "remarks": [], "reason": "it hangs"}])
+    result = sweep.added({"changed": False, "failed": False, "outcomes": [], "remarks": []})
+    assert (result["changed"], result["failed"], result["outcomes"]) == (False, False, [])
+    assert "it hangs" in result["remarks"][0]["text"]
+    plain = {"changed": False}
+    assert Sweep(None).added(plain) is plain
+
+
+def test_what_is_left_is_counted_once_for_an_account_and_of_the_last_rotation_alone() -> None:
+    lines = [
+        Line(3, "retire", "verified", "bob@lrz:netrc_entry", {"leftovers": 9}),
+        Line(8, "retire", "verified", "ada@lrz:enroot_credential", {"leftovers": 2}),
+        Line(9, "retire", "verified", "ada@lrz:ngc_config", {"leftovers": 2}),
+        Line(10, "retire", "verified", "ada@dfki:enroot_credential"),
+    ]
+    assert left_on(situation(*lines)) == {"ada@lrz": 2}

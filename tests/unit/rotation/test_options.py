@@ -1,0 +1,71 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a person wants of a rotation is read as it was meant, or refused with the word that is wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.options import wishes
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.targets import files, service
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "read"),
+    [
+        ("resume", "false", False),
+        ("resume", "yes", True),
+        ("retired", True, True),
+        ("grace", "12h", 43200),
+        ("grace", "7d", 604800),
+        ("grace", "0", 0),
+        ("excuse", "ada@dfki:a,ada@lrz:b", ("ada@dfki:a", "ada@lrz:b")),
+        ("excuse", ["ada@dfki:a"], ("ada@dfki:a",)),
+        ("levels", "[issuer, token]", ("issuer", "token")),
+        ("levels", [], ()),
+    ],
+)
+def test_a_value_is_read_as_it_was_meant(name: str, given: Any, read: Any) -> None:
+    assert getattr(wishes({f"rotate_{name}": given}), name) == read
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"rotate_resum": True}, "rotate_resume"),
+        ({"rotate_giveup": True}, "rotate_give_up"),
+        ({"rotate_retired": "soon"}, "neither true nor false"),
+        ({"rotate_mode": "scheduld"}, "scheduled"),
+        ({"rotate_grace": "7"}, "12h, 7d or 2w"),
+        ({"rotate_grace": "400d"}, "up to a year"),
+    ],
+)
+def test_what_is_wrong_is_named(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(AccountError, match="Nothing was done") as error:
+        wishes(given)
+    assert said in str(error.value)
+
+
+def test_a_level_or_an_address_that_is_none_is_refused() -> None:
+    for given in ({"rotate_levels": "issuer,tokens"}, {"rotate_issuer": "http://plain.example"}):
+        with pytest.raises(AccountError, match="the settings of the rotation"):
+            wishes(given).settings("ngc")
+
+
+def _entry(kind: str, path: str, secret: str = "w") -> dict[str, Any]:
+    return {"kind": kind, "options": {"secret": secret, "path": path}}
+
+
+def test_two_files_of_a_kind_are_two_targets() -> None:
+    found = files("a@b", "w", [_entry("netrc_entry", "~/.netrc"), _entry("netrc_entry", "/data/netrc")])
+    assert [file.target for file in found] == ["a@b:netrc_entry", "a@b:netrc_entry2"]
+    assert service("w", [file.target for file in found]) == "wandb"
+
+
+def test_a_name_for_keys_of_two_services_is_refused() -> None:
+    with pytest.raises(AccountError, match="huggingface and wandb"):
+        service("w", ["a@b:netrc_entry", "a@b:token_file"])
+    assert service("huggingface", []) == "huggingface"
+    assert service("anything", []) == "ngc"

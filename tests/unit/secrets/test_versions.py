@@ -1,0 +1,309 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The versions of a secret: one is current whatever happens, an edit shows, and one rotation goes on at a time."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions as _versions
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import Sidecar, current
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import Secret, Version, VersionError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
+from forked import child
+from hypothesis import given
+from hypothesis import strategies as st
+
+KEY = b"0123456789abcdef" * 2
+CANARY = "nvapi-CaN4rY-" + "x" * 51
+ONE, TWO = "11111111-1111-1111-1111-111111111111", "22222222-2222-2222-2222-222222222222"
+WILSON = "simone@wilson:enroot"
+PENDING = Version(ONE, "personal", "pending", "2026-11-21", "2027-11-21", ("ngc_catalog",), "aaaaaaaaaaaa", (WILSON,))
+
+
+def adopted() -> Sidecar:
+    """The labels after a plan."""
+    sidecar = Sidecar("ngc", KEY)
+    sidecar.adopt("personal", "bbbbbbbbbbbb", (WILSON,))
+    return sidecar
+
+
+# Pure
+
+
+def test_the_way_of_a_version_through_its_labels() -> None:
+    secret = _versions.begin(_versions.adopt("ngc", "personal"), PENDING)
+    secret = _versions.promote(secret, ONE, (WILSON,))
+    assert [(one.id, one.label) for one in secret.versions] == [("first", "previous"), (ONE, "current")]
+    secret = _versions.reactivate(_versions.retire(secret, "first"), "first")
+    secret = _versions.purge(_versions.dead(_versions.retire(secret, "first"), "first"), "first")
+    assert [one.label for one in secret.versions] == ["purged", "current"]
+    assert secret.current.targets == (WILSON,)
+    secret = _versions.abort(_versions.begin(secret, replace(PENDING, id=TWO)), TWO)
+    assert [one.label for one in secret.versions] == ["purged", "current", "retired"]
+
+
+CHANGES: dict[str, Callable[[Secret, str], Secret]] = {
+    "begin": lambda secret, wanted: _versions.begin(secret, replace(PENDING, id=wanted)),
+    "promote": lambda secret, wanted: _versions.promote(secret, wanted, ()),
+    "retire": _versions.retire,
+    "reactivate": _versions.reactivate,
+    "abort": _versions.abort,
+    "dead": _versions.dead,
+    "purge": _versions.purge,
+}
+IDS = ("first", ONE, TWO, "33333333-3333-3333-3333-333333333333")
+
+
+@given(st.lists(st.tuples(st.sampled_from(sorted(CHANGES)), st.sampled_from(IDS)), max_size=40))
+def test_whatever_is_tried_one_is_current_and_labels_go_forward(tries: list[tuple[str, str]]) -> None:
+    secret = _versions.adopt("ngc", "personal")
+    order = _versions.LABELS.index
+    for name, wanted in tries:
+        before = secret
+        with suppress(VersionError):
+            secret = CHANGES[name](secret, wanted)
+        assert _versions.flaw(secret) == ""
+        assert [one.id for one in secret.versions][: len(before.versions)] == [one.id for one in before.versions]
+        back = [
+            one.label
+            for one, was in zip(secret.versions, before.versions, strict=False)
+            if order(one.label) < order(was.label)
+        ]
+        assert back == (["previous"] if name == "reactivate" and secret != before else [])
+        assert _versions.parsed(_versions.text(secret, 3, KEY), "ngc", KEY) == (secret, 3)
+
+
+@pytest.mark.parametrize(
+    "versions",
+    [
+        (),
+        (PENDING,),
+        (replace(PENDING, label="current"), replace(PENDING, id=TWO, label="current")),
+        (Version("first", "personal", "current"), PENDING, replace(PENDING, id=TWO)),
+        (
+            Version("first", "personal", "current"),
+            replace(PENDING, label="previous"),
+            replace(PENDING, id=TWO, label="previous"),
+        ),
+        (Version("first", "personal", "current"), Version("first", "personal", "dead")),
+    ],
+)
+def test_what_does_not_hold_together_is_refused_when_read_and_written(
+    versions: tuple[Version, ...], state: Path
+) -> None:
+    wrong = Secret("ngc", versions)
+    with pytest.raises(VersionError, match="hold together"):
+        _versions.parsed(_versions.text(wrong, 1, KEY), "ngc", KEY)
+    sidecar = adopted()
+    with pytest.raises(VersionError):
+        sidecar.move(lambda _: wrong)
+    assert sidecar.secret() == _versions.adopt("ngc", "personal", "bbbbbbbbbbbb", (WILSON,))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"id": CANARY},
+        {"kind": CANARY},
+        {"issued": CANARY},
+        {"expires": "in a year"},
+        {"scope": (CANARY,)},
+        {"fingerprint": CANARY},
+        {"targets": (CANARY,)},
+        {"targets": ("me@example.org",)},
+        {"label": "new"},
+    ],
+)
+def test_a_value_does_not_get_in(wrong: dict[str, Any], state: Path) -> None:
+    sidecar = adopted()
+    with pytest.raises(VersionError) as said:
+        sidecar.move(lambda secret: replace(secret, versions=(*secret.versions, replace(PENDING, **wrong))))
+    assert CANARY not in str(said.value)
+    assert not [file for file in state.rglob("*") if file.is_file() and b"CaN4rY" in file.read_bytes()]
+
+
+# Kept
+
+
+def test_without_a_rotation_the_plain_name_is_current(state: Path) -> None:
+    assert current("ngc", KEY) == "ngc"
+    assert not state.exists()
+    sidecar = adopted()
+    assert current("ngc", KEY) == "ngc"
+    sidecar.move(lambda secret: _versions.begin(secret, PENDING))
+    assert current("ngc", KEY) == "ngc"
+    sidecar.move(lambda secret: _versions.promote(secret, ONE, (WILSON,)))
+    assert current("ngc", KEY) == f"ngc@{ONE}"
+    assert current("wandb", KEY) == "wandb"
+
+
+def test_what_is_adopted_twice_stays(state: Path) -> None:
+    sidecar = adopted()
+    sidecar.move(lambda secret: _versions.begin(secret, PENDING))
+    assert sidecar.adopt("legacy").one("pending") == PENDING
+
+
+@pytest.mark.parametrize("name", ["", "a/b", "../ngc", "ngc@1", CANARY, "n" * 33, ".ngc"])
+def test_a_name_that_is_none_is_refused(name: str, state: Path) -> None:
+    with pytest.raises(VersionError) as said:
+        Sidecar(name, KEY)
+    assert CANARY not in str(said.value)
+
+
+EDITS: dict[str, Callable[[bytes], bytes]] = {
+    "label": lambda text: text.replace(b'"pending"', b'"current"').replace(b'"current"', b'"previous"', 1),
+    "fingerprint": lambda text: text.replace(b"aaaaaaaaaaaa", b"cccccccccccc"),
+    "expiry": lambda text: text.replace(b"2027", b"2037"),
+    "count": lambda text: text.replace(b'"seq": 2', b'"seq": 9'),
+    "no signature": lambda text: json.dumps({k: v for k, v in json.loads(text).items() if k != "mac"}).encode(),
+    "empty": lambda text: b"",
+    "cut": lambda text: text[:-9],
+    "list": lambda text: b"[]",
+    "odd": lambda text: b'{"mac": 7}',
+    "deep": lambda text: b"[" * 100_000,
+    "bytes": lambda text: b"\xff" + text,
+}
+
+
+@pytest.mark.parametrize("how", EDITS)
+def test_an_edit_shows(how: str, state: Path) -> None:
+    sidecar = adopted()
+    sidecar.move(lambda secret: _versions.begin(secret, PENDING))
+    file = state / "secrets/ngc.json"
+    before = file.read_bytes()
+    file.write_bytes(EDITS[how](before))
+    for act in (sidecar.secret, lambda: current("ngc", KEY), lambda: sidecar.move(lambda secret: secret)):
+        with pytest.raises(VersionError, match=r"edited|damaged"):
+            act()
+    file.write_bytes(before)
+    assert sidecar.secret()
+
+
+def test_another_secrets_record_is_not_taken(state: Path) -> None:
+    adopted()
+    os.rename(state / "secrets/ngc.json", state / "secrets/wandb.json")
+    with pytest.raises(VersionError, match="edited"):
+        current("wandb", KEY)
+
+
+def loose(file: Path) -> None:
+    file.chmod(0o644)
+
+
+def linked(file: Path) -> None:
+    file.rename(file.with_name("elsewhere"))
+    file.symlink_to(file.with_name("elsewhere"))
+
+
+def loose_folder(file: Path) -> None:
+    file.parent.chmod(0o755)
+
+
+def linked_folder(file: Path) -> None:
+    file.parent.rename(file.parent.with_name("elsewhere"))
+    file.parent.symlink_to(file.parent.with_name("elsewhere"))
+
+
+def foreign(file: Path) -> None:
+    os.chown(file, 12345, -1)
+
+
+@pytest.mark.parametrize("make", [loose, linked, loose_folder, linked_folder, foreign])
+def test_what_others_could_change_is_refused(make: Callable[[Path], None], state: Path) -> None:
+    if make is foreign and os.getuid() != 0:
+        pytest.skip("only root can give a file away")
+    sidecar = adopted()
+    make(state / "secrets/ngc.json")
+    for act in (sidecar.secret, lambda: sidecar.move(lambda secret: _versions.begin(secret, PENDING))):
+        with pytest.raises(StateError):
+            act()
+
+
+def test_a_kill_leaves_the_old_labels_or_the_new_ones(state: Path) -> None:
+    sidecar, chance = adopted(), random.Random(5)
+
+    def turn() -> None:
+        while True:
+            version = _versions.new_id()
+            sidecar.move(partial(_versions.begin, pending=replace(PENDING, id=version)))
+            sidecar.move(partial(_versions.abort, wanted=version))
+
+    file = state / "secrets/ngc.json"
+    for _ in range(40):
+        before = file.read_bytes()
+        pid = child(turn)
+        deadline = time.monotonic() + 30
+        while file.read_bytes() == before and time.monotonic() < deadline:
+            time.sleep(0.0005)  # on a busy machine it begins late
+        time.sleep(chance.uniform(0, 0.02))
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        secret = sidecar.secret()
+        assert secret
+        pending = secret.one("pending")
+        if pending:
+            sidecar.move(lambda secret, wanted=pending.id: _versions.abort(secret, wanted))
+    assert len(secret.versions) > 10
+
+
+def test_two_processes_that_move_at_once_lose_nothing(state: Path) -> None:
+    adopted()
+
+    def turn(at: int) -> Callable[[], None]:
+        def work() -> None:
+            name = f"s{at}"
+            own = Sidecar(name, KEY)
+            own.adopt("personal")
+            for number in range(20):
+                version = f"{at:08x}-0000-0000-0000-{number:012x}"
+                Sidecar("ngc", KEY).move(
+                    lambda secret, version=version: replace(
+                        secret, versions=(*secret.versions, replace(PENDING, id=version, label="dead"))
+                    )
+                )
+
+        return work
+
+    children = [child(turn(at)) for at in range(3)]
+    assert [os.waitpid(pid, 0)[1] for pid in children] == [0, 0, 0]
+    secret = Sidecar("ngc", KEY).secret()
+    assert secret
+    assert len(secret.versions) == 61
+
+
+def test_a_second_rotation_waits_for_the_end_of_the_first(state: Path) -> None:
+    sidecar = adopted()
+    reader, writer = os.pipe()
+
+    def hold() -> None:
+        with sidecar.rotating():
+            os.write(writer, b"!")
+            time.sleep(60)
+
+    pid = child(hold)
+    os.read(reader, 1)
+    with (
+        pytest.raises(StateError, match=rf"another rotation of 'ngc' is at work \(.*process {pid},"),
+        sidecar.rotating(),
+    ):
+        pass
+    with Sidecar("wandb", KEY).rotating():
+        pass
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    with sidecar.rotating():
+        sidecar.move(lambda secret: _versions.begin(secret, PENDING))
+    with pytest.raises(VersionError, match="open: one version is pending"):
+        sidecar.move(lambda secret: _versions.begin(secret, replace(PENDING, id=TWO)))

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What audits and onboardings remember on this machine; what is damaged costs memory and nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state import audit_history, receipts
+
+KNOWN = {"sha256:1": {"rule": "LNK-001", "account": "a@lrz", "since": "2026-01-02"}}
+NOTES = {"k": {"kind": "storage_link", "made": True}}
+
+
+@pytest.fixture
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where it is remembered."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return tmp_path / "state" / "hpc.onboard"
+
+
+@pytest.mark.usefixtures("state")
+def test_what_is_kept_is_read_and_runs_over_other_accounts_are_apart() -> None:
+    assert audit_history.read("file", "one") == ({}, [])
+    audit_history.keep(KNOWN, "file", "one", {"started": "2026-01-02T00:00:00Z"})
+    audit_history.keep(KNOWN, "file", "other", {"started": "2026-01-03T00:00:00Z"})
+    assert audit_history.read("file", "one") == (KNOWN, [{"started": "2026-01-02T00:00:00Z"}])
+    assert audit_history.read("file", "none") == (KNOWN, [])
+    assert audit_history.read("another", "one")[0] == {}
+
+
+@pytest.mark.usefixtures("state")
+def test_the_last_runs_are_told() -> None:
+    for number in range(audit_history.RUNS + 5):
+        audit_history.keep({}, "file", "one", {"started": str(number)})
+    assert [run["started"] for run in audit_history.read("file", "one")[1]] == [
+        str(n) for n in range(5, audit_history.RUNS + 5)
+    ]
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\x00\xff", b'{"a": 1}'])
+def test_what_is_damaged_is_as_if_it_were_not_there(state: Path, content: bytes) -> None:
+    audit_history.keep(KNOWN, "file", "one", {"started": "x"})
+    for name in (audit_history.KNOWN % "file", audit_history.HISTORY):
+        (state / audit_history.FOLDER / name).write_bytes(content)
+    assert audit_history.read("file", "one") == ({}, [])
+    audit_history.keep(KNOWN, "file", "one", {"started": "y"})
+    assert audit_history.read("file", "one") == (KNOWN, [{"started": "y"}])
+
+
+def test_a_receipt_is_kept_for_each_account_and_its_sandbox_apart(state: Path) -> None:
+    assert receipts.keep("a@lrz", False, NOTES) is None
+    assert receipts.kept("a@lrz", False) == NOTES
+    assert receipts.kept("a@lrz", True) == {}
+    assert receipts.kept("../a@lrz", False) == {}
+    assert receipts.keep("../../x", False, NOTES) is None
+    assert all(file.parent == state / "receipts" for file in state.rglob("*.json"))
+    assert (state / "receipts" / "a@lrz.json").stat().st_mode & 0o777 == 0o600
+
+
+def test_where_it_cannot_be_kept_that_is_said(state: Path) -> None:
+    state.mkdir(parents=True, mode=0o700)
+    (state / "receipts").symlink_to("/tmp")
+    assert "could not be noted here" in str(receipts.keep("a@lrz", False, NOTES))

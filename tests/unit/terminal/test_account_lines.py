@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is said of one account: in words, in any width, with no colour needed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.account import (
+    Detail,
+    View,
+    account,
+    detail_of,
+    difference,
+    is_quiet,
+)
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Look, plain
+from fabricated import looks, measured, outcome, result, results, text, words
+from hypothesis import given
+from hypothesis import strategies as st
+
+views = st.builds(View, looks, st.booleans(), st.sampled_from(Detail))
+
+
+@given(words, results, views, st.none() | words)
+def test_no_line_is_wider_than_the_terminal(name: str, said: dict[str, Any], view: View, like: str | None) -> None:
+    unreachable = {"unreachable": True, "msg": name, **{key: said[key] for key in said if key != "outcomes"}}
+    for lines in (account(name, said, view), account(name, unreachable, view, like)):
+        assert max(map(measured, lines)) <= view.look.width
+        assert all(plain(line).isprintable() for line in lines)
+
+
+def test_each_change_has_a_line_and_what_was_kept_is_counted() -> None:
+    said = result(outcome("missing", "folder /a"), outcome("in_place", "folder /b"), seconds=1.25)
+    lines = [plain(line) for line in account("a@b", said, View())]
+    assert lines[0] == "✓ a@b  1 made, 1 in place".ljust(75) + "1.2 s"
+    assert lines[1:] == ["  + made         folder /a"]
+
+
+def test_everything_is_named_when_asked_for() -> None:
+    said = result(outcome("missing", "folder /a"), outcome("in_place", "folder /b"))
+    assert "  = in place     folder /b" in text(account("a@b", said, View(detail=Detail.EVERYTHING)))
+
+
+def test_what_went_wrong_is_said_with_its_reason() -> None:
+    said = text(account("a@b", result(outcome("blocked"), outcome("missing")), View()))
+    assert "✗ a@b  1 blocked, 1 made" in said
+    assert "  ! blocked      folder /a\n                 something is in the way" in said
+
+
+def test_a_check_foresees_and_ticks_nothing_off() -> None:
+    said = text(account("a@b", result(outcome("missing")), View(check=True)))
+    assert said == "~ a@b  1 to make\n  + to make      folder /a"
+
+
+@pytest.mark.parametrize(
+    "status", ["in_place", "missing", "different", "unwanted", "blocked", "failed", "not_measured"]
+)
+def test_in_ascii_everything_is_said(status: str) -> None:
+    said = result(outcome(status), notes=[{"capability": "x", "text": "left out: not here"}])
+    assert text(account("a@b", said, View(Look(60, True), detail=Detail.EVERYTHING))).isascii()
+
+
+def test_a_note_is_said_once_in_words() -> None:
+    said = result(notes=[{"capability": "conda", "text": "left out: the accounts file says so"}])
+    assert text(account("a@b", said, View())).endswith("    left out     conda: the accounts file says so")
+
+
+def test_steps_that_are_left_are_said_with_their_links_on_lines_of_their_own() -> None:
+    steps = [{"text": "Ask Ann.", "url": "https://a.example/b"}, {"text": "Wait."}]
+    missed = {"unreachable": True, "msg": "refused", "human_steps": steps}
+    said = text(account("a@b", missed, View()))
+    assert said == (
+        "✗ a@b  unreachable\n    refused\n    Before it can be reached:\n"
+        "    - Ask Ann.\n      https://a.example/b\n    - Wait."
+    )
+    assert "Left for you:\n    - Ask Ann." in text(account("a@b", result(human_steps=steps), View()))
+
+
+def test_a_reason_that_another_account_has_told_is_not_told_again() -> None:
+    failed = {"failed": True, "msg": "role x: setting y must be z; got 1"}
+    assert text(account("a@b", failed, View(), "b@b")) == "✗ a@b  failed, as b@b"
+
+
+def test_among_many_accounts_only_exceptions_are_told() -> None:
+    many = View(detail=detail_of(60, 0, False))
+    assert is_quiet(result(outcome("in_place")), many)
+    assert not is_quiet(result(outcome("in_place")), View(detail=detail_of(6, 0, False)))
+    assert not is_quiet({"failed": True, "msg": "x"}, many)
+    assert text(account("a@b", result(outcome("missing")), many)) == "✓ a@b  1 made"
+    assert "something is in the way" in text(account("a@b", result(outcome("failed")), many))
+
+
+@pytest.mark.parametrize(
+    ("accounts", "verbosity", "diff", "detail"),
+    [
+        (1, 0, False, Detail.CHANGES),
+        (10, 0, False, Detail.CHANGES),
+        (11, 0, False, Detail.EXCEPTIONS),
+        (60, 1, False, Detail.EVERYTHING),
+        (60, 0, True, Detail.CHANGES),
+    ],
+)
+def test_how_much_is_said(accounts: int, verbosity: int, diff: bool, detail: Detail) -> None:
+    assert detail_of(accounts, verbosity, diff) is detail
+
+
+def test_a_difference_shows_what_changes_and_little_of_the_rest() -> None:
+    before = {"content": "\n".join(f"line {number}" for number in range(20))}
+    after = {"content": before["content"].replace("line 10", "line ten"), "mode": "0755"}
+    lines = [plain(line).strip() for line in difference(before, after, Look())]
+    assert "-   line 10" in lines
+    assert "+   line ten" in lines
+    assert "+ mode: 0755" in lines
+    assert not any("line 2" in line for line in lines)
+
+
+def test_a_difference_stands_below_its_outcome() -> None:
+    said = result(outcome("missing", after={"mode": "0755"}), outcome("in_place"), diff=[{}])
+    assert text(account("a@b", said, View())).endswith("folder /a\n                 + mode: 0755")
+
+
+def test_what_is_still_under_way_says_how_far_it_is() -> None:
+    progress = {"step": "environment demo", "done": 3, "total": 5, "unit": "steps"}
+    said = text(account("a@b", result(outcome("different", progress=progress)), View()))
+    assert "under way: environment demo, 3/5" in said
+
+
+CHECKS = [
+    {"name": "ssh", "status": "ok", "text": "reached in 0.4 s", "next": None},
+    {"name": "keyring", "status": "warning", "text": "locked", "next": "keyring get hpc.onboard ngc"},
+    {"name": "quota", "status": "failed", "text": "the home is full", "next": "du -sh ~"},
+]
+
+
+def test_a_doctors_checks_are_told_one_by_one_with_the_next_command() -> None:
+    lines = [plain(line) for line in account("a@b", {"checks": CHECKS}, View())]
+    assert lines == [
+        "✗ a@b  1 failed, 1 warning, 1 ok",
+        "  ✓ ok           ssh: reached in 0.4 s",
+        "  ! warning      keyring: locked",
+        "                 keyring get hpc.onboard ngc",
+        "  ✗ failed       quota: the home is full",
+        "                 du -sh ~",
+    ]
+
+
+def test_among_many_accounts_a_doctor_tells_what_is_not_well() -> None:
+    many = View(detail=Detail.EXCEPTIONS)
+    assert is_quiet({"checks": CHECKS[:1]}, many)
+    assert not is_quiet({"checks": CHECKS}, many)
+    assert "ssh" not in text(account("a@b", {"checks": CHECKS}, many))
+
+
+@given(words, words, words, looks)
+def test_a_doctors_lines_fit(name: str, said: str, then: str, look: Look) -> None:
+    checks = [{"name": name, "status": status, "text": said, "next": then} for status in ("ok", "warning", "failed")]
+    assert max(map(measured, account(name, {"checks": checks}, View(look)))) <= look.width

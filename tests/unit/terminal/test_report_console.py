@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The report on a terminal: the worst first, in any width, and readable with 300 accounts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.audit_report import groups, lines, text
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Look, plain
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from report_example import REPORTS, WAIVER, account, example, finding, large, report
+from strange_reports import reports
+
+from tests.testbed.screen import width
+
+STYLES = {"", "ok", "changed", "error", "note", "bold", "faint"}
+
+
+def measured(said: str) -> int:
+    """The cells of a line, counted by the terminal of the tests."""
+    return sum(map(width, said))
+
+
+@pytest.mark.parametrize("name", REPORTS)
+@pytest.mark.parametrize("wide", [40, 60, 80, 132])
+@pytest.mark.parametrize("ascii_only", [False, True])
+def test_no_line_is_wider_than_the_terminal(name: str, wide: int, ascii_only: bool) -> None:
+    for line in lines(REPORTS[name], Look(wide, ascii_only)):
+        assert measured(plain(line)) <= wide, plain(line)
+        assert {span.style for span in line} <= STYLES
+
+
+@settings(max_examples=50, deadline=None)
+@given(reports, st.integers(40, 120))
+def test_nothing_of_an_account_moves_the_cursor_or_hides(document: dict[str, Any], wide: int) -> None:
+    said = text(document, Look(wide))
+    assert all(line.isprintable() for line in said.split("\n"))
+    assert all(measured(line) <= wide for line in said.split("\n"))
+
+
+def test_the_worst_comes_first_with_account_place_and_age() -> None:
+    said = text(example())
+    assert said.startswith(
+        "  ◆ critical     go42tum@lrz: The file with the key for nvcr.io can be read by\n"
+        "                 the group.\n"
+        "                 ~/.config/enroot/.credentials, SEC-001, new\n"
+    )
+    at = [said.index(one) for one in ("SEC-001", "KEY-002", "LNK-003", "ENV-002", "KEY-007", "ORP-001")]
+    assert at == sorted(at)
+
+
+def test_what_is_waived_or_a_bare_fact_is_counted_only() -> None:
+    said = text(example())
+    assert "PKG-002" not in said
+    assert "RUN-001" not in said
+    assert "5 accounts: 1 critical, 3 high, 2 medium, 1 low, 1 info" in said
+    assert "2 new, 1 resolved, 1\nwaived." in said
+
+
+def test_an_account_that_was_not_measured_has_its_reason_and_command_once() -> None:
+    said = text(example())
+    assert "✗ not measured  ada@narval\n    ssh: connect to host narval" in said
+    assert said.count("ssh -MNf narval") == 1
+
+
+def test_the_matrix_has_a_column_for_each_capability() -> None:
+    said = text(example()).splitlines()
+    top = said.index("               storage links")
+    assert said[top + 8] == "               │ │ │ │ │ │ │ │ watch"
+    assert said[top + 9 : top + 13] == [
+        "go42tum@lrz    ✓ ◆ ✓ ✓ ✓ ✓ ✓ ✓ ✓",
+        "simone@wilson  ▲ - ✓ ✓ ✓ ✓ ✓ ✓ ✓",
+        "ada@dfki       ✓ ✓ - ● ✓ ✓ ○ ✓ ✓",
+        "ada@daint      ✓ ✓ ✓ ✓ ✓ ✓ ✓ ● i",
+    ]
+    assert said[top + 13] == "◆ critical   ▲ high   ● medium   ○ low   i info   ✓ ok   - does not apply"
+
+
+def test_where_the_matrix_does_not_fit_the_exceptions_are_listed() -> None:
+    said = text(example(), Look(40))
+    assert "│" not in said
+    assert "go42tum@lrz\n  ◆ critical  enroot credentials\n" in said
+
+
+def test_in_ascii_every_state_has_a_symbol_of_its_own() -> None:
+    said = text(example(), Look(80, ascii=True))
+    assert said.isascii()
+    assert "# critical   ! high   ~ medium   , low   i info   * ok   - does not apply" in said
+
+
+def test_of_300_accounts_those_with_findings_are_shown_and_the_rest_counted() -> None:
+    said = text(REPORTS["large"])
+    assert "✓ and 270 others are in order" in said
+    assert "and 6 others with findings" in said
+    assert len(said.splitlines()) < 170
+
+
+def test_5000_findings_are_as_few_lines() -> None:
+    said = text(large(300, 5000))
+    assert len(said.splitlines()) < 200
+    assert "milder findings, in the report's files" in said
+
+
+def test_300_accounts_in_order_are_one_line() -> None:
+    said = text(report([account(f"u{number}@lrz") for number in range(300)], []))
+    assert said.splitlines()[0] == "✓ 300 accounts, all in order"
+
+
+def test_what_is_the_same_on_several_accounts_is_told_once() -> None:
+    found = [finding("ENV-004", f"u{number}@lrz", "start-up files", place="~/.bashrc") for number in range(3)]
+    (group,) = groups(found)
+    assert (group.number, group.names, group.place) == (3, ["u0@lrz", "u1@lrz", "u2@lrz"], "~/.bashrc")
+    said = text(report([account(f"u{number}@lrz") for number in range(3)], found))
+    assert "○ low          3 accounts: Start-up files take seconds.\n" in said
+
+
+def test_different_findings_are_told_apart() -> None:
+    found = [finding("ENV-004", "u@lrz", "start-up files", place=place) for place in ("~/.bashrc", "~/.zshrc")]
+    assert len(groups(found)) == 2
+
+
+def test_the_next_commands_are_the_fixes_of_the_worst() -> None:
+    after = text(example()).split("Next:\n")[1].splitlines()
+    assert after[0] == "  ansible-playbook onboard.yml -l go42tum@lrz --tags enroot_credentials"
+    assert after[-1] == "  and 2 more, in the report's files"
+
+
+def test_waived_findings_have_no_next_command() -> None:
+    assert "Next:" not in text(report([account("a@lrz")], [finding("ENV-004", "a@lrz", "x", waiver=WAIVER)]))
+
+
+def test_without_accounts_it_says_so() -> None:
+    assert text(REPORTS["empty"]).startswith("0 accounts: nothing found")

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The last lines: readable with 1, 6 and 60 accounts, the exceptions first, and what to run next."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.account import View, detail_of
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Look
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.summary import (
+    Ended,
+    Run,
+    again,
+    ended_as,
+    groups,
+    limit,
+    recap,
+    short,
+    totals,
+    worst,
+)
+from fabricated import looks, measured, outcome, result, text, words
+from hypothesis import given
+from hypothesis import strategies as st
+
+WIDE = Look()
+PLAY = "ansible-playbook onboard.yml"
+REFUSED = "ssh: connect to host x port 22: Connection refused. Does 'ssh {}' get there? Then run again"
+
+
+def said(accounts: dict[str, Ended], look: Look = WIDE, check: bool = False, **run: Any) -> str:
+    """The recap as text."""
+    return text(recap(accounts, View(look, check, detail_of(len(accounts), 0, False)), Run(PLAY, **run))).strip("\n")
+
+
+def test_of_one_account_nothing_is_said_twice() -> None:
+    assert said({"a@b": Ended("changed")}) == "1 account: 1 changed\nLog in anew, and it is all there."
+    assert said({"a@b": Ended("ok")}) == "1 account: 1 as wanted"
+    failed = "1 account: 1 not as wanted (1 failed)\nMend what is said above, then:\n  "
+    assert said({"a@b": Ended("failed", "why")}) == f"{failed}{PLAY} -l 'a@b'"
+
+
+def test_with_some_accounts_the_unreachable_come_first_each_with_reason_and_command() -> None:
+    accounts = {
+        "a@w": Ended("ok"),
+        "b@w": Ended("failed", "link ~/x: it is yours"),
+        "c@w": Ended("unreachable", REFUSED.format("c@w")),
+    }
+    assert said(accounts) == (
+        "✗ unreachable  c@w\n    ssh: connect to host x port 22: Connection refused\n"
+        f"    {PLAY} -l 'c@w'\n"
+        f"✗ failed  b@w\n    link ~/x: it is yours\n    {PLAY} -l 'b@w'\n\n"
+        "3 accounts: 1 as wanted, 2 not as wanted (1 unreachable, 1 failed)\n"
+        f"Mend what is said above, then:\n  {PLAY} -l 'b@w,c@w'"
+    )
+
+
+def sixty() -> dict[str, Ended]:
+    """60 accounts: the cluster w does not answer, one has a folder in the way, some were changed."""
+    accounts = {f"u{number:02}@d": Ended("ok") for number in range(40)}
+    accounts |= {f"v{number:02}@w": Ended("unreachable", REFUSED.format(f"v{number:02}@w")) for number in range(15)}
+    return accounts | {f"c{number}@d": Ended("changed") for number in range(4)} | {"f@d": Ended("failed", "why")}
+
+
+def test_with_sixty_accounts_the_exceptions_fit_on_one_screen() -> None:
+    lines = said(sixty()).splitlines()
+    assert len(lines) <= 24
+    assert sum("Connection refused" in line for line in lines) == 1
+    assert sum("as wanted  u00@d, u01@d" in line for line in lines) == 1
+    assert lines[0].startswith("✗ unreachable  v00@w, v01@w")
+    assert f"    {PLAY} -l w" in lines
+    words = " ".join(" ".join(lines).split())
+    assert "60 accounts: 4 changed, 40 as wanted, 16 not as wanted (15 unreachable, 1 failed)" in words
+
+
+def test_with_many_accounts_a_step_is_said_once_with_the_number_of_accounts() -> None:
+    step = {"text": "Set up the VPN.", "url": "https://vpn.example"}
+    accounts = {f"u{number}@w": Ended("unreachable", "x", (step,)) for number in range(12)}
+    assert said(accounts).count("Set up the VPN. (12 accounts)\n  https://vpn.example") == 1
+
+
+ends = st.builds(Ended, st.sampled_from(["ok", "changed", "failed", "unreachable"]), words, st.just(()), st.booleans())
+
+
+@given(st.dictionaries(words, ends, min_size=1, max_size=14), looks, st.booleans(), words, st.booleans())
+def test_no_line_is_wider_than_the_terminal(
+    accounts: dict[str, Ended], look: Look, check: bool, typed: str, doctor: bool
+) -> None:
+    view = View(look, check, detail_of(len(accounts), 0, False))
+    lines = recap(accounts, view, Run(typed, 3.0, (typed,), (typed, typed), doctor))
+    assert max(map(measured, lines)) <= look.width
+
+
+def test_in_ascii_everything_is_said() -> None:
+    assert said(sixty(), Look(60, True), keyrings=("GNOME Keyring",)).isascii()
+
+
+def test_where_keys_came_from_is_said_once_at_the_end() -> None:
+    lines = said({"a@b": Ended("ok"), "b@b": Ended("ok")}, keyrings=("GNOME Keyring (x.Keyring)",)).splitlines()
+    assert lines[-1] == "Keys came from GNOME Keyring (x.Keyring)."
+
+
+def test_a_check_promises_nothing() -> None:
+    assert said({"a@b": Ended("changed")}, check=True) == "1 account: 1 would change"
+
+
+def test_sandboxes_are_said_to_be_some() -> None:
+    words = said({"a@b": Ended("ok"), "b@b": Ended("ok")}, sandboxes=("i/.sandbox/a@b", "i/.sandbox/b@b"))
+    assert "all of it lies in i/.sandbox." in words
+
+
+@pytest.mark.parametrize(
+    ("ended", "words"),
+    [
+        ([Ended("ok"), Ended("ok")], "2 accounts: 2 ready"),
+        ([Ended("ok", warned=True), Ended("ok")], "2 accounts: 1 ready, 1 ready, with warnings"),
+        ([Ended("failed"), Ended("changed")], "2 accounts: 1 ready, 1 not ready (1 failed)"),
+    ],
+)
+def test_a_doctors_last_line_says_who_is_ready(ended: list[Ended], words: str) -> None:
+    assert totals({f"u{number}@b": end for number, end in enumerate(ended)}, False, True) == words
+
+
+@pytest.mark.parametrize(
+    ("reason", "first"),
+    [
+        ("it hangs. Run again", "it hangs"),
+        ("~/.bashrc is a folder: mv it, then run again", "~/.bashrc is a folder: mv it, then run again"),
+        ("one\ntwo", "one"),
+        ("setting x must be y; got z", "setting x must be y; got z"),
+        ("host a.example.org port 22: refused. Does 'ssh' work?", "host a.example.org port 22: refused"),
+    ],
+)
+def test_the_first_sentence_of_a_reason_is_enough(reason: str, first: str) -> None:
+    assert short(reason) == first
+
+
+def test_the_same_reason_is_the_same_whatever_the_name_in_it() -> None:
+    accounts = {name: Ended("failed", f"look at 'ssh {name}'") for name in ("a@w", "b@d")}
+    assert [group.names for group in groups(accounts)] == [["a@w", "b@d"]]
+
+
+@pytest.mark.parametrize(
+    ("names", "option"),
+    [
+        (["a@w"], " -l 'a@w'"),
+        (["a@w", "b@d"], " -l 'a@w,b@d'"),
+        ([f"user{number}@w" for number in range(20)], " -l w"),
+        ([f"user{number}@{cluster}" for number in range(9) for cluster in "wd"], ""),
+    ],
+)
+def test_a_limit_is_one_that_a_person_can_read(names: list[str], option: str) -> None:
+    assert limit(names) == option
+
+
+def test_how_an_account_ended_follows_from_its_result() -> None:
+    assert ended_as(result(outcome("in_place"))) == Ended("ok")
+    assert ended_as(result(outcome("missing"))) == Ended("changed")
+    assert ended_as(result(outcome("missing"), outcome("failed"))) == Ended(
+        "failed", "folder /a: something is in the way"
+    )
+    assert ended_as({"msg": "gone"}, unreachable=True) == Ended("unreachable", "gone")
+    assert ended_as({"failed": True, "msg": "wrong"}) == Ended("failed", "wrong")
+    assert ended_as({"failed": True, "checks": [{"name": "n", "status": "failed", "text": "t"}]}).reason == "n: t"
+
+
+def test_the_worst_of_several_tasks_counts() -> None:
+    order = [Ended("ok"), Ended("changed"), Ended("failed"), Ended("unreachable")]
+    for number, end in enumerate(order):
+        for other in order[: number + 1]:
+            assert worst(other, end) == worst(end, other) == end
+
+
+def test_the_next_command_chooses_the_same_and_shows_no_variables() -> None:
+    typed = {"inventory": ["/x/accounts.yml"], "tags": ["conda"], "skip_tags": [], "check": True}
+    given = ["-i", "/x/accounts.yml", "-e", "token=canary", "onboard.yml", "-l", "a@b"]
+    command = again(typed, given, ["onboard.yml"])
+    assert command == "ansible-playbook -i /x/accounts.yml onboard.yml --check --tags conda"
+    assert again({"inventory": ["/etc/x"], "tags": ["all"]}, ["onboard.yml"], ["onboard.yml"]) == PLAY

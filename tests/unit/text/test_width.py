@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Text in the cells of a terminal: nothing too wide, nothing lost."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Look, command, indented, plain, told
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.width import cells, clean, laid, pieces, shortened
+from fabricated import looks, measured, text, widths, words
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.testbed.screen import Screen
+
+
+@pytest.mark.parametrize(
+    ("said", "wide"),
+    [
+        ("", 0),
+        ("abc", 3),
+        ("é", 1),
+        ("e\u0301", 1),
+        ("日本", 4),
+        ("\uff21", 2),
+        ("👩", 2),
+        ("한", 2),
+        ("✓", 1),
+        ("━", 1),
+    ],
+)
+def test_cells_are_counted_as_a_terminal_does(said: str, wide: int) -> None:
+    screen = Screen()
+    screen.feed(said)
+    assert cells(said) == screen.column == wide
+
+
+@given(words)
+def test_clean_text_moves_no_cursor(said: str) -> None:
+    assert all(character.isprintable() or character == "\n" for character in clean(said))
+    assert clean(clean(said)) == clean(said)
+
+
+@given(words.map(clean), st.integers(0, 30), st.sampled_from([0, 4, 6, 17]), widths)
+def test_laid_text_fits_and_is_whole(said: str, first: int, indent: int, width: int) -> None:
+    lines = laid(said, first, indent, width)
+    assert all(start + cells(line) <= width for start, line in lines)
+    assert "".join(line for _start, line in lines).replace(" ", "") == said.replace(" ", "").replace("\n", "")
+
+
+@given(words.map(clean), st.integers(2, 40))
+def test_pieces_fit_and_make_the_word(said: str, room: int) -> None:
+    word = said.replace("\n", "").replace(" ", "")
+    assert "".join(pieces(word, room)) == word
+    assert all(cells(piece) <= room for piece in pieces(word, room))
+
+
+@given(words.map(clean), st.integers(0, 60), st.sampled_from(["…", "..."]))
+def test_what_is_shortened_fits(said: str, room: int, ellipsis: str) -> None:
+    assert cells(shortened(said, room, ellipsis)) <= room
+    assert cells(said) > room or shortened(said, room, ellipsis) == said
+
+
+def test_a_long_path_has_a_line_of_its_own_and_can_be_copied() -> None:
+    path = "/dss/dssfs04/lwp-dss-0002/pr12ab/pr12ab-dss-0000/go42tum/a_long_name_too"
+    lines = told("+", "made", "changed", f"link ~/dss -> {path}", Look(80))
+    assert [plain(line).strip() for line in lines] == ["+ made         link ~/dss ->", path]
+
+
+def test_a_short_command_in_a_sentence_is_not_torn() -> None:
+    lines = [
+        plain(line) for line in indented("refused. Does 'ssh go42tum@lrz' get there (as you)? Then on", 4, Look(40))
+    ]
+    assert lines == ["    refused. Does 'ssh go42tum@lrz' get", "    there (as you)? Then on"]
+    lines = [plain(line) for line in indented("It is yours: move it away (mv ~/a ~/a.mine), then", 0, Look(40))]
+    assert lines == ["It is yours: move it away", "(mv ~/a ~/a.mine), then"]
+
+
+def test_only_a_path_wider_than_the_terminal_is_broken_and_that_behind_a_slash() -> None:
+    path = "/dss/dssfs04/lwp-dss-0002/pr12ab/pr12ab-dss-0000/go42tum/a_long_name_too"
+    lines = [plain(line) for line in indented(path, 4, Look(40))]
+    assert lines == ["    /dss/dssfs04/lwp-dss-0002/pr12ab/", "    pr12ab-dss-0000/go42tum/", "    a_long_name_too"]
+
+
+@given(words, looks)
+def test_a_word_and_its_text_fit(said: str, look: Look) -> None:
+    assert all(measured(line) <= look.width for line in told("?", "not measured", "error", said, look))
+
+
+def test_a_command_that_is_broken_can_still_be_copied() -> None:
+    typed = "ansible-playbook -i somewhere/accounts.yml onboard.yml --check -l 'simone@wilson,ada@dfki'"
+    said = text(command(typed, 2, Look(40)))
+    assert said.replace("\\\n", " ").split() == typed.split()
+    assert all(line.endswith(" \\") for line in said.splitlines()[:-1])
+    assert text(command(typed, 2, Look(120))) == f"  {typed}"
+
+
+@given(words, looks)
+def test_any_command_fits(said: str, look: Look) -> None:
+    assert all(measured(line) <= look.width for line in command(said, 4, look))
+
+
+def test_an_argument_wider_than_the_terminal_stands_alone() -> None:
+    typed = f"ansible-playbook -i /{'long/' * 12}accounts.yml onboard.yml -l 'a@b'"
+    assert text(command(typed, 2, Look(80))).split("\n") == [
+        "  ansible-playbook -i \\",
+        f"    /{'long/' * 12}accounts.yml \\",
+        "    onboard.yml -l 'a@b'",
+    ]
+
+
+def test_a_command_is_not_broken_between_an_option_and_its_value() -> None:
+    lines = text(command("ansible-playbook onboard.yml -l 'simone@wilson'", 2, Look(40))).splitlines()
+    assert lines == ["  ansible-playbook onboard.yml \\", "    -l 'simone@wilson'"]
