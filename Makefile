@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAGES := check unit sanity integration packages
 
-.PHONY: help demo test bench format clean $(STAGES)
+.PHONY: help demo test exhaustive bench format clean oldest $(STAGES)
 
 help: ## List what can be made
 	@sed -n 's/^\([a-z]*\): .*## /    make \1\t/p' Makefile | expand -t 24
@@ -14,10 +14,13 @@ help: ## List what can be made
 demo: $(VENV)/installed ## Set everything up, onboard the sandbox accounts and show the result
 	@tools/demo
 
-test: $(VENV)/installed-test debian-packages ## Set everything up and pass the tests, cheapest first
+test: $(VENV)/installed-test debian-packages ## Set everything up and pass the tests: a quarter of an hour at most
 	@$(BIN)/python tools/stages.py $(STAGES)
 
-$(STAGES): $(VENV)/installed-test
+exhaustive: $(VENV)/installed-test debian-packages ## Every moment, every fault, every version: for a night
+	@HPC_ONBOARD_EXHAUSTIVE=1 $(BIN)/python tools/stages.py $(STAGES) oldest
+
+$(STAGES) oldest: $(VENV)/installed-test
 	@$(BIN)/python tools/stages.py $@
 
 bench: $(VENV)/installed-bench ## Measure the whole against a bare connection and other tools
@@ -34,11 +37,12 @@ clean: ## Take out all that was made here, the sandbox accounts too
 debian-packages:
 	@tools/debian-packages
 
-integration: debian-packages
+integration oldest: debian-packages
 
-# The environments. Python is found by running it; the stamps make a second "make" quick.
+# The environments. The newest Python that ansible-core supports is found by running it; the stamps make a second "make"
+# quick.
 $(BIN)/activate:
-	@python=$$(tools/find-python 3.11 3.12 3.13 3.14) && echo "Making $(VENV) with $$python" && "$$python" -m venv $(VENV)
+	@python=$$(tools/find-python 3.14 3.13 3.12 3.11) && echo "Making $(VENV) with $$python" && "$$python" -m venv $(VENV)
 
 $(VENV)/installed: pyproject.toml galaxy.yml | $(BIN)/activate
 	@echo "Installing hpc.onboard into $(VENV)"

@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -66,12 +66,10 @@ class Report:
     skipped: list[str] = field(default_factory=list)
 
 
-def run_all(say: Callable[[str], object]) -> Iterable[Report]:
-    """Run all cores at once, and say what each found as it ends."""
+def run_all(cores: Sequence[Core] = CORES) -> Iterator[tuple[str, Report]]:
+    """Run the cores at once: what each said, and what that means."""
     with ThreadPoolExecutor() as pool:
-        for text, report in pool.map(run, CORES):
-            say(text)
-            yield report
+        yield from pool.map(run, cores)
 
 
 def run(core: Core) -> tuple[str, Report]:
@@ -98,18 +96,24 @@ def found(versions: Iterable[str]) -> str | None:
 
 
 def environment(core: Core, python: str) -> Path:
-    """The core's own environment, made once and brought up to date once a day."""
-    venv = CACHE / core.name
-    stamp = venv / "installed"
-    if stamp.exists() and stamp.read_text() == core.requirement and time.time() - stamp.stat().st_mtime < 24 * 3600:
-        return venv
-    subprocess.run([python, "-m", "venv", venv], check=True)
-    subprocess.run([venv / "bin" / "pip", "install", "-qq", "--upgrade", core.requirement], check=True)
+    """The core's own environment, with what ansible-test would fetch."""
+    venv = installed(core.name, core.requirement, python)
     downloads = venv / "home" / ".ansible" / "test" / "cache"
     downloads.mkdir(parents=True, exist_ok=True)
     for name in DOWNLOADS:
         (downloads / name).write_text(STAND_IN)
-    stamp.write_text(core.requirement)
+    return venv
+
+
+def installed(name: str, requirement: str, python: str, *more: str) -> Path:
+    """An environment with that ansible-core and more, made once and brought up to date once a day."""
+    venv = CACHE / name
+    stamp = venv / "installed"
+    if stamp.exists() and stamp.read_text() == requirement and time.time() - stamp.stat().st_mtime < 24 * 3600:
+        return venv
+    subprocess.run([python, "-m", "venv", venv], check=True)
+    subprocess.run([venv / "bin" / "pip", "install", "-qq", "--upgrade", requirement, *more], check=True)
+    stamp.write_text(requirement)
     return venv
 
 
@@ -166,4 +170,6 @@ def tested(core: Core, venv: Path, tree: Path, pythons: Path) -> tuple[Report, s
 
 
 if __name__ == "__main__":
-    sys.exit(1 if [report for report in run_all(print) if report.failed] else 0)
+    ended = list(run_all())
+    print(*(said for said, _report in ended), sep="\n")
+    sys.exit(1 if any(report.failed for _said, report in ended) else 0)

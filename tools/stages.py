@@ -1,9 +1,10 @@
-"""Run the stages of the tests, cheapest first, and close with one line for all of them.
+"""Run the stages of the tests, and close with one line for all of them.
 
     python tools/stages.py check unit
 
-A stage that fails does not stop the next one: one run tells everything. Each tool of `check`, each sanity test and
-each pytest test counts as one. Nothing counts as passed that did not run: what was skipped is listed again at the end.
+HPC_ONBOARD_EXHAUSTIVE=1 looks at everything where else a sample is looked at (tests/effort.py). A stage that fails does
+not stop the others: one run tells everything. Each tool of `check`, each sanity test and each pytest test counts as
+one. Nothing counts as passed that did not run: what was skipped is listed again at the end.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -11,6 +12,7 @@ SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -27,6 +29,7 @@ sys.path.insert(0, str(ROOT))
 
 from tools import sanity_cores  # noqa: E402  # the checkout comes first
 
+EXHAUSTIVE = os.environ.get("HPC_ONBOARD_EXHAUSTIVE") == "1"
 CHECKS = [
     "ruff format --check .",
     "ruff check .",
@@ -58,50 +61,54 @@ class Tally:
         return ", ".join(f"{count} {word}" for word, count in counts if count) or "nothing ran"
 
 
-def check() -> Tally:
+def check(out: IO[str]) -> Tally:
     """Format, lint, types: as many tools at once as there are processors."""
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         done = list(pool.map(lambda command: (command, _quietly(command.split())), CHECKS))
     tally = Tally()
     for command, (code, output, seconds) in done:
-        print(f"{'failed' if code else 'passed'} {seconds:5.1f} s  {command}", flush=True)
+        print(f"{'failed' if code else 'passed'} {seconds:5.1f} s  {command}", file=out, flush=True)
         if code:
-            print(output, flush=True)
+            print(output, file=out, flush=True)
             tally.failed.append(command)
         else:
             tally.passed += 1
     return tally
 
 
-def sanity() -> Tally:
-    """ansible-test sanity, under the oldest and the newest ansible-core at once."""
+def sanity(out: IO[str]) -> Tally:
+    """ansible-test sanity under the oldest ansible-core; under the newest as well when everything is looked at."""
     tally = Tally()
-    for core in sanity_cores.run_all(print):
+    for said, core in sanity_cores.run_all(sanity_cores.CORES if EXHAUSTIVE else sanity_cores.CORES[:1]):
+        print(said, file=out, flush=True)
         tally += Tally(core.passed, core.failed, core.skipped)
     return tally
 
 
-def unit() -> Tally:
+def unit(out: IO[str]) -> Tally:
     """The parts that decide, under bare pytest."""
-    return _pytest("unit", ["tests/unit"])
+    return _pytest("unit", ["tests/unit"], out, workers=2)
 
 
-def integration() -> Tally:
-    """Everything else: real runs, real servers, injected faults, seeded bugs. Rotations run beside the rest."""
-    rotations = sorted(str(file.relative_to(ROOT)) for file in ROOT.glob("tests/integration/rotation/test_rotate_*.py"))
-    rest = ["tests", "--ignore=tests/unit", "--ignore=tests/packages", *(f"--ignore={file}" for file in rotations)]
-    with ThreadPoolExecutor(1) as pool, tempfile.TemporaryFile("w+", encoding="utf-8") as said:
-        beside = pool.submit(_pytest, "rotations", rotations, said)
-        tally = _pytest("integration", rest)
-        tally += beside.result()
-        said.seek(0)
-        print(said.read(), flush=True)
-    return tally
+def integration(out: IO[str]) -> Tally:
+    """Everything else: real runs, real servers, injected faults, seeded bugs."""
+    return _pytest("integration", ["tests", "--ignore=tests/unit", "--ignore=tests/packages"], out, workers=3)
 
 
-def packages() -> Tally:
+def packages(out: IO[str]) -> Tally:
     """Wheel, tarball and checkout, installed and used."""
-    return _pytest("packages", ["tests/packages"])
+    return _pytest("packages", ["tests/packages"], out)
+
+
+def oldest(out: IO[str]) -> Tally:
+    """What decides and what people see, under the oldest Python and ansible-core that we support."""
+    core = sanity_cores.CORES[0]
+    python = sanity_cores.found(core.pythons)
+    if not python:
+        return Tally(skipped=[f"oldest ansible-core: no Python {' or '.join(core.pythons)} here"])
+    venv = sanity_cores.installed("tests", core.requirement, python, "-e", f"{ROOT}[test]")
+    some = ["tests/unit", "tests/golden", "tests/integration/onboard"]
+    return _pytest("oldest", some, out, 2, venv / "bin" / "python")
 
 
 def _quietly(command: list[str]) -> tuple[int, str, float]:
@@ -114,22 +121,37 @@ def _quietly(command: list[str]) -> tuple[int, str, float]:
     return run.returncode, run.stdout, time.monotonic() - start
 
 
-def _pytest(stage: str, arguments: list[str], said: IO[str] | None = None) -> Tally:
-    """Run these tests. said: where their output goes; to ours, unless given."""
+def _pytest(
+    stage: str, arguments: list[str], out: IO[str], workers: int = 1, python: str | Path = sys.executable
+) -> Tally:
+    """Run these tests, so many at once; each worker has servers of its own."""
     results = ROOT / ".cache" / "results" / f"{stage}.xml"
     results.parent.mkdir(parents=True, exist_ok=True)
     results.unlink(missing_ok=True)
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    path = f"{Path(python).parent}{os.pathsep}{os.environ['PATH']}"
+    at_once = [f"--numprocesses={workers}", "--dist=worksteal"] if workers > 1 else []
     run = subprocess.run(
-        [sys.executable, "-m", "pytest", f"--junitxml={results}", *arguments],
+        [*_in_memory(), str(python), "-m", "pytest", "--quiet", f"--junitxml={results}", *at_once, *arguments],
         cwd=ROOT,
         env={**os.environ, "PATH": path},
-        stdout=said,
+        stdout=out,
+        stderr=subprocess.STDOUT,
     )
     tally = _counted(results) if results.exists() else Tally()
     if run.returncode and not tally.failed:
         tally.failed.append(f"{stage}: pytest ended with {run.returncode}")
     return tally
+
+
+def _in_memory() -> list[str]:
+    """What gives a command a /tmp in memory that nobody else sees, where we may: the tests flush every write.
+
+    Not /dev/shm: what an audit starts on an account is given an empty one.
+    """
+    if sys.platform != "linux" or os.geteuid() != 0 or not shutil.which("unshare"):
+        return []
+    mount = 'mount -t tmpfs -o mode=1777 tests /tmp && exec "$@"'
+    return ["unshare", "--mount", "--propagation=private", "--", "sh", "-c", mount, "sh"]
 
 
 def _counted(results: Path) -> Tally:
@@ -146,23 +168,63 @@ def _counted(results: Path) -> Tally:
     return tally
 
 
-STAGES: dict[str, Callable[[], Tally]] = {
-    function.__name__: function for function in (check, unit, sanity, integration, packages)
+STAGES: dict[str, Callable[[IO[str]], Tally]] = {
+    function.__name__: function for function in (check, unit, sanity, integration, packages, oldest)
 }
+LONG = ("integration", "oldest")
+"""These have a lane of their own, and all others run beside them."""
+
+
+@dataclass
+class Ended:
+    """A stage that is over: its name, what came of it, and how long it took (seconds)."""
+
+    name: str
+    tally: Tally
+    seconds: float
+
+    def __str__(self) -> str:
+        return f"{self.name:12} {self.seconds:6.1f} s  {self.tally}"
+
+
+def run(name: str, out: IO[str]) -> Ended:
+    """Run a stage."""
+    begun = time.monotonic()
+    print(f"\n== {name}: {STAGES[name].__doc__}", file=out, flush=True)
+    tally = STAGES[name](out)
+    return Ended(name, tally, time.monotonic() - begun)
+
+
+def run_lane(names: list[str]) -> list[Ended]:
+    """Run stages one after the other, and let each speak as a whole when it is over."""
+    ended = []
+    for name in names:
+        with tempfile.TemporaryFile("w+", encoding="utf-8") as said:
+            ended.append(run(name, said))
+            said.seek(0)
+            print(said.read(), flush=True)
+    return ended
+
+
+def run_all(names: list[str]) -> list[Ended]:
+    """Run the stages in their order; the long ones beside the others."""
+    lanes = [[name for name in names if (name in LONG) is long] for long in (False, True)]
+    if not all(lanes):
+        return [run(name, sys.stdout) for name in names]
+    with ThreadPoolExecutor(len(lanes)) as pool:
+        return sorted(
+            (one for lane in pool.map(run_lane, lanes) for one in lane), key=lambda one: names.index(one.name)
+        )
 
 
 def main(names: list[str]) -> int:
     """Run the named stages; 1 when anything failed or nothing ran."""
     start = time.monotonic()
-    total, lines = Tally(), []
-    for name in names:
-        begun = time.monotonic()
-        print(f"\n== {name}: {STAGES[name].__doc__}", flush=True)
-        tally = STAGES[name]()
-        lines.append(f"{name:12} {time.monotonic() - begun:6.1f} s  {tally}")
-        total += tally
+    ended, total = run_all(names), Tally()
+    for one in ended:
+        total += one.tally
     print("\n" + "\n".join([*(f"FAILED {one}" for one in total.failed), *(f"SKIPPED {one}" for one in total.skipped)]))
-    print("\n".join(lines))
+    print(*ended, sep="\n")
     print(f" {total} in {time.monotonic() - start:.1f}s ".center(80, "="), flush=True)
     return 1 if total.failed or not total.passed else 0
 

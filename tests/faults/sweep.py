@@ -9,12 +9,13 @@ from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
 from typing import Any, NamedTuple
 
+from tests.effort import EXHAUSTIVE, chance, sample
+
 from .harness import DRAFT, ERRNOS, FAILURES, LOCK, Call, Node, Pass, Tree, Writer, same_call, snapshot
 from .scenes import OLD_SECRET, SECRET, Scene
 
 WORKERS = int(os.environ.get("HPC_ONBOARD_FAULT_WORKERS") or max(2, min(4, os.cpu_count() or 2)))
 
-EXHAUSTIVE = os.environ.get("HPC_ONBOARD_FAULTS") == "all"
 CHANGING = (
     "write pwrite64 ftruncate fsync fchmod chmod rename renameat renameat2 unlink unlinkat mkdir rmdir symlinkat fcntl"
     " llistxattr flistxattr setxattr fsetxattr removexattr fremovexattr"
@@ -53,47 +54,38 @@ def study(writer: Writer, scene: Scene) -> Known:
     return Known(old, snapshot(writer.root), lists[1], lists[0])
 
 
-def kills(known: Known) -> list[Fault]:
-    """A kill at every call of the pass that changes.
+def kills(scene: Scene, known: Known) -> list[Fault]:
+    """A kill at every call of the pass that changes; in a sample, at some of them, mostly those that change."""
+    changing, between = _parted(known.calls)
+    some = {*sample(changing, 24, scene.name, "kill"), *sample(between, 6, scene.name, "kill")}
+    return [Fault(call, "KILL") for call in known.calls if call in some]
 
-    Between two calls that change something the account stays the same, so every third of those between
-    is enough; HPC_ONBOARD_FAULTS=all takes them all.
+
+def errors(scene: Scene, known: Known) -> list[Fault]:
+    """Every errno at every call, changing or looking; in a sample, one errno at some of them.
+
+    A sample keeps the lie that has been dear before: .bash_profile is not there, and another file gets the line.
     """
-    calls = [call for i, call in enumerate(known.calls) if EXHAUSTIVE or changes(call) or i % 3 == 0]
-    return [Fault(call, "KILL") for call in calls]
+    if EXHAUSTIVE:
+        every = [Fault(call, name) for call in known.calls for name in ERRNOS]
+        return every + [Fault(call, name, True) for call in known.looks for name in ERRNOS]
+    changing, between = _parted(known.calls)
+    some = {*sample(changing, 24, scene.name, "error"), *sample(between, 8, scene.name, "error")}
+    looks = sample(known.looks, 8, scene.name, "look")
+    lie = [Fault(call, "ENOENT") for call in between if call.name.endswith("stat") and ".bash_profile" in call.text]
+    errno = chance(scene.name, "errno").choice
+    faults = [Fault(call, errno(ERRNOS)) for call in known.calls if call in some]
+    return [*faults, *lie[:4], *(Fault(call, errno(ERRNOS), True) for call in looks)]
 
 
-def errors(known: Known) -> list[Fault]:
-    """Every errno at every call that changes something, a few by turns at the others; or all, as above.
-
-    A scene of hundreds of calls repeats the same ones file after file, and takes its errnos by turns everywhere.
-    """
-    choose = _every if EXHAUSTIVE else _by_turns if len(known.calls) > 200 else _most
-    faults = [Fault(call, name) for i, call in enumerate(known.calls) for name in choose(i, call)]
-    return faults + [Fault(call, name, True) for i, call in enumerate(known.looks) for name in choose(i, call)]
+def _parted(calls: list[Call]) -> tuple[list[Call], list[Call]]:
+    """The calls that may change the account, and those between them, where it stays as it is."""
+    return [call for call in calls if changes(call)], [call for call in calls if not changes(call)]
 
 
 def changes(call: Call) -> bool:
     """Whether this call may change the account, or holds the lock."""
     return call.name in CHANGING.split() or (call.name == "openat" and "O_CREAT" in call.text)
-
-
-def _every(position: int, call: Call) -> Iterable[str]:
-    return ERRNOS
-
-
-def _most(position: int, call: Call) -> Iterable[str]:
-    if changes(call):
-        return ERRNOS
-    return {ERRNOS[position % 11], *(["ENOENT"] if call.name.endswith("stat") else [])}
-
-
-def _by_turns(position: int, call: Call) -> Iterable[str]:
-    if changes(call):
-        return {ERRNOS[(position + step) % 11] for step in (0, 3, 6, 9)}
-    if call.name.endswith("stat") and ".bash_profile" in call.text:  # denied, another file would get the line
-        return {"ENOENT"}
-    return {ERRNOS[position % 11]} if position % 4 == 0 else ()
 
 
 def sweep(scene: Scene, known: Known, faults: Iterable[Fault]) -> list[str]:

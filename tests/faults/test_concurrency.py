@@ -3,15 +3,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from . import tally
+from tests.effort import EXHAUSTIVE
+
 from .harness import DRAFT, FAILURES, LOCK, Writer, snapshot, writing
 from .scenes import FOREIGN, OLD_SECRET, OURS, credential, environment, put, script
 
-ROUNDS = 30
+ROUNDS = 100 if EXHAUSTIVE else 15
 
 
 def lay_out(home: Path) -> None:
@@ -45,7 +47,7 @@ def broken(writer: Writer, plans: list[dict[str, Any]], statuses: list[list[str]
     return found + left + ([] if FOREIGN in keys else ["the user's lines are lost"])
 
 
-def test_different_plans_lose_nothing() -> None:
+def test_different_plans_lose_nothing(count: Callable[[str, int, int], None]) -> None:
     with writing() as one, writing() as other:
         found = []
         for _round in range(ROUNDS):
@@ -56,11 +58,11 @@ def test_different_plans_lose_nothing() -> None:
             ]
             plans = [one.plan(resources) for resources in wanted]
             found += broken(one, plans, at_once((one, other), plans))
-    tally.add("concurrent rounds", ROUNDS, len(found))
+    count("concurrent rounds", ROUNDS, len(found))
     assert not found
 
 
-def test_of_two_runs_of_one_plan_exactly_one_does_the_work() -> None:
+def test_of_two_runs_of_one_plan_exactly_one_does_the_work(count: Callable[[str, int, int], None]) -> None:
     with writing() as one, writing() as other:
         found = []
         for _round in range(ROUNDS):
@@ -70,5 +72,5 @@ def test_of_two_runs_of_one_plan_exactly_one_does_the_work() -> None:
             found += broken(one, plans, statuses)
             if sorted(statuses) != [["different", "missing", "missing"], ["in_place"] * 3]:
                 found.append(f"the two said {statuses}")
-    tally.add("concurrent rounds", ROUNDS, len(found))
+    count("concurrent rounds", ROUNDS, len(found))
     assert not found

@@ -17,13 +17,12 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from . import tally
 from .harness import CALM, FAILURES, TREE, Tree, Writer, snapshot, writing
 from .scenes import FOREIGN, OLD_SECRET, OURS, SECRET, credential, environment, link, put, script
 from .sweep import WORKERS, Known, exposed, torn
@@ -145,13 +144,13 @@ def sweep(what: tuple[str, ...]) -> tuple[int, list[str]]:
         return len(faults), [text for texts in found for text in texts]
 
 
-def test_a_killed_session_leaves_old_or_new() -> None:
+def test_a_killed_session_leaves_old_or_new(count: Callable[[str, int, int], None]) -> None:
     points, found = sweep(("KILL",))
-    tally.add("kill points", points, len(found))
+    count("kill points", points, len(found))
     assert not found, "\n" + "\n".join(found)
 
 
-def test_an_error_in_the_whole_command_is_told() -> None:
+def test_an_error_in_the_whole_command_is_told(count: Callable[[str, int, int], None]) -> None:
     points, found = sweep(ERRNOS)
-    tally.add("injected errors", points, len(found))
+    count("injected errors", points, len(found))
     assert not found, "\n" + "\n".join(found)

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 
 import pytest
 
-from . import tally
 from .harness import writing
 from .scenes import SCENES, Scene
 from .sweep import Known, errors, kills, study, sweep
@@ -22,16 +22,16 @@ def known(name: str) -> Known:
 
 
 @EVERY
-def test_a_kill_at_any_call_leaves_old_or_new(scene: Scene) -> None:
-    faults = kills(known(scene.name))
+def test_a_kill_at_any_call_leaves_old_or_new(scene: Scene, count: Callable[[str, int, int], None]) -> None:
+    faults = kills(scene, known(scene.name))
     broken = sweep(scene, known(scene.name), faults)
-    tally.add("kill points", len(faults), len(broken))
+    count("kill points", len(faults), len(broken))
     assert not broken, "\n" + "\n".join(broken)
 
 
 @EVERY
-def test_an_error_at_any_call_is_told_and_harmless(scene: Scene) -> None:
-    faults = errors(known(scene.name))
+def test_an_error_at_any_call_is_told_and_harmless(scene: Scene, count: Callable[[str, int, int], None]) -> None:
+    faults = errors(scene, known(scene.name))
     broken = sweep(scene, known(scene.name), faults)
-    tally.add("injected errors", len(faults), len(broken))
+    count("injected errors", len(faults), len(broken))
     assert not broken, "\n" + "\n".join(broken)

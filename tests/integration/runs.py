@@ -10,8 +10,18 @@ import uuid
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.file_format import (
+    Kdf,
+    key_of,
+    new_header,
+    parse,
+    seal,
+)
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.file_on_disk import KeyFile
+
 REPOSITORY = Path(__file__).parent.parent.parent
 CALLBACKS = Path(__file__).parent / "callback"
+CHEAP: Kdf = {"name": "scrypt", "n": 2**14, "r": 8, "p": 1}
 KEY = "nvapi-" + "k" * 64
 PASSPHRASE = "correct horse battery"
 BACKEND = "ansible_collections.hpc.onboard.plugins.plugin_utils.keyring_backend.Keyring"
@@ -62,17 +72,23 @@ def keyring_environment(folder: Path, key: str = KEY) -> dict[str, str]:
 
 
 class FileRing:
-    """An encrypted file with the key ngc, and how a run is told of it."""
+    """An encrypted file with the key ngc, and how a run is told of it.
 
-    def __init__(self, folder: Path, key: str = KEY) -> None:
+    kdf: what a passphrase costs. Nearly nothing, unless a test is about that: a run pays for it each time.
+    """
+
+    def __init__(self, folder: Path, key: str = KEY, kdf: Kdf | None = CHEAP) -> None:
         self.folder = folder
         self.file = folder / "ring" / "keyring"
         self.passphrase_file = folder / "passphrase"
         self.passphrase_file.touch(mode=0o600)
         self.passphrase_file.write_text(f"{PASSPHRASE}\n")
         self.env = {"PYTHON_KEYRING_BACKEND": BACKEND, "KEYRING_PROPERTY_FILE": str(self.file)}
-        done = self.keyring("set", "hpc.onboard", "ngc", value=key)
-        assert done.returncode == 0, done.stderr
+        header = new_header(kdf)
+        file = KeyFile(self.file)
+        with file.held():
+            content = seal({"hpc.onboard": {"ngc": key}}, header, key_of(header, PASSPHRASE))
+            file.write(content, parse)
 
     def keyring(self, *order: str, value: str | None = None) -> subprocess.CompletedProcess[str]:
         """The keyring command, with the passphrase from its file."""

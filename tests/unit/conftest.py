@@ -4,12 +4,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.effort import EXHAUSTIVE
 
 CHECKOUT = Path(__file__).parent.parent.parent
 sys.path.insert(0, str(CHECKOUT / "collections"))
@@ -17,7 +18,7 @@ sys.path.insert(0, str(CHECKOUT / "collections"))
 settings.register_profile(
     "unit",
     deadline=None,
-    max_examples=int(os.environ.get("HPC_ONBOARD_EXAMPLES", "150")),
+    max_examples=500 if EXHAUSTIVE else 40,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 settings.load_profile("unit")

@@ -17,6 +17,8 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.html im
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
+from tests.effort import exhaustive
+
 sys.path.insert(0, str(Path(__file__).parents[2] / "unit"))
 from report_example import REPORTS, large
 
@@ -198,7 +200,10 @@ def test_it_is_light_or_dark_as_the_system_and_the_switch_say(opened: Opened, sc
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", ["example", "hostile", "empty", "nothing_measured", "in_order"])
+@pytest.mark.parametrize(
+    "name",
+    ["example", "hostile", *(pytest.param(one, marks=exhaustive) for one in ("empty", "nothing_measured", "in_order"))],
+)
 def test_axe_finds_no_barrier(browser: Browser, tmp_path: Path, name: str, scheme: Any) -> None:
     context = browser.new_context(color_scheme=scheme, viewport={"width": 1200, "height": 3000}, bypass_csp=True)
     found = Opened(context, written(tmp_path, name))
@@ -210,7 +215,7 @@ def test_axe_finds_no_barrier(browser: Browser, tmp_path: Path, name: str, schem
     context.close()
 
 
-@pytest.mark.parametrize("wide", [320, 400, 800])
+@pytest.mark.parametrize("wide", [320, pytest.param(400, marks=exhaustive), pytest.param(800, marks=exhaustive)])
 @pytest.mark.parametrize("name", ["example", "hostile"])
 def test_no_window_is_too_narrow(browser: Browser, tmp_path: Path, name: str, wide: int) -> None:
     context = browser.new_context(viewport={"width": wide, "height": 800})

@@ -16,6 +16,7 @@ from typing import Any
 import pexpect
 import pytest
 
+from tests.effort import exhaustive
 from tests.integration.runs import CALLBACKS, REPOSITORY
 from tests.testbed.screen import Screen
 
@@ -138,7 +139,7 @@ def test_a_live_line_says_who_is_under_way_and_is_gone_at_the_end(accounts: Acco
     assert "2 accounts: 2 changed" in seat.text
 
 
-@pytest.mark.parametrize("columns", [40, 60, 80, 120])
+@pytest.mark.parametrize("columns", [40, pytest.param(60, marks=exhaustive), pytest.param(80, marks=exhaustive), 120])
 def test_no_line_is_wider_than_the_terminal(accounts: Accounts, columns: int, tmp_path: Path) -> None:
     (tmp_path / ".sandbox/ada@wilson/home/ada/work/thesis").mkdir(parents=True)
     names = ("ada@wilson", "ada@dfki", "ada@dfki_pegasus", "ada@narval", "ada@daint", "go42tum@lrz")

@@ -27,7 +27,7 @@ KEYED = {"lrz", "dfki", "daint"}  # enroot
 @pytest.fixture
 def ring(tmp_path: Path) -> FileRing:
     """An encrypted file with the key."""
-    return FileRing(tmp_path)
+    return FileRing(tmp_path, kdf=None)
 
 
 def at_terminal(bed: Any, ring: FileRing, accounts: list[Any], programs: Path = BIN) -> pexpect.spawn[str]:

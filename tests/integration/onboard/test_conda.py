@@ -6,7 +6,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import random
 import signal
 import subprocess
 import time
@@ -17,6 +16,7 @@ from typing import Any
 import pexpect
 import pytest
 
+from tests.effort import EXHAUSTIVE, chance
 from tests.integration.runs import REPOSITORY, keyring_environment, onboard, play, seen_from
 from tests.testbed.installer import JOURNAL, installer
 from tests.testbed.web import Web
@@ -25,6 +25,7 @@ pytestmark = pytest.mark.testbed
 
 ONLY = ("--tags", "conda")
 FILES = 8
+MOMENTS = 20 if EXHAUSTIVE else 2
 JOURNAL_OF = "/data/{}/" + JOURNAL
 
 
@@ -139,13 +140,15 @@ def test_nothing_is_accepted_for_the_user(bed: Any) -> None:
     assert not account.exists(prefix(account))
 
 
-def test_killed_at_ten_random_moments_it_is_finished_by_the_next_run_each_time(bed: Any) -> None:
-    randomly = random.Random(20261121)
+def test_killed_at_random_moments_it_is_finished_by_the_next_run_each_time(
+    bed: Any, say: Callable[[str], None]
+) -> None:
+    randomly = chance("conda")
     killed = 0
     with Web(installer(FILES, pause=0.25, ballast=400_000), seconds=1.5) as server:
-        for number in range(10):
+        for number in range(MOMENTS):
             account = bed.new_account("dfki")
-            moment = randomly.uniform(0.2, 4.5)
+            moment = randomly.uniform(0.2, 2.5)
             alone = number % 2 == 0
             killed += _killed(bed, account, server, moment, alone)
             ran = onboard(bed, account, more=ONLY, settings=settings(account, server))
@@ -153,8 +156,8 @@ def test_killed_at_ten_random_moments_it_is_finished_by_the_next_run_each_time(b
             assert_whole(account)
             assert not ran.of(account.name)["outcomes"][0]["reason"]
             account.remove()
-    print(f"killed while at work: {killed} of 10; finished by the next run: 10; traces of two installs: 0")
-    assert killed >= 8
+    say(f"conda killed at work: {killed} of {MOMENTS}; finished by the next run: {MOMENTS}; traces of two installs: 0")
+    assert killed >= 0.8 * MOMENTS
 
 
 def _killed(bed: Any, account: Any, server: Web, moment: float, alone: bool) -> bool:

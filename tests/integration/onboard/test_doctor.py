@@ -59,7 +59,7 @@ def test_a_broken_accounts_file_is_a_check_among_others(bed: Any, tmp_path: Path
 
 
 def test_without_a_terminal_nobody_is_asked_and_nothing_hangs(bed: Any, tmp_path: Path) -> None:
-    ring = FileRing(tmp_path)
+    ring = FileRing(tmp_path, kdf=None)
     start = time.monotonic()
     ran, checks = doctor(bed, environment=ring.env)
     assert time.monotonic() - start < 20, "it hung"
@@ -74,7 +74,7 @@ def test_without_a_terminal_nobody_is_asked_and_nothing_hangs(bed: Any, tmp_path
 
 
 def test_at_a_terminal_it_asks(bed: Any, tmp_path: Path) -> None:
-    ring = FileRing(tmp_path)
+    ring = FileRing(tmp_path, kdf=None)
     env = {**bed.client.environment(), **ring.env, "TERM": "dumb"}
     program = f"{env['PATH'].split(':')[0]}/ansible-playbook"
     run = pexpect.spawn(program, ["doctor.yml", "-v"], cwd=str(REPOSITORY), env=env, encoding="utf-8", timeout=60)

@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.encrypted_file import Store
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.file_format import Kdf
 
 from tests.integration.runs import REPOSITORY
 from tests.testbed.registry import PRIVATE, new_key
@@ -30,7 +29,6 @@ from .rotation_scene import Stage
 HOOK = Path(__file__).parent / "killing"
 PLACES = ("enroot/.credentials", ".config/enroot/.credentials", ".apptainer/docker-config.json")
 DONE = "nothing is left to do"
-CHEAP: Kdf = {"name": "scrypt", "n": 2**14, "r": 8, "p": 1}  # the cost of a passphrase is not what is tried here
 
 
 class Cut(NamedTuple):
@@ -89,7 +87,6 @@ class Lane:
         sockets = tempfile.mkdtemp(prefix="cp", dir=stage.bed.folder)
         environment = {**stage.environment, "ANSIBLE_SSH_CONTROL_PATH_DIR": sockets}
         store = Store(stage.ring.file, str(stage.ring.passphrase_file))
-        store.rekey(CHEAP, ask_new=False)
         return cls(stage._replace(environment=environment), store, stage.old, stage.folder / "state")
 
     # -- runs ----------------------------------------------------------------------------------

@@ -19,13 +19,16 @@ from typing import Any
 
 import pytest
 
+from tests.effort import EXHAUSTIVE, chance, sample
+
 from .rotation_kills import Cut, Lane
 from .rotation_scene import staged
 
 pytestmark = pytest.mark.testbed
 
-LANES = 3
-RANDOM = 50
+LANES = 3 if EXHAUSTIVE else 2
+BOUNDARIES = 6  # of each run, in a sample
+RANDOM = 50 if EXHAUSTIVE else 4
 EARLIEST = 0.3  # seconds
 Job = tuple[Cut, Cut | None]
 
@@ -71,8 +74,8 @@ def at_once(works: list[Callable[[], None]]) -> None:
         thread.join()
 
 
-def lived(lanes: list[Lane], first: list[Cut], second: list[Cut]) -> None:
-    """Live through all cuts, as many at once as there are lanes, and print what they hit."""
+def lived(lanes: list[Lane], first: list[Cut], second: list[Cut], say: Callable[[str], None]) -> None:
+    """Live through all cuts, as many at once as there are lanes, and say what they hit."""
     jobs: queue.SimpleQueue[Job] = queue.SimpleQueue()
     for job in itertools.zip_longest(first, second):
         jobs.put((job[0], job[1]))
@@ -96,25 +99,30 @@ def lived(lanes: list[Lane], first: list[Cut], second: list[Cut]) -> None:
     at_once([lambda lane=lane: work(lane) for lane in lanes])
     counts = {name: sum(lane.counts.get(name, 0) for lane in lanes) for name in lanes[0].counts}
     said = ", ".join(f"{number} {name}" for name, number in counts.items())
-    print(f"killed: {said}; finished: {counts['moments'] - len(failures)}; {time.monotonic() - start:.0f} s")
+    say(f"rotations killed: {said}; finished: {counts['moments'] - len(failures)}; {time.monotonic() - start:.0f} s")
     assert failures == []
     assert counts["moments"] == len(first) + len(second)
 
 
-def test_killed_at_every_boundary_between_its_records(lanes: list[Lane], undisturbed: list[list[float]]) -> None:
+def test_killed_at_boundaries_between_its_records(
+    lanes: list[Lane], undisturbed: list[list[float]], say: Callable[[str], None]
+) -> None:
     first, second = (
         [Cut(side, record) for record in range(1, len(times)) for side in ("before", "after")] for times in undisturbed
     )
-    lived(lanes, first, second)
+    first, second = sample(first, BOUNDARIES, "first run"), sample(second, BOUNDARIES // 2, "second run")
+    lived(lanes, first, second, say)
     assert sum(lane.counts["at work"] for lane in lanes) == len(first) + len(second)
 
 
-def test_killed_at_moments_spread_over_the_whole_of_it(lanes: list[Lane], undisturbed: list[list[float]]) -> None:
-    randomly = random.Random(20261121)
+def test_killed_at_moments_spread_over_the_whole_of_it(
+    lanes: list[Lane], undisturbed: list[list[float]], say: Callable[[str], None]
+) -> None:
+    randomly = chance("moments")
     whole = sum(times[-1] for times in undisturbed)
-    first, second = (spread(randomly, round(RANDOM * times[-1] / whole), times) for times in undisturbed)
-    lived(lanes, first, second)
-    assert sum(lane.counts["with some accounts done"] for lane in lanes) > 0
+    first, second = (spread(randomly, max(1, round(RANDOM * times[-1] / whole)), times) for times in undisturbed)
+    lived(lanes, first, second, say)
+    assert not EXHAUSTIVE or sum(lane.counts["with some accounts done"] for lane in lanes) > 0
 
 
 def spread(randomly: random.Random, number: int, times: list[float]) -> list[Cut]:

@@ -12,10 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.effort import exhaustive
 from tests.testbed import Account, Proxy, Testbed
 from tests.testbed.needs import COMMANDS, LIST
 
-pytestmark = pytest.mark.testbed
+pytestmark = [pytest.mark.testbed, exhaustive]
 
 SHELLS = ["/bin/bash", "/bin/zsh", "/bin/tcsh", "/usr/bin/fish"]
 CLUSTERS = ["lrz", "dfki", "bare", "wilson", "daint", "pegasus", "narval"]

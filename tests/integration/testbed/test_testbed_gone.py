@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.effort import exhaustive
 from tests.testbed import Testbed
 
 pytestmark = pytest.mark.testbed
@@ -31,6 +32,7 @@ def test_two_testbeds_live_side_by_side_and_leave_nothing(bed: Testbed) -> None:
     assert bed.new_account("wilson").ssh("true").returncode == 0
 
 
+@exhaustive
 @pytest.mark.parametrize("blow", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_nothing_is_left_of_killed_tests(bed: Testbed, blow: signal.Signals) -> None:
     lines = (

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -19,6 +18,8 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versio
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.signed_record import Record
 from rotation_explore import Count, Plan, prefixes, sample
 
+from tests.effort import EXHAUSTIVE, SEED, exhaustive
+
 PLANS = {
     "overlapping": Plan(),
     "replaced at once": Plan(kind="legacy"),
@@ -27,36 +28,35 @@ PLANS = {
     "compromised": Plan(mode=COMPROMISED),
     "a target away": Plan(away=True),
 }
-QUICK = ("overlapping", "replaced at once", "given up after the canary")
-THOROUGH = int(os.environ.get("HPC_ONBOARD_EXAMPLES", "0")) > 150
 
 
-def told(count: Count, title: str, report: list[str]) -> None:
+def told(count: Count, title: str, say: Callable[[str], None]) -> None:
     """Print what came of it; nothing may be broken."""
-    report.append(count.line(title))
+    say(count.line(title))
     assert count.executions > 50
     assert not count.violations, "\n".join(count.violations[:5])
 
 
 @pytest.mark.parametrize("title", PLANS)
-def test_one_fault_of_any_kind_anywhere_breaks_nothing(title: str, report: list[str]) -> None:
+def test_one_fault_of_any_kind_anywhere_breaks_nothing(title: str, say: Callable[[str], None]) -> None:
     count = Count()
     prefixes(replace(PLANS[title], every=True), 1, count)
-    told(count, f"{title}, <= 1 fault", report)
+    told(count, f"{title}, <= 1 fault", say)
 
 
-@pytest.mark.parametrize("title", PLANS if THOROUGH else QUICK)
-def test_two_faults_break_nothing(title: str, report: list[str]) -> None:
+@exhaustive
+@pytest.mark.parametrize("title", PLANS)
+def test_two_faults_break_nothing(title: str, say: Callable[[str], None]) -> None:
     count = Count()
     prefixes(PLANS[title], 2, count)
-    told(count, f"{title}, <= 2 faults", report)
+    told(count, f"{title}, <= 2 faults", say)
 
 
 @pytest.mark.parametrize("title", PLANS)
-def test_three_faults_over_three_targets_break_nothing(title: str, report: list[str]) -> None:
+def test_three_faults_over_three_targets_break_nothing(title: str, say: Callable[[str], None]) -> None:
     count = Count()
-    sample(replace(PLANS[title], targets=3), 3, 5000 if THOROUGH else 120, 7, count)
-    told(count, f"{title}, 3 faults, 3 targets, sampled", report)
+    sample(replace(PLANS[title], targets=3), 3, 5000 if EXHAUSTIVE else 120, int(SEED), count)
+    told(count, f"{title}, 3 faults, 3 targets, sampled", say)
 
 
 # Bugs
@@ -154,11 +154,11 @@ BUGS: dict[str, tuple[Plan, Callable[[pytest.MonkeyPatch], None]]] = {
 
 
 @pytest.mark.parametrize("bug", BUGS)
-def test_a_bug_in_the_design_is_caught(bug: str, monkeypatch: pytest.MonkeyPatch, report: list[str]) -> None:
+def test_a_bug_in_the_design_is_caught(bug: str, monkeypatch: pytest.MonkeyPatch, say: Callable[[str], None]) -> None:
     plan, patch = BUGS[bug]
     patch(monkeypatch)
     count = Count()
     prefixes(plan, 1, count)
     first = count.violations[0].split(" [")[0] if count.violations else "nothing"
-    report.append(f"seeded: {bug}: {len(count.violations)} of {count.executions}, {first!r}")
+    say(f"seeded: {bug}: {len(count.violations)} of {count.executions}, {first!r}")
     assert count.violations
