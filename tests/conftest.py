@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.effort import EXHAUSTIVE, SEED
+from tests.effort import EXHAUSTIVE, SEED, left_out
 
 if TYPE_CHECKING:
     from tests.testbed import Testbed
@@ -56,11 +56,11 @@ def pytest_report_header() -> str:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what only an exhaustive run takes."""
-    left = [] if EXHAUSTIVE else [item for item in items if item.get_closest_marker("exhaustive")]
+    """Leave out what this run does not take."""
+    left = left_out(items)
     if left:
-        config.hook.pytest_deselected(items=left)
-        items[:] = [item for item in items if item not in set(left)]
+        config.hook.pytest_deselected(items=list(left))
+        items[:] = [item for item in items if item not in left]
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

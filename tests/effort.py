@@ -19,11 +19,32 @@ SEED = os.environ.setdefault("HPC_ONBOARD_SEED", str(random.SystemRandom().randr
 T = TypeVar("T")
 
 exhaustive = pytest.mark.exhaustive
+"""This test is taken by an exhaustive run alone."""
+
+
+def turns(number: int) -> pytest.MarkDecorator:
+    """One in so many takes part in a run, at least one: of a test's parameters, or of the module's tests."""
+    return pytest.mark.turns(number)
 
 
 def chance(*words: object) -> random.Random:
     """Random choices for what the words name: the same ones in every process of a run, others in the next run."""
     return random.Random(f"{SEED} {words}")
+
+
+def left_out(items: Sequence[pytest.Item]) -> set[pytest.Item]:
+    """The tests that this run does not take."""
+    if EXHAUSTIVE:
+        return set()
+    groups: dict[tuple[str, int], list[pytest.Item]] = {}
+    for item in items:
+        for mark in item.iter_markers("turns"):
+            own = mark in item.own_markers  # of the test, not of its module
+            groups.setdefault((item.nodeid.partition("[" if own else "::")[0], mark.args[0]), []).append(item)
+            break  # the closest one counts
+    waiting = {item for group in groups.values() for item in group}
+    taken = {item for (name, number), group in groups.items() for item in sample(group, -(-len(group) // number), name)}
+    return {item for item in items if item.get_closest_marker("exhaustive")} | (waiting - taken)
 
 
 def sample(every: Sequence[T], number: int, *words: object) -> list[T]:

@@ -26,7 +26,7 @@ def see(stage: Stage, name: str, *arguments: str) -> None:
 
 
 def test_a_rotation_and_an_audit(bed: Any, tmp_path: Path) -> None:
-    with staged(bed, tmp_path, ("lrz", "wilson")) as stage:
+    with staged(bed, tmp_path, ("lrz", "wilson"), kdf=None) as stage:
         new, bad = new_key(), new_key()
         stage.registry.allow(new, [PRIVATE])
         see(stage, "rotate-bad-key", "rotate_ngc.yml", *stage.wanted(bad, "bad", {}))

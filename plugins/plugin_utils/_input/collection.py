@@ -7,4 +7,4 @@ from __future__ import annotations
 from pathlib import Path
 
 COLLECTION = Path(__file__).resolve().parents[3]
-ROLES = COLLECTION / "roles"
+ROLES = Path(__file__).parents[3] / "roles"  # by the way that Ansible came, links and all: it names them so

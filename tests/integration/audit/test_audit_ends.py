@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from tests.effort import turns
+
 from .audit_scene import Audit, Scene, at
 
 pytestmark = pytest.mark.testbed
@@ -148,6 +150,7 @@ def test_a_login_that_never_ends_is_given_up(scene: Scene) -> None:
     assert "15" in audit.findings[0]["text"]
 
 
+@turns(3)
 @pytest.mark.parametrize(
     ("arguments", "capabilities"),
     [
@@ -191,6 +194,7 @@ def test_waivers_hold_until_they_end(scene: Scene, tmp_path: Path) -> None:
         assert audit.report["summary"]["waived"] == (1 if code == 0 else 0)
 
 
+@turns(3)
 @pytest.mark.parametrize(
     ("text", "line", "said"),
     [
@@ -222,6 +226,7 @@ def test_with_a_baseline_only_what_is_new_fails(scene: Scene, tmp_path: Path) ->
     assert [(one["rule"], one["baseline"]) for one in audit.findings] == [("SEC-001", "new"), ("LNK-002", "unchanged")]
 
 
+@turns(3)
 @pytest.mark.parametrize(
     ("wish", "said"),
     [

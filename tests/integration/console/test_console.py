@@ -16,7 +16,7 @@ from typing import Any
 import pexpect
 import pytest
 
-from tests.effort import exhaustive
+from tests.effort import exhaustive, turns
 from tests.integration.runs import CALLBACKS, REPOSITORY
 from tests.testbed.screen import Screen
 
@@ -197,6 +197,7 @@ def test_a_run_that_breaks_off_leaves_a_clean_line(accounts: Accounts) -> None:
     assert seat.is_clean(), seat.text
 
 
+@turns(2)
 @pytest.mark.parametrize("more", [{"NO_COLOR": "1"}, {"ANSIBLE_NOCOLOR": "1"}])
 def test_without_colour_there_is_no_escape_sequence_and_nothing_is_lost(
     accounts: Accounts, more: dict[str, str]
@@ -211,6 +212,7 @@ def test_without_colour_there_is_no_escape_sequence_and_nothing_is_lost(
     assert sorted(re.sub(r"\d", "", coloured.text).split()) == sorted(re.sub(r"\d", "", plain.text).split())
 
 
+@turns(2)
 @pytest.mark.parametrize("more", [{"TERM": "dumb"}, {"CI": "true"}])
 def test_no_live_line_where_it_would_be_noise(accounts: Accounts, more: dict[str, str]) -> None:
     seat = Seat(accounts("ada@wilson", slow=("ada@wilson",)), **more).end()

@@ -14,10 +14,11 @@ from typing import Any
 import pexpect
 import pytest
 
+from tests.effort import exhaustive, turns
 from tests.integration.runs import BACKEND, KEY, PASSPHRASE, REPOSITORY, FileRing, onboard
 from tools.sanity_cores import Core, environment, found
 
-pytestmark = pytest.mark.testbed
+pytestmark = [pytest.mark.testbed, turns(2)]
 
 BIN = Path(sys.executable).parent
 CLUSTERS = ("lrz", "dfki", "wilson", "daint", "lrz", "dfki")
@@ -65,6 +66,7 @@ def six(bed: Any) -> Iterator[list[Any]]:
     bed.client.disconnect()
 
 
+@turns(1)
 def test_six_accounts_cost_one_question(bed: Any, ring: FileRing, six: list[Any]) -> None:
     run = at_terminal(bed, ring, six)
     run.expect("Passphrase of .*: ")
@@ -229,6 +231,7 @@ def test_on_a_machine_without_a_service_the_file_is_chosen_before_one_in_the_cle
     assert not os.path.exists(absent)
 
 
+@exhaustive
 def test_the_newest_ansible_core_asks_as_well(bed: Any, ring: FileRing) -> None:
     core = Core("prompts", "ansible-core>=2.20,<2.24", ("3.14", "3.13", "3.12"))
     python = found(core.pythons)

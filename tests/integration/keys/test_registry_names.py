@@ -22,11 +22,11 @@ NAMES = ("nvcr.io", "authn.nvidia.com", "api.ngc.nvidia.com")
 SCRIPT = """
 import json, sys
 from pathlib import Path
-from ansible_collections.hpc.onboard.plugins.module_utils._text.enroot import entry
+from ansible_collections.hpc.onboard.plugins.module_utils._formats.enroot import entry
 from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.https import Transport
 from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.key_kinds import recognised
 from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.validate import Settings, judged
-from tests.integration import curl_as_enroot
+from tests.integration.keys import curl_as_enroot
 from tests.testbed.registry import PRIVATE, TAG, Registry, new_key
 
 names, realm, folder = sys.argv[1].split(","), sys.argv[2], Path(sys.argv[3])

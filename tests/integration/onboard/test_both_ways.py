@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS
 
-from tests.effort import sample
+from tests.effort import sample, turns
 from tests.integration.runs import KEY, Ran, play, seen_from
 from tests.testbed.installer import installer
 from tests.testbed.web import Web
@@ -101,6 +101,7 @@ def test_every_kind_has_a_life_here() -> None:
     assert set(LIVES) == set(KINDS)
 
 
+@turns(3)
 @pytest.mark.parametrize("kind", sorted(LIVES))
 def test_both_ways_give_the_same_outcomes(bed: Any, kind: str, tmp_path: Path) -> None:
     files = {"a-file": b"mine\n", "there/x": b"", ".bashrc": b"# mine\n"}

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from tests.effort import turns
 from tests.integration.runs import PASSPHRASE, REPOSITORY, FileRing, keyring_environment, onboard
 
 from .leaks import files_with_leaks, forms, leaks
@@ -60,6 +61,7 @@ def test_every_form_of_a_planted_leak_is_found() -> None:
         assert leaks(base64.b64encode(b"x" * shift + b"$oauthtoken:" + CANARY.encode() + b"tail"), CANARY)
 
 
+@turns(2)
 @pytest.mark.parametrize("trouble", ["none", "folder of others", "full home", "encrypted file"])
 def test_the_key_is_only_where_it_belongs(bed: Any, tmp_path: Path, trouble: str) -> None:
     started = time.time()

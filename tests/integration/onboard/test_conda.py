@@ -16,7 +16,7 @@ from typing import Any
 import pexpect
 import pytest
 
-from tests.effort import EXHAUSTIVE, chance
+from tests.effort import EXHAUSTIVE, chance, turns
 from tests.integration.runs import REPOSITORY, keyring_environment, onboard, play, seen_from
 from tests.testbed.installer import JOURNAL, installer
 from tests.testbed.web import Web
@@ -103,6 +103,7 @@ def test_conda_is_set_up_at_dfki_and_the_second_run_is_one_session(bed: Any, web
     assert len(journal(account)) == 2
 
 
+@turns(4)
 @pytest.mark.parametrize(("shell", "said"), [("bash", "sh"), ("zsh", "sh"), ("tcsh", "csh"), ("fish", "fish")])
 def test_every_shell_knows_the_command(bed: Any, web: Web, shell: str, said: str) -> None:
     account = bed.new_account("dfki", shell=f"/bin/{shell}" if shell != "fish" else "/usr/bin/fish")
@@ -271,6 +272,7 @@ def test_without_waiting_it_goes_on_and_nothing_is_said_to_be_done(bed: Any) -> 
     assert_whole(account)
 
 
+@turns(3)
 @pytest.mark.parametrize(
     ("how", "reason"),
     [
@@ -332,6 +334,7 @@ def test_environments_are_made_and_kept_up_to_date(bed: Any, web: Web, tmp_path:
     assert len(journal(account)) == 2
 
 
+@turns(2)
 @pytest.mark.parametrize(
     ("content", "reason"),
     [("dependencies: [impossible]\n", "nothing provides impossible"), ("channels: [anaconda]\n", "for you to do")],
@@ -401,6 +404,7 @@ test "$(id -un)" = {user} && echo "          /data {row}"
 """
 
 
+@turns(2)
 @pytest.mark.parametrize(
     ("row", "reason"),
     [

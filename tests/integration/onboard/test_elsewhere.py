@@ -17,6 +17,7 @@ import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import PLACES
 
+from tests.effort import turns
 from tests.integration.runs import KEY, REPOSITORY, onboard, play, seen_from
 from tests.testbed.installer import installer
 from tests.testbed.web import Web
@@ -62,6 +63,7 @@ def served(web: Web, account: Any) -> dict[str, Any]:
     return {"conda_installers": {os.uname().machine: one}}
 
 
+@turns(3)
 @pytest.mark.parametrize("role", sorted(SETTINGS))
 def test_a_role_works_alone_in_a_plain_roles_list(bed: Any, tmp_path: Path, web: Web, role: str) -> None:
     account = bed.new_account("dfki", files={"data/x": b""})

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.effort import turns
 from tests.integration.runs import KEY, onboard
 from tests.testbed.proxy import Proxy
 
@@ -16,6 +17,7 @@ CLUSTERS = ("lrz", "dfki", "wilson", "daint")
 SHELLS = ("/bin/bash", "/usr/bin/zsh", "/usr/bin/tcsh", "/usr/bin/fish")
 
 
+@turns(2)
 @pytest.mark.parametrize("cluster", CLUSTERS)
 def test_the_first_and_the_second_run_take_one_session_each(bed: Any, cluster: str) -> None:
     account = bed.new_account(cluster)
@@ -56,6 +58,7 @@ def test_the_launcher_says_where_srun_is_missing_and_passes_arguments_on(bed: An
     assert f"<--container-mounts=/data:/data,{account.home}:{account.home}>" in given.stdout
 
 
+@turns(2)
 @pytest.mark.parametrize("cluster", CLUSTERS)
 def test_check_mode_foresees_exactly_what_the_run_does(bed: Any, cluster: str) -> None:
     account = bed.new_account(cluster)
@@ -88,6 +91,7 @@ def test_a_start_up_file_in_a_dotfiles_folder_is_edited_where_it_lies(bed: Any) 
     assert b"hpc.onboard/env.sh" in text.splitlines()[0]
 
 
+@turns(2)
 @pytest.mark.parametrize(
     "noise",
     [
@@ -101,6 +105,7 @@ def test_a_start_up_file_that_prints_does_no_harm(bed: Any, noise: bytes) -> Non
     assert ran.code == 0, ran.text
 
 
+@turns(2)
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -185,6 +190,7 @@ def test_a_missing_key_costs_only_what_needs_it(bed: Any, tmp_path: Any) -> None
     assert {status for name, status in statuses.items() if not name.startswith("credentials")} == {"missing"}
 
 
+@turns(4)
 @pytest.mark.parametrize("key", ["nvapi-a b", "$(touch /tmp/owned)", "nvapi-a\tb", "nvapi-\x1b[31m"])
 def test_a_hostile_key_is_refused_before_anything_is_touched(bed: Any, tmp_path: Any, key: str) -> None:
     from tests.integration.runs import keyring_environment
@@ -213,6 +219,7 @@ def test_two_runs_at_once_both_end_well(bed: Any) -> None:
     assert not [path for path in account.tree() if "draft" in path or ".lock" in path]
 
 
+@turns(2)
 @pytest.mark.parametrize("cut", [{"cut_up": 6_000}, {"cut_up": 25_000}, {"cut_down": 4_000}, {"cut_down": 4_200}])
 def test_after_a_dropped_line_the_next_run_decides(bed: Any, cut: dict[str, int]) -> None:
     account = bed.new_account("dfki")

@@ -11,10 +11,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.integration.runs import REPOSITORY, FileRing, Ran, onboard, play, seen_from
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.file_format import Kdf
+
+from tests.effort import EXHAUSTIVE
+from tests.integration.runs import CHEAP, REPOSITORY, FileRing, Ran, onboard, play, seen_from
 from tests.testbed.registry import PRIVATE, TAG, Registry, new_key, new_legacy_key
 
-CLUSTERS = ("lrz", "lrz", "dfki", "wilson", "wilson", "daint")
+CLUSTERS = ("lrz", "lrz", "dfki", "wilson", *(("wilson", "daint") if EXHAUSTIVE else ()))
 
 
 class Stage(NamedTuple):
@@ -93,14 +96,16 @@ class Stage(NamedTuple):
 
 
 @contextlib.contextmanager
-def staged(bed: Any, folder: Path, clusters: Sequence[str] = CLUSTERS, legacy: bool = False) -> Iterator[Stage]:
+def staged(
+    bed: Any, folder: Path, clusters: Sequence[str] = CLUSTERS, legacy: bool = False, kdf: Kdf | None = CHEAP
+) -> Iterator[Stage]:
     """A stage, its accounts set up with the old key; what it keeps lies in the folder. The first cluster is lrz."""
     accounts = [bed.new_account(cluster) for cluster in clusters]
     here = seen_from(accounts[0])
     with Registry((here, "localhost"), listen="0.0.0.0") as registry:
         old = new_legacy_key() if legacy else new_key()
         registry.allow(old, [PRIVATE])
-        ring = FileRing(folder, old)
+        ring = FileRing(folder, old, kdf)
         environment = {
             **ring.env,
             "KEYRING_PROPERTY_PASSPHRASE_FILE": str(ring.passphrase_file),

@@ -11,12 +11,13 @@ from typing import Any
 
 import pytest
 
+from tests.effort import turns
 from tests.integration.runs import FileRing
 
 from .rotation_kills import DONE, Lane, keys_in
 from .rotation_scene import Stage, staged
 
-pytestmark = pytest.mark.testbed
+pytestmark = [pytest.mark.testbed, turns(2)]
 
 
 @pytest.fixture

@@ -12,12 +12,13 @@ from typing import Any
 import pexpect
 import pytest
 
+from tests.effort import turns
 from tests.integration.runs import REPOSITORY, Ran, onboard, play
 from tests.testbed.registry import PRIVATE, new_key
 
 from .rotation_scene import Stage, settled, staged
 
-pytestmark = pytest.mark.testbed
+pytestmark = [pytest.mark.testbed, turns(3)]
 COLUMNS = 80
 QUESTION = "New key of 'ngc' .it is not shown.: "
 

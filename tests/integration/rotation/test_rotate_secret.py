@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.effort import exhaustive
 from tests.integration.onboard.leaks import EVERYWHERE, Watch, files_with_leaks, leaks
 from tests.integration.onboard.test_canary import all_programs_recorded, server_of, traced_ansible
 from tests.integration.runs import REPOSITORY
@@ -55,6 +56,7 @@ def targets(stage: Stage) -> set[str]:
     return {str(one.path(path)) for one in stage.accounts for path in PLACES if one.exists(path)}
 
 
+@exhaustive  # it looks at every file and process of the machine, again and again
 def test_no_key_is_anywhere_but_where_it_belongs(stage: Stage, tmp_path: Path) -> None:
     """Let go, the old key is nowhere. The new one is in the targets, in the keyring, and in the file it was given in.
 

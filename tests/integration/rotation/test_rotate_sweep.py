@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
+from tests.effort import turns
 from tests.integration.runs import Ran
 from tests.testbed.registry import PRIVATE, new_key
 
 from .rotation_scene import Stage
 
-pytestmark = pytest.mark.testbed
+pytestmark = [pytest.mark.testbed, turns(2)]
 
 DRAFT = "enroot/..credentials.hpc.onboard-draft"
 TOKENS = ".cache/enroot/.tokens.1000"

@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
+from tests.effort import turns
 from tests.integration.runs import FileRing, Ran, onboard, play, seen_from
 from tests.testbed.registry import Registry
 
-pytestmark = pytest.mark.testbed
+pytestmark = [pytest.mark.testbed, turns(2)]
 NETRC = (
     b"# mine\nmachine  a.example.org\tlogin ada\n\tpassword p-w   # of the lab\n\n\nmachine b.org login x password y\n"
 )

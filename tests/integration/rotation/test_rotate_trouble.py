@@ -18,13 +18,14 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from tests.effort import turns
 from tests.integration.runs import Ran
 from tests.testbed.registry import PRIVATE, new_key
 
 from .rotation_kills import keys_in
 from .rotation_scene import Stage, settled, staged
 
-pytestmark = pytest.mark.testbed
+pytestmark = [pytest.mark.testbed, turns(4)]
 
 FILE = "enroot/.credentials"
 SPREAD = "Bring it to the others"
