@@ -73,7 +73,8 @@ def test_a_key_on_its_way_is_in_no_argv_environment_or_log(
     path = credentials(tmp_path, key, "localhost", "127.0.0.1")
     ours = threading.Thread(target=verdict_of, args=(key, settings(registry)))
     curls = subprocess.Popen(
-        [sys.executable, "-c", "import sys; from pathlib import Path; from tests.integration.keys import curl_as_enroot\n"
+        [sys.executable, "-c", "import sys; from pathlib import Path\n"
+         "from tests.integration.keys import curl_as_enroot\n"
          "curl_as_enroot.pull(sys.argv[1], sys.argv[2], Path(sys.argv[3]), Path(sys.argv[4]))",
          registry.address, SECRET, str(path), str(registry.ca_file)], cwd=REPOSITORY, stderr=subprocess.DEVNULL,
     )  # fmt: skip
