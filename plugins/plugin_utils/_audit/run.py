@@ -22,11 +22,11 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.account import 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.fixes import Commands
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.files import ReportError, opened, write
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.options import Value, checked
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input import command_line
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import COLLECTION
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, Mistakes
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import audit_history
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal import summary as _recap
 
 
 def prepared(variables: Mapping[str, Any], value: Value) -> dict[str, Any]:
@@ -143,14 +143,14 @@ class _Declarations:
             except (OSError, UnicodeDecodeError):
                 self._files[file] = None
         lines = self._files[file]
-        return {"file": _recap.near(file), "line": lines.of(("accounts", name), at_key=True)} if lines else None
+        return {"file": command_line.near(file), "line": lines.of(("accounts", name), at_key=True)} if lines else None
 
 
 def _commands(variables: Mapping[str, Any]) -> Commands:
     """How the other playbooks are called by somebody who called this one so."""
     called = [str(name) for name in context.CLIARGS.get("args") or ("audit.yml",)]
     onboard, offboard = (
-        _recap.again(
+        command_line.again(
             {**context.CLIARGS, "tags": ["all"], "skip_tags": [], "check": False},
             sys.argv[1:],
             [str(Path(called[0]).with_name(Path(called[0]).name.replace("audit", word)))],

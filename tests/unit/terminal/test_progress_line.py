@@ -15,13 +15,8 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.live_line im
     is_live,
     redrawn,
 )
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.progress_line import (
-    Moment,
-    amount,
-    duration,
-    live,
-    new_steps,
-)
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.progress_line import Moment, live, new_steps
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.amounts import amount, duration
 from fabricated import hostile, looks, measured, words
 from hypothesis import given
 from hypothesis import strategies as st

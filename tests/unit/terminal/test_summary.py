@@ -6,12 +6,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import again
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.account import View, detail_of
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Look
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.summary import (
     Ended,
     Run,
-    again,
     ended_as,
     groups,
     limit,

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.files import FORMATS, ReportError, text, write
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.shared import harmless, visible
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.shared import harmless
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import visible
 from report_example import HOSTILE, REPORTS, copy, example
 
 
