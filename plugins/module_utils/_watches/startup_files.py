@@ -64,7 +64,7 @@ class StartupFiles(Look):
             self.miss("what the start-up files do was not tried: here they could write, or the login shell is missing")
             return False
         slow = self.options["slow_seconds"]
-        known = self._known() if start.login else []  # one file serves both
+        known = self.rules_found() if start.login else []  # one file serves both
         if first.why.startswith(ENDLESS):
             if "ENV-004" not in known:
                 self.find("ENV-004", start.file, "%s %s" % (start.words, first.why))
@@ -76,10 +76,6 @@ class StartupFiles(Look):
             if again and again.seconds > slow:
                 self.find("ENV-004", start.file, "%s takes more than %d s" % (start.words, slow))
         return True
-
-    def _known(self) -> List[str]:
-        """What was found of the start before this one."""
-        return [rule for rule, _place in self._found]
 
     def _prints(self, start: Start, without: Optional[Said]) -> None:
         """Without the account's own files the site's are left, which print at a login by right."""

@@ -100,9 +100,9 @@ def _refused(error: MissingKey, known: dict[str, Any]) -> str:
         return str(error)
     known["refusal"] = str(error)
     if error.todo:
-        from ansible.utils.display import Display
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.prompt import show_error
 
-        Display().error(f"{error}.", wrap_text=False)
+        show_error(f"{error}.")
         known["refusal"] = f"{error.text}; what to do is said above"
     return str(known["refusal"])
 
