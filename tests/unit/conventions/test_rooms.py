@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -133,6 +134,16 @@ def test_the_tests_stand_in_the_same_rooms() -> None:
     assert mine - rooms - WITHOUT_ROOM == set()
 
 
+def test_the_map_names_every_room_and_only_files_that_exist() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    named = {one.removeprefix("plugins/") for one in re.findall(r"`([\w/]+)`", page)}
+    assert {*MAY_IMPORT} - named == set()
+    files = {f"/{path.relative_to(ROOT)}" for folder in ("plugins", "tests", "tools") for path in files_of(folder)}
+    told = set(re.findall(r"[\w/]+\.py\b", page))
+    assert {one for one in told if not any(file.endswith(f"/{one}") for file in files)} == set()
+    assert len(page.split()) <= 1700
+
+
 @pytest.mark.parametrize("source", EVERY_FILE)
 def test_only_the_doors_and_four_files_know_ansible(source: Source) -> None:
     foreign = [one.name for one in source.imports if f"{one.name}.".startswith("ansible.")]
@@ -190,6 +201,11 @@ def test_no_file_is_named_like_a_module_of_python_that_its_room_uses(source: Sou
     used = {name.name.partition(".")[0] for one in siblings for name in one.imports}
     word = source.name.rpartition(".")[2]
     assert word not in used & sys.stdlib_module_names
+
+
+def files_of(folder: str) -> Iterator[Path]:
+    """The Python files of a folder of the checkout."""
+    return (ROOT / folder).rglob("*.py")
 
 
 def is_private(name: str) -> bool:
