@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A part of a rotation: the lead, on this machine alone, or one account's share of the step that the lead named.
 
-What a rotation is and what comes next stands in plugin_utils/_rotation.py. The documentation is in
+What a rotation is and what comes next stands in plugin_utils/_rotation. The documentation is in
 plugins/modules/rotate.py.
 """
 

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the start-up files do when nobody asked: print, take seconds; and whether our scripts are found on PATH.
 
-The shell is started as a connection starts it, where it can write nothing (see secluded.py). Where a login node has
-no such place, this is left out and said: what start-up files write is nobody's business to try out. The start as a
-login shell is the one in which the account's environment was asked for.
+The shell is started as a connection starts it, where it can write nothing (see sandboxed_program.py). Where a login
+node has no such place, this is left out and said: what start-up files write is nobody's business to try out. The start
+as a login shell is the one in which the account's environment was asked for.
 """
 
 import os
