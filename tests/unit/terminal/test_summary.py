@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import again
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.account import View, detail_of
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Look
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.summary import (
@@ -170,11 +169,3 @@ def test_the_worst_of_several_tasks_counts() -> None:
     for number, end in enumerate(order):
         for other in order[: number + 1]:
             assert worst(other, end) == worst(end, other) == end
-
-
-def test_the_next_command_chooses_the_same_and_shows_no_variables() -> None:
-    typed = {"inventory": ["/x/accounts.yml"], "tags": ["conda"], "skip_tags": [], "check": True}
-    given = ["-i", "/x/accounts.yml", "-e", "token=canary", "onboard.yml", "-l", "a@b"]
-    command = again(typed, given, ["onboard.yml"])
-    assert command == "ansible-playbook -i /x/accounts.yml onboard.yml --check --tags conda"
-    assert again({"inventory": ["/etc/x"], "tags": ["all"]}, ["onboard.yml"], ["onboard.yml"]) == PLAY

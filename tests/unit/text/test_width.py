@@ -35,12 +35,6 @@ def test_cells_are_counted_as_a_terminal_does(said: str, wide: int) -> None:
     assert cells(said) == screen.column == wide
 
 
-@given(words)
-def test_clean_text_moves_no_cursor(said: str) -> None:
-    assert all(character.isprintable() or character == "\n" for character in clean(said))
-    assert clean(clean(said)) == clean(said)
-
-
 @given(words.map(clean), st.integers(0, 30), st.sampled_from([0, 4, 6, 17]), widths)
 def test_laid_text_fits_and_is_whole(said: str, first: int, indent: int, width: int) -> None:
     lines = laid(said, first, indent, width)
