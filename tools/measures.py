@@ -178,7 +178,7 @@ def drawn(sources: Mapping[str, rooms.Source]) -> Iterator[str]:
     for layer in range(max(height.values()), -1, -1):
         yield f"{layer:2} {'─' * 76}"
         for room in sorted(one for one in graph if height[one] == layer):
-            near = sorted(direct(graph, room))
+            near = sorted(direct(graph, room, together))
             circle = f"   ⟲ circle with {', '.join(sorted({*together[room]} - {room}))}" if room in together else ""
             yield f"   {room:16}{' → ' + ', '.join(near) if near else ''}{circle}".rstrip()
 
@@ -199,16 +199,18 @@ def heights(graph: Mapping[str, set[str]], together: Mapping[str, list[str]]) ->
     return height
 
 
-def direct(graph: Mapping[str, set[str]], room: str) -> set[str]:
-    """The rooms that a room needs, without those that one of them needs, too."""
-    reached: set[str] = set()
-    to_do = [other for one in graph[room] for other in graph[one] - {room, one}]
-    while to_do:
-        one = to_do.pop()
-        if one not in reached and one != room:
-            reached.add(one)
-            to_do += graph[one]
-    return graph[room] - reached
+def direct(graph: Mapping[str, set[str]], room: str, together: Mapping[str, list[str]]) -> set[str]:
+    """The rooms that a room needs, without those that one of them needs, too; in a circle none goes before another."""
+    spared: set[str] = set()
+    for one in graph[room] - {*together.get(room, ())}:
+        reached: set[str] = set()
+        to_do = [one]
+        while to_do:
+            for other in graph[to_do.pop()] - reached - {room}:
+                reached.add(other)
+                to_do.append(other)
+        spared |= reached - {one, *together.get(one, ())}
+    return graph[room] - spared
 
 
 if __name__ == "__main__":

@@ -65,6 +65,14 @@ def test_the_graph_is_drawn_from_the_top(house: Path) -> None:
     assert lines == [["action", "→", "_upper"], ["_upper", "→", "_lower"], ["_lower"]]
 
 
+def test_what_is_reached_by_another_room_is_not_drawn_twice_and_a_circle_hides_nothing() -> None:
+    graph = {"top": {"left", "right", "ground"}, "left": {"right", "ground"}, "right": {"left"}, "ground": set()}
+    together = {"left": ["left", "right"], "right": ["left", "right"]}
+    assert measures.direct(graph, "top", together) == {"left", "right"}
+    assert measures.direct(graph, "left", together) == {"right", "ground"}
+    assert measures.heights(graph, together) == {"top": 2, "left": 1, "right": 1, "ground": 0}
+
+
 def test_a_circle_is_said(house: Path) -> None:
     below = house / "plugins/module_utils/_lower/below.py"
     below.write_text(f"def late():\n    {IMPORT}plugin_utils._upper import words\n", encoding="utf-8")
