@@ -47,7 +47,7 @@ def test_the_promise_is_not_empty(tree: Path) -> None:
         "roles/path_scripts/files/usrun.sh.template",
         "plugins/inventory/accounts.py",
         "plugins/modules/converge.py",
-        "plugins/module_utils/_core/engine.py",
+        "plugins/module_utils/_engine/engine.py",
         "playbooks/onboard.yml",
         "playbooks/doctor.yml",
         "meta/runtime.yml",
