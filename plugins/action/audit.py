@@ -12,9 +12,9 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from ansible import __version__, context
 from ansible.errors import AnsibleConnectionFailure
-from ansible_collections.hpc.onboard.plugins.action.converge import ActionModule as Converge
-from ansible_collections.hpc.onboard.plugins.action.converge import Conversation
+from ansible_collections.hpc.onboard.plugins.action.converge import AccountAction, Conversation
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import watches
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.account import Audited, unmeasured
@@ -31,7 +31,7 @@ EVERYTHING = {**PLACES, **payload.places(watches.KINDS)}
 payload.prepare(EVERYTHING)  # every account is a forked process; what is made here is made once
 
 
-class ActionModule(Converge):
+class ActionModule(AccountAction):
     """hpc.onboard.audit"""
 
     ARGUMENTS = {
@@ -44,7 +44,7 @@ class ActionModule(Converge):
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         """Take the part."""
-        super(Converge, self).run(tmp, task_vars)
+        super().run(tmp, task_vars)
         variables: Mapping[str, Any] = task_vars or {}
         _validation, arguments = self.validate_argument_spec(self.ARGUMENTS)
         if arguments["part"] != "account":
@@ -55,7 +55,7 @@ class ActionModule(Converge):
             row = unmeasured(variables, answer.not_reached(str(error), str(variables.get("inventory_hostname", "it"))))
         except TROUBLE as error:
             row = unmeasured(variables, str(error))
-        sandbox = self._sandbox(variables)
+        sandbox = self.sandbox_of(variables)
         return {"changed": False, "audit": row, **({"sandbox": sandbox["root"]} if sandbox else {})}
 
     def _here(self, part: str, variables: Mapping[str, Any]) -> dict[str, Any]:
@@ -63,18 +63,19 @@ class ActionModule(Converge):
         from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import run as _audit_run  # once a run
 
         if part == "settings":
-            return _audit_run.prepared(variables, self._value(variables))
-        return _audit_run.reported(variables, self._value(variables), self._display.warning, BEGUN)
+            return _audit_run.prepared(variables, self.values_of(variables))
+        called = _audit_run.Called(context.CLIARGS, __version__)
+        return _audit_run.reported(variables, self.values_of(variables), called, self._display.warning, BEGUN)
 
     def _looked(self, arguments: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
         """Look at the account: what is declared for it, what is not any more, and what is only watched."""
         self._ask_nobody()
         name = str(variables["inventory_hostname"])
-        every = self._collected(arguments["capabilities"], arguments, variables)
-        asked, watching = self._left(arguments["capabilities"], variables), self._is_watching(variables)
+        every = self.collect_all(arguments["capabilities"], arguments, variables)
+        asked, watching = self.leave_tagged(arguments["capabilities"], variables), self._is_watching(variables)
         declared = every.of(asked)
-        plan = Plan.of(declared.resources, lambda secret: self._key(secret, variables))
-        kept = receipts.kept(name, bool(self._sandbox(variables)))
+        plan = Plan.of(declared.resources, lambda secret: self.key_of(secret, variables))
+        kept = receipts.kept(name, bool(self.sandbox_of(variables)))
         seen = Audited(variables, declared, every.resources, plan, kept, asked, watching)
         account = Conversation(
             self, seen.entries, {"work": "examine", "seconds": arguments["seconds"], "receipt": True}, variables
@@ -83,7 +84,7 @@ class ActionModule(Converge):
 
     def _is_watching(self, variables: Mapping[str, Any]) -> bool:
         """Whether --tags and --skip-tags leave what no capability declares."""
-        return bool(self._left(["watch"], variables))
+        return bool(self.leave_tagged(["watch"], variables))
 
     def _ask_nobody(self) -> None:
         """Let ssh fail where it would ask a person: an audit runs from cron."""

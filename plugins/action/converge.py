@@ -37,78 +37,25 @@ payload.prepare(PLACES)
 PLAIN_PATH = re.compile(r"/[A-Za-z0-9_@%+=:,./-]+")  # sftp would run what stands behind a line end
 
 
-class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
-    """hpc.onboard.converge"""
+class AccountAction(ActionBase):  # type: ignore[misc]  # Ansible is untyped
+    """What every action knows that has something to do with an account: what is declared, its keys, how it is asked."""
 
     TRANSFERS_FILES = False
     PLACES = PLACES
-    ARGUMENTS: dict[str, dict[str, Any]] = {
-        "capabilities": {"type": "list", "elements": "str", "default": []},
-        "resources": {"type": "list", "elements": "dict", "default": []},
-        "seconds": {"type": "int", "default": 30},
-        "wait": {"type": "int", "default": 3600},
-    }
     _requires_connection = True
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Declare, check, send, and turn the answer into a result."""
-        super().run(tmp, task_vars)
-        variables: Mapping[str, Any] = task_vars or {}
-        _validation, arguments = self.validate_argument_spec(self.ARGUMENTS)
-        try:
-            declared = self._declared(arguments, variables)
-            plan = Plan.of(declared.resources, lambda name: self._key(name, variables))
-            account = Conversation(self, plan.entries, self._wishes(arguments), variables)
-            outcomes = plan.merged(account.outcomes(arguments["wait"]))
-            self._keep(account.receipt, variables)
-        except AnsibleConnectionFailure as error:
-            name = variables.get("inventory_hostname", "it")
-            missed = {"unreachable": True, "msg": _answer.not_reached(str(error), name)}
-            return {**missed, **manual_steps.of_account(variables, missed)}
-        except (AccountError, _answer.NoAnswer) as error:
-            return {"failed": True, "msg": str(error)}
-        outcome = result(outcomes, declared.notes, self._task.check_mode)
-        if SESSION.source:
-            outcome["keyring"] = SESSION.source
-        outcome.update(manual_steps.of_account(variables, outcome))
-        sandbox = self._sandbox(variables)
-        if sandbox:
-            outcome["sandbox"] = sandbox["root"]
-        if self._task.diff:
-            outcome["diff"] = diffs(outcome["outcomes"])
-        return outcome
-
-    def _wishes(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """What is to be done with the plan."""
-        work = "foresee" if self._task.check_mode else "reconcile"
-        return {"work": work, "seconds": arguments["seconds"], "receipt": True}
-
-    def _keep(self, receipt: Mapping[str, Any] | None, variables: Mapping[str, Any]) -> None:
-        """Keep what is noted on the account on this machine, too."""
-        if receipt is None:
-            return
-        problem = receipt["problem"]
-        if not problem and not self._task.check_mode:
-            problem = receipts.keep(
-                str(variables["inventory_hostname"]), bool(self._sandbox(variables)), receipt["notes"]
-            )
-        if problem:
-            self._display.warning(problem)
-
-    def _declared(self, arguments: Mapping[str, Any], variables: Mapping[str, Any]) -> Declared:
-        return self._collected(self._left(arguments["capabilities"], variables), arguments, variables)
-
-    def _left(self, names: list[str], variables: Mapping[str, Any]) -> list[str]:
+    def leave_tagged(self, names: list[str], variables: Mapping[str, Any]) -> list[str]:
         """What --tags and --skip-tags leave of these, in a task that is always run."""
         if "always" not in self._task.tags:
             return names
         return selected(names, variables.get("ansible_run_tags", ["all"]), variables.get("ansible_skip_tags", []))
 
-    def _collected(self, names: list[str], arguments: Mapping[str, Any], variables: Mapping[str, Any]) -> Declared:
+    def collect_all(self, names: list[str], arguments: Mapping[str, Any], variables: Mapping[str, Any]) -> Declared:
+        """All that these capabilities declare for the account, and the resources that the task names itself."""
         without = (variables.get("account") or {}).get("without", [])
-        return collect(names, without, arguments["resources"], self._value(variables))
+        return collect(names, without, arguments["resources"], self.values_of(variables))
 
-    def _value(self, variables: Mapping[str, Any]) -> Any:
+    def values_of(self, variables: Mapping[str, Any]) -> Any:
         """A function that gives the value of a variable of this account, or None where it has none."""
 
         def value(name: str) -> Any:
@@ -116,15 +63,17 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
 
         return value
 
-    def _key(self, name: str, variables: Mapping[str, Any]) -> str:
-        if self._sandbox(variables):
+    def key_of(self, name: str, variables: Mapping[str, Any]) -> str:
+        """The value of a key, from the keyring; a sandbox has a pretended one. Raises MissingKey."""
+        if self.sandbox_of(variables):
             return f"nvapi-not-a-real-key-{name}-of-the-sandbox"
         value, warnings = SESSION.value(current_version(name))
         for warning in warnings:
             self._display.warning(warning)
         return value
 
-    def _sandbox(self, variables: Mapping[str, Any]) -> dict[str, Any] | None:
+    def sandbox_of(self, variables: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The folder that stands for the account's cluster, and what is pretended there; None for a real account."""
         return (variables.get("account") or {}).get("sandbox")
 
     def said(self, document: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
@@ -153,7 +102,7 @@ class Conversation:
 
     def __init__(
         self,
-        action: ActionModule,
+        action: AccountAction,
         entries: list[dict[str, Any]],
         wishes: Mapping[str, Any],
         variables: Mapping[str, Any],
@@ -166,7 +115,7 @@ class Conversation:
         self._variables = variables
         self._plan = {
             "fingerprint_key": local_key(),
-            "sandbox": action._sandbox(variables),
+            "sandbox": action.sandbox_of(variables),
             **wishes,
         }
 
@@ -214,3 +163,63 @@ class Conversation:
         self._show({"step": "taking the installer there", "done": None, "total": None, "unit": "steps"})
         self._action.take(str(file), wants["path"])
         return self._asked([position])[0]
+
+
+class ActionModule(AccountAction):
+    """hpc.onboard.converge"""
+
+    ARGUMENTS: dict[str, dict[str, Any]] = {
+        "capabilities": {"type": "list", "elements": "str", "default": []},
+        "resources": {"type": "list", "elements": "dict", "default": []},
+        "seconds": {"type": "int", "default": 30},
+        "wait": {"type": "int", "default": 3600},
+    }
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Declare, check, send, and turn the answer into a result."""
+        super().run(tmp, task_vars)
+        variables: Mapping[str, Any] = task_vars or {}
+        _validation, arguments = self.validate_argument_spec(self.ARGUMENTS)
+        try:
+            declared = self.declare(arguments, variables)
+            plan = Plan.of(declared.resources, lambda name: self.key_of(name, variables))
+            account = Conversation(self, plan.entries, self.work_of(arguments), variables)
+            outcomes = plan.merged(account.outcomes(arguments["wait"]))
+            self._keep(account.receipt, variables)
+        except AnsibleConnectionFailure as error:
+            name = variables.get("inventory_hostname", "it")
+            missed = {"unreachable": True, "msg": _answer.not_reached(str(error), name)}
+            return {**missed, **manual_steps.of_account(variables, missed)}
+        except (AccountError, _answer.NoAnswer) as error:
+            return {"failed": True, "msg": str(error)}
+        outcome = result(outcomes, declared.notes, self._task.check_mode)
+        if SESSION.source:
+            outcome["keyring"] = SESSION.source
+        outcome.update(manual_steps.of_account(variables, outcome))
+        sandbox = self.sandbox_of(variables)
+        if sandbox:
+            outcome["sandbox"] = sandbox["root"]
+        if self._task.diff:
+            outcome["diff"] = diffs(outcome["outcomes"])
+        return outcome
+
+    def work_of(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """What is to be done with the plan."""
+        work = "foresee" if self._task.check_mode else "reconcile"
+        return {"work": work, "seconds": arguments["seconds"], "receipt": True}
+
+    def _keep(self, receipt: Mapping[str, Any] | None, variables: Mapping[str, Any]) -> None:
+        """Keep what is noted on the account on this machine, too."""
+        if receipt is None:
+            return
+        problem = receipt["problem"]
+        if not problem and not self._task.check_mode:
+            problem = receipts.keep(
+                str(variables["inventory_hostname"]), bool(self.sandbox_of(variables)), receipt["notes"]
+            )
+        if problem:
+            self._display.warning(problem)
+
+    def declare(self, arguments: Mapping[str, Any], variables: Mapping[str, Any]) -> Declared:
+        """What the account is to have, as far as --tags and --skip-tags ask for it."""
+        return self.collect_all(self.leave_tagged(arguments["capabilities"], variables), arguments, variables)

@@ -1,7 +1,7 @@
 # Copyright: hpc.onboard authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Looks at this machine for doctor; what it makes of it is in plugin_utils/_doctor.py.
+"""Looks at this machine for doctor; what it makes of it is in plugin_utils/_doctor/judge.py.
 
 The documentation is in plugins/modules/doctor.py.
 """

@@ -29,14 +29,16 @@ class ActionModule(Converge):
         "wait": {"type": "int", "default": 3600},
     }
 
-    def _declared(self, arguments: Mapping[str, Any], variables: Mapping[str, Any]) -> Declared:
-        every = self._collected(arguments["capabilities"], arguments, variables)
-        chosen = every.of(self._left(arguments["capabilities"], variables)).resources
-        notes = receipts.kept(str(variables["inventory_hostname"]), bool(self._sandbox(variables)))
+    def declare(self, arguments: Mapping[str, Any], variables: Mapping[str, Any]) -> Declared:
+        """What goes: all that was asked for, or what is noted on the account and declared no more."""
+        every = self.collect_all(arguments["capabilities"], arguments, variables)
+        chosen = every.of(self.leave_tagged(arguments["capabilities"], variables)).resources
+        notes = receipts.kept(str(variables["inventory_hostname"]), bool(self.sandbox_of(variables)))
         entries = offboarding.undeclared(every.resources, notes)
         if arguments["only"] == "everything":
             entries = [offboarding.absent(entry) for entry in chosen] + entries
         return Declared(offboarding.in_order(offboarding.with_folders(entries, notes)), [])
 
-    def _wishes(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        return {**super()._wishes(arguments), "only_made": True}
+    def work_of(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """As that of converge, of what we made and nothing else."""
+        return {**super().work_of(arguments), "only_made": True}

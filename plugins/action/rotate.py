@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A part of a rotation: the lead, on this machine alone, or one account's share of the step that the lead named.
 
-What a rotation is and what comes next stands in plugin_utils/_rotation.py. The documentation is in
+What a rotation is and what comes next stands in plugin_utils/_rotation. The documentation is in
 plugins/modules/rotate.py.
 """
 
@@ -16,8 +16,7 @@ from typing import Any
 from ansible.errors import AnsibleConnectionFailure
 from ansible.parsing.dataloader import DataLoader
 from ansible.utils.vars import load_extra_vars
-from ansible_collections.hpc.onboard.plugins.action.converge import ActionModule as Converge
-from ansible_collections.hpc.onboard.plugins.action.converge import Conversation
+from ansible_collections.hpc.onboard.plugins.action.converge import AccountAction, Conversation
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answer
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan
@@ -55,14 +54,14 @@ def _piped() -> bytes:
 PIPED = _piped()  # here, in the main process: the processes of a run have no standard input
 
 
-class ActionModule(Converge):
+class ActionModule(AccountAction):
     """hpc.onboard.rotate"""
 
     _requires_connection = False
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         """Take the part."""
-        super(Converge, self).run(tmp, task_vars)
+        super().run(tmp, task_vars)
         variables: Mapping[str, Any] = task_vars or {}
         _validation, arguments = self.validate_argument_spec(ARGUMENTS)
         try:
@@ -97,7 +96,7 @@ class ActionModule(Converge):
         account = variables.get("account") or {}
         if account.get("sandbox"):
             return []  # its keys are pretended
-        return _targets.holders(account.get("without", []), self._value(variables))
+        return _targets.holders(account.get("without", []), self.values_of(variables))
 
     # An account
 
@@ -140,7 +139,7 @@ class ActionModule(Converge):
         self, entries: list[dict[str, Any]], user: str, look: bool, variables: Mapping[str, Any]
     ) -> list[dict[str, Any]]:
         """One command over the connection for all files of the account."""
-        password = NOBODYS if look else self._key(user, variables)
+        password = NOBODYS if look else self.key_of(user, variables)
         plan = Plan.of(entries, lambda _name: password)
         wishes = {"work": "foresee" if look else "reconcile", "seconds": 60}
         conversation = Conversation(self, plan.entries, wishes, variables)

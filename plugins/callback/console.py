@@ -30,6 +30,7 @@ from typing import Any
 from ansible import context
 from ansible.plugins.callback.default import CallbackModule as Default
 from ansible.utils import color
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input import command_line
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import state_folder
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.progress import BOARD
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal import (
@@ -249,7 +250,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
             self._accounts[name] = kept(self._accounts.get(name), end)
         self._handle_warnings(result.result)
         if shown.get("sandbox"):
-            self._sandboxes[summary.near(shown["sandbox"])] = None
+            self._sandboxes[command_line.near(shown["sandbox"])] = None
         if shown.get("keyring"):
             self._keyrings[shown["keyring"]] = None
         view = self._view(bool(result.task.check_mode))
@@ -267,7 +268,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         """The report tells of all accounts together; what went wrong before it is told in its own words."""
         self._handle_warnings(shown)
         if shown.get("sandbox"):
-            self._sandboxes[summary.near(shown["sandbox"])] = None
+            self._sandboxes[command_line.near(shown["sandbox"])] = None
         if "report" in shown:
             from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal import audit_report  # audits alone
 
@@ -286,7 +287,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
             self._say([(), *layout.indented(one.text, 0, look, "changed"), *layout.command(one.command, 2, look)])
 
     def _run(self) -> summary.Run:
-        typed = summary.again(context.CLIARGS, sys.argv[1:], context.CLIARGS.get("args") or ())
+        typed = command_line.again(context.CLIARGS, sys.argv[1:], context.CLIARGS.get("args") or ())
         seconds = time.monotonic() - self._begun
         return summary.Run(typed, seconds, tuple(self._sandboxes), tuple(self._keyrings), self._doctor, self._then)
 

@@ -47,7 +47,7 @@ def test_the_promise_is_not_empty(tree: Path) -> None:
         "roles/path_scripts/files/usrun.sh.template",
         "plugins/inventory/accounts.py",
         "plugins/modules/converge.py",
-        "plugins/module_utils/_core/engine.py",
+        "plugins/module_utils/_engine/engine.py",
         "playbooks/onboard.yml",
         "playbooks/doctor.yml",
         "meta/runtime.yml",
@@ -70,7 +70,7 @@ def test_the_wheel_announces_its_backend_and_its_command(wheel: Path) -> None:
     text = archive.read(name).decode()
     assert f"[keyring.backends]\nhpc-onboard = {plugins}.keyring_backend\n" in text
     assert "[console_scripts]\n" in text
-    for command, module in (("rekey", "_rekey"), ("ledger", "_ledger_command")):
+    for command, module in (("rekey", "_secrets.rekey_command"), ("ledger", "_rotation.ledger_command")):
         assert f"hpc-onboard-{command} = {plugins}.{module}:main\n" in text
 
 

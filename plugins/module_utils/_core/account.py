@@ -25,7 +25,7 @@ class Account:
     def __init__(
         self, home: str, shell: str, environment: Optional[Dict[str, str]] = None, guard: Optional[Guard] = None
     ) -> None:
-        """guard: keeps the start-up files of a shell that is asked from writing (secluded.py), where that can be."""
+        """guard: keeps a shell that is asked from writing (sandboxed_program.py), where that can be."""
         self.home = home
         self.shell = shell
         self.start: Optional[Said] = None

@@ -8,14 +8,11 @@ does not exist yet, will be there by then. No method of this class changes the a
 
 import errno
 import os
-from typing import TYPE_CHECKING, Dict, List, Optional, Tuple
+from typing import Callable, Dict, List, Optional, Tuple
 
 from .errors import AccountError, explained
 from .files import Entry
 from .host import Host
-
-if TYPE_CHECKING:
-    from .._jobs.job import Job
 
 
 class DryHost(Host):
@@ -25,21 +22,21 @@ class DryHost(Host):
     """
 
     def __init__(self, host: Host) -> None:
-        super().__init__(host.account, host._fingerprint_key, host.root)
+        super().__init__(host.account, host.fingerprint_key, host.root)
         self._changed: Dict[str, Optional[Tuple[Entry, bytes]]] = {}
 
     def _place(self, path: str) -> str:
         folder, name = os.path.split(path)
         return os.path.join(self.resolve(folder) or folder, name)
 
-    def _at(self, path: str) -> Optional[Entry]:
+    def look_at(self, path: str) -> Optional[Entry]:
         if path in self._changed:
             changed = self._changed[path]
             return changed[0] if changed else None
-        return super()._at(path)
+        return super().look_at(path)
 
     def entry(self, path: str) -> Optional[Entry]:
-        return self._at(self._place(path))
+        return self.look_at(self._place(path))
 
     def read(self, path: str) -> bytes:
         changed = self._changed.get(self._place(path))
@@ -71,8 +68,8 @@ class DryHost(Host):
     def remove_folder(self, path: str) -> None:
         self.remove(path)
 
-    def start(self, job: "Job") -> None:
-        job.pretend(self)
+    def start(self, detach: Callable[[], None], pretend: Callable[[Host], None]) -> None:
+        pretend(self)
 
     def set_mode(self, path: str, mode: int) -> None:
         found = self.entry(path)

@@ -12,15 +12,12 @@ import hashlib
 import hmac
 import os
 import stat
-from typing import TYPE_CHECKING, Dict, List, Optional
+from typing import Callable, Dict, List, Optional
 
 from . import files
 from .account import Account
 from .errors import AccountError, explained
 from .files import Entry
-
-if TYPE_CHECKING:  # few plans hold a job, and every run would wait for its compilation
-    from .._jobs.job import Job
 
 
 class Host:
@@ -31,13 +28,13 @@ class Host:
         self.home = account.home
         self.root = root
         self.made: List[str] = []  # the folders that were made
-        self._fingerprint_key = fingerprint_key
+        self.fingerprint_key = fingerprint_key
 
     # -- names ---------------------------------------------------------------------------------
 
     def fingerprint(self, secret: str) -> str:
         """The keyed short hash that stands for a secret wherever it is shown."""
-        return "key " + hmac.new(self._fingerprint_key, secret.encode("utf-8"), hashlib.sha256).hexdigest()[:12]
+        return "key " + hmac.new(self.fingerprint_key, secret.encode("utf-8"), hashlib.sha256).hexdigest()[:12]
 
     def expand(self, path: str) -> str:
         """The absolute path for one that begins with ~ or with a variable of the site."""
@@ -61,9 +58,10 @@ class Host:
 
     def entry(self, path: str) -> Optional[Entry]:
         """What lies at path, or None; a link is not followed."""
-        return self._at(path)
+        return self.look_at(path)
 
-    def _at(self, path: str) -> Optional[Entry]:
+    def look_at(self, path: str) -> Optional[Entry]:
+        """What lies at a path with no link on its way: entry() and resolve() are made of such looks."""
         try:
             found = os.lstat(self.real(path))
         except OSError as error:
@@ -118,7 +116,7 @@ class Host:
             if part == "..":
                 done = os.path.dirname(done).rstrip("/")
                 continue
-            found = self._at(done + "/" + part)
+            found = self.look_at(done + "/" + part)
             if found is None or found.kind != "link":
                 done += "/" + part
                 continue
@@ -209,7 +207,7 @@ class Host:
 
     def remove(self, path: str) -> None:
         """Remove a file, a link or an empty folder."""
-        found = self._at(path)
+        found = self.look_at(path)
         try:
             (os.rmdir if found and found.kind == "folder" else os.unlink)(self.real(path))
             files.flush_folder(self.real(os.path.dirname(path)))
@@ -225,9 +223,9 @@ class Host:
         except OSError as error:
             raise explained(error, "removing " + self.shown(path)) from None
 
-    def start(self, job: "Job") -> None:
-        """Start work that takes minutes. A sandbox only pretends: nothing is downloaded there."""
-        job.pretend(self) if self.root else job.detach()
+    def start(self, detach: Callable[[], None], pretend: Callable[["Host"], None]) -> None:
+        """Start work that takes minutes, in a process of its own; a sandbox pretends: nothing is downloaded there."""
+        pretend(self) if self.root else detach()
 
     def set_mode(self, path: str, mode: int) -> None:
         """Set the permission bits of a folder or a plain file of mine; a link is never followed."""

@@ -2,21 +2,48 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Changes that can be taken back: the old bytes are kept in memory while they are needed, and nowhere else."""
 
-from typing import Any, Callable, List, Optional, cast
+from typing import Callable, List, Optional
 
 from .errors import AccountError
+from .files import Entry
 from .host import Host
 
 
-class Remembering:
-    """A Host, real or dry, that remembers what it changed, and can put it back as it was."""
+class Remembering(Host):
+    """Another Host, real or dry, that remembers what it changed, and can put it back as it was.
+
+    What the other one answers or does in its own way is left to it; what Host makes of that holds here as well.
+    """
 
     def __init__(self, host: Host) -> None:
+        super().__init__(host.account, host.fingerprint_key, host.root)
+        self.made = host.made
         self._host = host
         self._back: List[Callable[[], None]] = []
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._host, name)
+    # -- questions -----------------------------------------------------------------------------
+
+    def entry(self, path: str) -> Optional[Entry]:
+        """As Host's."""
+        return self._host.entry(path)
+
+    def look_at(self, path: str) -> Optional[Entry]:
+        """As Host's."""
+        return self._host.look_at(path)
+
+    def read(self, path: str) -> bytes:
+        """As Host's."""
+        return self._host.read(path)
+
+    def names(self, folder: str) -> List[str]:
+        """As Host's."""
+        return self._host.names(folder)
+
+    def has_acl(self, path: str) -> bool:
+        """As Host's."""
+        return self._host.has_acl(path)
+
+    # -- changes -------------------------------------------------------------------------------
 
     def make_folder(self, path: str, mode: int) -> None:
         """As Host's; taken back while nothing else has come into it."""
@@ -27,9 +54,17 @@ class Remembering:
         if not self._host.names(folder):
             self._host.remove_folder(folder)
 
-    def make_folders(self, path: str, mode: int) -> None:
-        """As Host's, folder by folder."""
-        Host.make_folders(cast(Host, self), path, mode)
+    def make_link(self, path: str, target: str) -> None:
+        """As Host's. No key is a link, so none is ever taken back."""
+        raise AccountError("%s: a link that could not be taken back is not made" % self.shown(path))
+
+    def remove_folder(self, path: str) -> None:
+        """As Host's. No key is a folder, so none is ever put back."""
+        raise AccountError("%s: a folder that could not be put back is not removed" % self.shown(path))
+
+    def start(self, detach: Callable[[], None], pretend: Callable[[Host], None]) -> None:
+        """Refused: nothing takes work back that goes on by itself."""
+        raise AccountError("work of minutes cannot be taken back, and is not started")
 
     def set_mode(self, path: str, mode: int) -> None:
         """As Host's."""

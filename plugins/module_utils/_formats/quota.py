@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What quota and lfs quota print for programs: how much of a limit is left. What they print for people: usages.py.
+"""What quota and lfs quota print for programs: how much of a limit is left. What people are shown: quota_tables.py.
 
 quota: https://sourceforge.net/projects/linuxquota/, lfs quota: https://doc.lustre.org/lustre_manual.xhtml
 """

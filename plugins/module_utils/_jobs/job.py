@@ -59,6 +59,10 @@ class Job:
 
     # -- seen from outside ---------------------------------------------------------------------
 
+    def start(self, host: Host) -> None:
+        """Start the work as this host does it: really, or only in its looks."""
+        host.start(self.detach, self.pretend)
+
     def detach(self) -> None:
         """Start the job in a process of its own, and return when it has begun or another one is at work."""
         reader, writer = os.pipe()

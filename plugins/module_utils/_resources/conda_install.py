@@ -232,12 +232,12 @@ class CondaInstall(Resource):
         from .._jobs.conda import CondaJob, RemovalJob
 
         if self.options["state"] == "absent":
-            host.start(RemovalJob(self._folder, self.options["prefix"]))
+            RemovalJob(self._folder, self.options["prefix"]).start(host)
             return
         host.make_folders(os.path.dirname(self.options["prefix"]), 0o700)
         made = _words(host, os.path.join(self.options["prefix"], MADE))
         update = made is not None and self._no_older(made) != self._wanted.made
-        host.start(CondaJob(self._folder, self._wanted, update))
+        CondaJob(self._folder, self._wanted, update).start(host)
 
 
 def check_installer(name: Any, installer: Any) -> None:

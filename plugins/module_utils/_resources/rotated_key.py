@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A key that is replaced in one file, at all its places there, and tried; or the file is as it was."""
 
-from typing import Any, Dict, List, Optional, Type, cast
+from typing import Any, Dict, List, Optional, Type
 
 from .._core.errors import AccountError
 from .._core.host import Host
@@ -112,7 +112,7 @@ class RotatedKey(Resource):
         kept = Remembering(host)
         try:
             for part in self._parts:
-                reconcile(part, cast(Host, kept))
+                reconcile(part, kept)
             self._prove(host)
         except AccountError as error:
             problems = kept.take_back()

@@ -61,6 +61,10 @@ class Look(Watch):
         """Note a thing that is found; the first one of a rule at a place counts."""
         self._found.setdefault((rule, printable(place)), printable(text))
 
+    def rules_found(self) -> List[str]:
+        """The rules that something was found of so far."""
+        return [rule for rule, _place in self._found]
+
     def miss(self, text: str) -> None:
         """Note what could not be looked at."""
         if printable(text) not in self._missed:

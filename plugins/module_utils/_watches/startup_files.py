@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the start-up files do when nobody asked: print, take seconds; and whether our scripts are found on PATH.
 
-The shell is started as a connection starts it, where it can write nothing (see secluded.py). Where a login node has
-no such place, this is left out and said: what start-up files write is nobody's business to try out. The start as a
-login shell is the one in which the account's environment was asked for.
+The shell is started as a connection starts it, where it can write nothing (see sandboxed_program.py). Where a login
+node has no such place, this is left out and said: what start-up files write is nobody's business to try out. The start
+as a login shell is the one in which the account's environment was asked for.
 """
 
 import os
@@ -64,7 +64,7 @@ class StartupFiles(Look):
             self.miss("what the start-up files do was not tried: here they could write, or the login shell is missing")
             return False
         slow = self.options["slow_seconds"]
-        known = self._known() if start.login else []  # one file serves both
+        known = self.rules_found() if start.login else []  # one file serves both
         if first.why.startswith(ENDLESS):
             if "ENV-004" not in known:
                 self.find("ENV-004", start.file, "%s %s" % (start.words, first.why))
@@ -76,10 +76,6 @@ class StartupFiles(Look):
             if again and again.seconds > slow:
                 self.find("ENV-004", start.file, "%s takes more than %d s" % (start.words, slow))
         return True
-
-    def _known(self) -> List[str]:
-        """What was found of the start before this one."""
-        return [rule for rule, _place in self._found]
 
     def _prints(self, start: Start, without: Optional[Said]) -> None:
         """Without the account's own files the site's are left, which print at a login by right."""

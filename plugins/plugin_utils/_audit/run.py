@@ -11,10 +11,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from ansible import __version__ as ansible_version
-from ansible import context
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import accepted
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import report as _audit
@@ -22,11 +20,18 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.account import 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.fixes import Commands
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.files import ReportError, opened, write
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.options import Value, checked
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input import command_line
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import COLLECTION
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, Mistakes
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import audit_history
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal import summary as _recap
+
+
+class Called(NamedTuple):
+    """How the audit was called: Ansible's options of the command line, and its version."""
+
+    options: Mapping[str, Any]
+    ansible: str
 
 
 def prepared(variables: Mapping[str, Any], value: Value) -> dict[str, Any]:
@@ -42,11 +47,13 @@ def prepared(variables: Mapping[str, Any], value: Value) -> dict[str, Any]:
     return _said(work)
 
 
-def reported(variables: Mapping[str, Any], value: Value, warn: Callable[[str], None], begun: float) -> dict[str, Any]:
+def reported(
+    variables: Mapping[str, Any], value: Value, called: Called, warn: Callable[[str], None], begun: float
+) -> dict[str, Any]:
     """The result of the report part: the report, and whether the run fails by it. begun: of time.monotonic()."""
 
     def work() -> dict[str, Any]:
-        result = _report(variables, checked(variables, value), warn, begun)
+        result = _report(variables, checked(variables, value), called, warn, begun)
         reasons = result["summary"]["reasons"]
         said = "; ".join(reasons) or "nothing to hold against"
         return {"changed": False, "failed": bool(reasons), "msg": said, "report": result}
@@ -65,15 +72,19 @@ def _said(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 
 
 def _report(
-    variables: Mapping[str, Any], wishes: Mapping[str, Any], warn: Callable[[str], None], begun: float
+    variables: Mapping[str, Any],
+    wishes: Mapping[str, Any],
+    called: Called,
+    warn: Callable[[str], None],
+    begun: float,
 ) -> dict[str, Any]:
     now = datetime.now(UTC)
-    run = {**_run(now, wishes), "seconds": round(time.monotonic() - begun, 1)}
-    sources = [str(Path(source).resolve()) for source in context.CLIARGS.get("inventory") or ()]
+    run = {**_run(now, wishes, called), "seconds": round(time.monotonic() - begun, 1)}
+    sources = [str(Path(source).resolve()) for source in called.options.get("inventory") or ()]
     place, name = audit_history.series(*sources), audit_history.series(*sources, run["limit"], *run["tags"])
     known, history = audit_history.read(place, name)
     past = _audit.Past(known, history, *accepted.read(variables, wishes, now.date()))
-    report = _audit.report(run, list(_rows(variables)), past, _commands(variables), now.date())
+    report = _audit.report(run, list(_rows(variables)), past, _commands(variables, called.options), now.date())
     summary = report["summary"]
     entry = {"started": run["started"], **{key: summary[key] for key in ("accounts", "not_measured", "by_severity")}}
     try:
@@ -91,15 +102,15 @@ def _output(wishes: Mapping[str, Any]) -> str:
     return str(Path(str(wishes["audit_output"])).expanduser())
 
 
-def _run(now: datetime, wishes: Mapping[str, Any]) -> dict[str, Any]:
-    tags = [str(tag) for tag in context.CLIARGS.get("tags") or () if tag != "all"]
+def _run(now: datetime, wishes: Mapping[str, Any], called: Called) -> dict[str, Any]:
+    tags = [str(tag) for tag in called.options.get("tags") or () if tag != "all"]
     return {
         "id": now.strftime("%Y%m%dT%H%M%S%fZ"),
         "started": now.strftime("%Y-%m-%dT%H:%M:%SZ"),
         "tool": _version(),
-        "ansible": ansible_version,
+        "ansible": called.ansible,
         "playbook": "audit.yml",
-        "limit": str(context.CLIARGS.get("subset") or ""),
+        "limit": str(called.options.get("subset") or ""),
         "tags": tags,
         "fail_on": str(wishes["audit_fail_on"]),
         "incomplete": str(wishes["audit_incomplete"]),
@@ -143,21 +154,21 @@ class _Declarations:
             except (OSError, UnicodeDecodeError):
                 self._files[file] = None
         lines = self._files[file]
-        return {"file": _recap.near(file), "line": lines.of(("accounts", name), at_key=True)} if lines else None
+        return {"file": command_line.near(file), "line": lines.of(("accounts", name), at_key=True)} if lines else None
 
 
-def _commands(variables: Mapping[str, Any]) -> Commands:
+def _commands(variables: Mapping[str, Any], options: Mapping[str, Any]) -> Commands:
     """How the other playbooks are called by somebody who called this one so."""
-    called = [str(name) for name in context.CLIARGS.get("args") or ("audit.yml",)]
+    playbook = next(str(name) for name in options.get("args") or ("audit.yml",))
     onboard, offboard = (
-        _recap.again(
-            {**context.CLIARGS, "tags": ["all"], "skip_tags": [], "check": False},
+        command_line.again(
+            {**options, "tags": ["all"], "skip_tags": [], "check": False},
             sys.argv[1:],
-            [str(Path(called[0]).with_name(Path(called[0]).name.replace("audit", word)))],
+            [str(Path(playbook).with_name(Path(playbook).name.replace("audit", word)))],
         )
         for word in ("onboard", "offboard")
     )
-    options = onboard.partition("-i ")[2].rpartition(" ")[0] if " -i " in onboard else ""
+    sources = onboard.partition("-i ")[2].rpartition(" ")[0] if " -i " in onboard else ""
     hosts = variables["ansible_play_hosts_all"]
     practised = {str(host) for host in hosts if (variables["hostvars"][host].get("account") or {}).get("sandbox")}
-    return Commands(onboard, offboard, f"-i {options}" if options else "", practised)
+    return Commands(onboard, offboard, f"-i {sources}" if sources else "", practised)

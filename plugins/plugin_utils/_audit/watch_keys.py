@@ -14,6 +14,7 @@ from ansible_collections.hpc.onboard.plugins.module_utils._watches.scattered_key
 from ansible_collections.hpc.onboard.plugins.module_utils._watches.shadowed_keys import ShadowedKeys
 from ansible_collections.hpc.onboard.plugins.module_utils._watches.unread_keys import UnreadKeys
 from ansible_collections.hpc.onboard.plugins.module_utils._watches.watch import Watch
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.enroot_caches import caches
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import Secret
 
 Entry = Mapping[str, Any]
@@ -28,8 +29,6 @@ FILES = {  # kind of a file of keys -> where it lies when nobody says
     "token_file": "~/.cache/huggingface/token",
 }
 COPIES = {"ngc_config": ".BAK"}  # which the program itself keeps beside it, and the role with it
-CACHES = ("~/.cache/enroot", "~/.config/enroot", "~/enroot")  # where enroot has its cache when nobody says
-CACHE_VARIABLES = ("ENROOT_CACHE_PATH", "ENROOT_CONFIG_PATH")
 IN_JOBS = ("netrc_entry", "token_file")  # wandb and Hugging Face are asked where the work is done
 
 
@@ -105,15 +104,6 @@ def _areas(cluster: Entry) -> list[str]:
 def _read_by_enroot(cluster: Entry) -> list[str]:
     path = (cluster.get("container") or {}).get("credentials")
     return [str(path)] if path else []
-
-
-def caches(cluster: Entry, declared: Sequence[Entry]) -> list[str]:
-    """The folders in which enroot may keep its tokens here."""
-    sections = [entry["options"] for entry in declared if entry["kind"] == "shell_environment"]
-    named = [options.get("variables", {}).get(name) for options in sections for name in CACHE_VARIABLES]
-    place = (cluster.get("caches") or {}).get("path")
-    given = [f"{place}/cache", str(place)] if place else []
-    return sorted({*CACHES, *given, *(str(path) for path in named if path)})
 
 
 def _in_jobs(cluster: Entry, kept: Mapping[str, list[str]]) -> list[str]:

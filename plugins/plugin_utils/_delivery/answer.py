@@ -11,25 +11,15 @@ from typing import Any
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import STATUSES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import harmless
 
 LARGEST = 4 * 1024 * 1024
-LONGEST = 20_000
 
 LOOK = "'ssh {name} true' should end at once and print nothing; look at the start-up files of that account"
 
 
 class NoAnswer(Exception):
     """The account did not answer as it should, with what to do about it."""
-
-
-def harmless(text: object, longest: int = LONGEST) -> str:
-    """The text without control characters (line ends stay) and not too long."""
-    return "\n".join(_printable(line) for line in str(text)[:longest].split("\n"))
-
-
-def _printable(line: str) -> str:
-    """The line, a question mark for each control character. Nearly every line has none: it is asked as a whole."""
-    return line if line.isprintable() else "".join(c if c.isprintable() else "?" for c in line)
 
 
 def parse(stdout: str, stderr: str, code: int, name: str) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 Step = dict[str, str]
-NO_KEY = "no key '"  # how the reason begins where the keyring has none of that name (_keys.py)
+NO_KEY = "no key '"  # how the reason begins where the keyring has none of that name (_secrets/session.py)
 
 
 def left(cluster: Mapping[str, Any], result: Mapping[str, Any]) -> list[Step]:

@@ -46,23 +46,23 @@ class Delivery:
 
     def deliver(self, target: str, step: Step) -> None:
         """Bring the version to one target, and verify it there; any process may do this for any target."""
-        if self._label(step.version) not in ("pending", "current"):
+        if self.label_of(step.version) not in ("pending", "current"):
             raise RotationError("only a version that is pending or current is brought to targets: resume instead")
         label = "canary" if step.name == "canary" else "spread"
         try:
-            self._note(label, "begun", step.version, target)
+            self.note(label, "begun", step.version, target)
             found = self.outside.install(target, step.version)
-            self._note(label, "installed", step.version, target, found)
+            self.note(label, "installed", step.version, target, found)
         except Unreachable:
-            self._note(label, "unreachable", step.version, target)
+            self.note(label, "unreachable", step.version, target)
         except Refused:
-            self._note(label, "failed", step.version, target)
+            self.note(label, "failed", step.version, target)
         except Unanswered:
-            self._note(label, "unknown", step.version, target)
+            self.note(label, "unknown", step.version, target)
         else:
             self._verify(target, label, step.version)
 
-    def _note(
+    def note(
         self,
         step: str,
         result: str,
@@ -73,15 +73,17 @@ class Delivery:
     ) -> None:
         """Write down what is begun or came of it."""
         found = found or Found("", evidence or {})
-        fingerprint = next((v.fingerprint for v in self._versions() if v.id == version), "")
+        fingerprint = next((v.fingerprint for v in self.known_versions() if v.id == version), "")
         self.book.append(Event(self.name, step, result, version, target, fingerprint, found.verdict, found.evidence))
 
-    def _versions(self) -> tuple[Version, ...]:
+    def known_versions(self) -> tuple[Version, ...]:
+        """The versions of the secret; none before its first rotation."""
         secret = self.labels.secret()
         return secret.versions if secret else ()
 
-    def _label(self, version: str) -> str:
-        return next((one.label for one in self._versions() if one.id == version), "")
+    def label_of(self, version: str) -> str:
+        """What a version is labelled, or nothing for one that is not made yet."""
+        return next((one.label for one in self.known_versions() if one.id == version), "")
 
     def _verify(self, target: str, label: str, version: str) -> None:
         try:
@@ -89,23 +91,24 @@ class Delivery:
         except (Refused, Unanswered):
             return
         if found.verdict in WORKS:
-            self._note(label, "verified", version, target, found)
+            self.note(label, "verified", version, target, found)
         elif found.verdict == "invalid":
             self._refused(target, label, version, found)
 
     def _refused(self, target: str, label: str, version: str, found: Found) -> None:
         """The key does not work there: what was there comes back, unless that is dead."""
         secret = self.labels.secret()
-        if secret and self._label(version) == "pending" and not self.situation().maybe_gone(secret.current.id):
-            self._put_back(target, label, version, found)
+        if secret and self.label_of(version) == "pending" and not self.situation().maybe_gone(secret.current.id):
+            self.put_back(target, label, version, found)
         else:
-            self._note(label, "failed", version, target, found)
+            self.note(label, "failed", version, target, found)
 
-    def _put_back(self, target: str, label: str, version: str, found: Found | None = None) -> None:
-        self._note(label, "begun", version, target)
+    def put_back(self, target: str, label: str, version: str, found: Found | None = None) -> None:
+        """Bring back what was there before the version. found: why, when the key itself was refused there."""
+        self.note(label, "begun", version, target)
         try:
             self.outside.put_back(target, version)
         except (Refused, Unanswered):
-            self._note(label, "unknown", version, target, found)
+            self.note(label, "unknown", version, target, found)
         else:
-            self._note(label, "rolled_back", version, target, found)
+            self.note(label, "rolled_back", version, target, found)

@@ -33,7 +33,9 @@ class Sweep:
         due = step == "retire" or (step in ("canary", "spread") and situation.mode == COMPROMISED)
         if not due or old is None or not old.fingerprint:
             return cls(None)
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.watch_keys import caches  # few steps need it
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.enroot_caches import (
+            caches,  # few steps need it
+        )
 
         return cls(
             {

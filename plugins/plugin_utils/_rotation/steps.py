@@ -60,7 +60,7 @@ class Rotation(Delivery):
         self.labels.adopt(first_kind or kind, fingerprint, self.wanted)
         version = versions.new_id()
         evidence: dict[str, str | int] = {"mode": mode, "kind": kind, **({"grace": grace} if grace else {})}
-        self._note("plan", "begun", version, evidence=evidence)
+        self.note("plan", "begun", version, evidence=evidence)
         return version
 
     def take_step(self, step: Step) -> None:
@@ -78,7 +78,7 @@ class Rotation(Delivery):
             "abort": self._abort,
         }
         if step.name in ways:
-            label = self._label(step.version)
+            label = self.label_of(step.version)
             if label not in EXPECTED[step.name]:
                 raise RotationError(
                     f"{step.name} is not for a version that is {label or 'not made yet'}: resume instead"
@@ -90,14 +90,14 @@ class Rotation(Delivery):
         evidence: dict[str, str | int] = {"until": until} if until else {}
         now = self.situation()
         version = now.secret.current.id if now.secret and now.given_up(now.version) else now.version
-        self._note("excuse", "excused", version, target, Found("", evidence))
+        self.note("excuse", "excused", version, target, Found("", evidence))
 
     def end_grace(self) -> None:
         """The previous version may be retired now, whatever was set."""
         secret = self.labels.secret()
         previous = secret.one("previous") if secret else None
         if previous:
-            self._note("grace", "ok", previous.id)
+            self.note("grace", "ok", previous.id)
 
     def give_up(self) -> None:
         """Abort the rotation: nothing is left of the new version. Raises RotationError where the old one is gone."""
@@ -108,22 +108,22 @@ class Rotation(Delivery):
             raise RotationError(f"no rotation of '{self.name}' is open: there is nothing to abort")
         if now.maybe_gone(now.secret.current.id):
             raise RotationError(f"the old key of '{self.name}' may be dead already: resume, the new one is needed")
-        self._note("abort", "begun", now.version)
+        self.note("abort", "begun", now.version)
 
     def _plan(self, step: Step) -> None:
         for target in step.targets:
             self.look(target, step)
-        self._note("plan", "ok", step.version)
+        self.note("plan", "ok", step.version)
 
     def look(self, target: str, step: Step) -> None:
         """Look whether a target is ready; any process may do this for any target."""
         try:
-            self._note("plan", "staged", step.version, target, self.outside.probe(target))
+            self.note("plan", "staged", step.version, target, self.outside.probe(target))
         except Refused as error:
             result = "unreachable" if isinstance(error, Unreachable) else "failed"
-            self._note("plan", result, step.version, target)
+            self.note("plan", result, step.version, target)
         except Unanswered:
-            self._note("plan", "unreachable", step.version, target)
+            self.note("plan", "unreachable", step.version, target)
 
     def unless_refused(self, step: Step) -> Step:
         """The step, with an obstacle where targets are to work by a current version that is refused.
@@ -131,7 +131,7 @@ class Rotation(Delivery):
         It was deactivated in place of the old one, or another machine has replaced it. A target that cannot try it
         would be given a dead key.
         """
-        version = next((one.id for one in self._versions() if one.label == "current"), "")
+        version = next((one.id for one in self.known_versions() if one.label == "current"), "")
         if step.name != "retire" or not step.targets or self._asked(version).verdict not in ("invalid", "not_entitled"):
             return step
         return replace(step, obstacle=REFUSED)
@@ -142,22 +142,22 @@ class Rotation(Delivery):
 
     def take_back(self, target: str, step: Step) -> None:
         """Bring back to a target what was there before a version that is given up; any process may do this."""
-        self._put_back(target, "abort", step.version)
+        self.put_back(target, "abort", step.version)
 
     def _take(self, step: Step) -> None:
         version = step.version
-        self._note("take", "begun", version)
+        self.note("take", "begun", version)
         try:
             taken = self.outside.take(version)
         except (Refused, Unanswered):
             return
-        if not self._label(version):
+        if not self.label_of(version):
             self.labels.move(lambda secret: versions.begin(secret, replace(taken, id=version, targets=self.wanted)))
-        self._note("take", "ok", version)
+        self.note("take", "ok", version)
 
     def _prove(self, step: Step) -> None:
         found = self._asked(step.version)
-        self._note("prove", "ok" if found.verdict == "valid" else "failed", step.version, found=found)
+        self.note("prove", "ok" if found.verdict == "valid" else "failed", step.version, found=found)
 
     def _asked(self, version: str) -> Found:
         try:
@@ -172,8 +172,8 @@ class Rotation(Delivery):
     def _settle(self, step: Step) -> None:
         if step.version != self.situation().version:
             raise RotationError("another version than the rotation's cannot settle: resume instead")
-        self._note("settle", "begun", step.version)
-        if self._label(step.version) == "pending":
+        self.note("settle", "begun", step.version)
+        if self.label_of(step.version) == "pending":
             now = self.situation()
             left = now.unsettled(step.version)
             if left:
@@ -181,12 +181,12 @@ class Rotation(Delivery):
             targets = tuple(now.states(step.version))
             self.labels.move(lambda secret: versions.promote(secret, step.version, targets))
         until: dict[str, str | int] = {"until": self.grace_until} if self.grace_until else {}
-        self._note("settle", "ok", step.version, evidence=until)
+        self.note("settle", "ok", step.version, evidence=until)
 
     def _retire(self, step: Step) -> None:
         """Deactivate a version, then see that every target works without it; if one does not, it comes back."""
         version, now = step.version, self.situation()
-        if not now.gone(version) or self._label(version) == "previous":
+        if not now.gone(version) or self.label_of(version) == "previous":
             why = why_not_retire(now, version)
             if why:
                 raise RotationError(why)
@@ -198,35 +198,35 @@ class Rotation(Delivery):
             self._reactivate(version)
 
     def _deactivate(self, version: str, now: Situation) -> bool:
-        self._note("retire", "begun", version)
-        if self._label(version) == "previous":
+        self.note("retire", "begun", version)
+        if self.label_of(version) == "previous":
             self.labels.move(lambda secret: versions.retire(secret, version))
         if not now.gone(version) and not now.revoked(version):
             try:
                 self.outside.deactivate(version)
             except (Refused, Unanswered) as error:
-                self._note("retire", "refused" if isinstance(error, Refused) else "unknown", version)
+                self.note("retire", "refused" if isinstance(error, Refused) else "unknown", version)
                 return False
-        self._note("retire", "ok", version)
+        self.note("retire", "ok", version)
         return True
 
     def _confirmed(self, target: str) -> bool:
         """Whether nothing says that the current version does not work on the target."""
-        version = next(one.id for one in self._versions() if one.label == "current")
+        version = next(one.id for one in self.known_versions() if one.label == "current")
         try:
             found = self.outside.verify(target, version)
         except (Refused, Unanswered):
             return True
         if found.verdict in WORKS:
-            self._note("retire", "verified", version, target, found)
+            self.note("retire", "verified", version, target, found)
         elif found.verdict == "invalid":
-            self._note("retire", "failed", version, target, found)
+            self.note("retire", "failed", version, target, found)
             return False
         return True
 
     def _reactivate(self, version: str) -> None:
         """Noted before it is done: whatever comes of it, the version is to be retired once more."""
-        self._note("retire", "reactivated", version)
+        self.note("retire", "reactivated", version)
         try:
             self.outside.reactivate(version)
         except (Refused, Unanswered):
@@ -236,35 +236,35 @@ class Rotation(Delivery):
     def _abort(self, step: Step) -> None:
         """What was there before comes back to every target, then the version is out of use."""
         version = step.version
-        if not self._label(version):
+        if not self.label_of(version):
             try:
                 self.outside.forget(version)
             except (Refused, Unanswered):
                 return
         else:
             for target in self.situation().possible_holders(version):
-                self._put_back(target, "abort", version)
+                self.put_back(target, "abort", version)
             if self.situation().possible_holders(version):
                 return
-            if self._label(version) == "pending":
+            if self.label_of(version) == "pending":
                 self.labels.move(lambda secret: versions.abort(secret, version))
-        self._note("abort", "ok", version)
+        self.note("abort", "ok", version)
 
     def _prove_dead(self, step: Step) -> None:
         found = self._asked(step.version)
         if found.verdict != "invalid":
-            self._note("prove_dead", "failed", step.version, found=found)
+            self.note("prove_dead", "failed", step.version, found=found)
             return
-        if self._label(step.version) == "retired":
+        if self.label_of(step.version) == "retired":
             self.labels.move(lambda secret: versions.dead(secret, step.version))
-        self._note("prove_dead", "ok", step.version, found=found)
+        self.note("prove_dead", "ok", step.version, found=found)
 
     def _purge(self, step: Step) -> None:
-        self._note("purge", "begun", step.version)
+        self.note("purge", "begun", step.version)
         try:
             self.outside.forget(step.version)
         except (Refused, Unanswered):
             return
-        if self._label(step.version) == "dead":
+        if self.label_of(step.version) == "dead":
             self.labels.move(lambda secret: versions.purge(secret, step.version))
-        self._note("purge", "ok", step.version)
+        self.note("purge", "ok", step.version)

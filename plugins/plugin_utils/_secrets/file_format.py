@@ -33,7 +33,7 @@ try:
     from cryptography.hazmat.primitives.hashes import SHA256
     from cryptography.hazmat.primitives.kdf.hkdf import HKDF
     from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
-except ImportError:  # then the backend is not to be chosen; see _filekeyring.py
+except ImportError:  # then the backend is not to be chosen; see keyring_backend.py
     pass
 try:
     from cryptography.hazmat.primitives.kdf.argon2 import Argon2id

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The person at the terminal of a run, asked from a worker: Ansible hands the question to the main process."""
+"""The person at the terminal of a run, asked or told from a worker: Ansible hands it to the main process."""
 
 from __future__ import annotations
 
@@ -34,6 +34,11 @@ def asked(question: str, unseen: bool = False) -> str:
     except AnsibleError as error:
         raise NotAnswered(type(error).__name__) from None
     return bytes(typed).decode(errors="replace")
+
+
+def show_error(text: str) -> None:
+    """Show an error at once, in lines as they are: it may hold a command to copy."""
+    Display().error(text, wrap_text=False)
 
 
 class ThroughAnsible:

@@ -3,7 +3,7 @@
 """Keys from the user's keyring: by name, once per run, whatever the number of accounts and tasks.
 
 The first process that needs a key asks the keyring and leaves the answer in memory that all of them
-share (_shared.py), and with it what unlocks an encrypted file: a person is asked for a passphrase once.
+share (run_memory.py), and with it what unlocks an encrypted file: a person is asked for a passphrase once.
 This module must therefore be imported before the forks, which ansible-core does when it looks up the
 action plugin.
 """
@@ -100,9 +100,9 @@ def _refused(error: MissingKey, known: dict[str, Any]) -> str:
         return str(error)
     known["refusal"] = str(error)
     if error.todo:
-        from ansible.utils.display import Display
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.prompt import show_error
 
-        Display().error(f"{error}.", wrap_text=False)
+        show_error(f"{error}.")
         known["refusal"] = f"{error.text}; what to do is said above"
     return str(known["refusal"])
 

@@ -4,7 +4,7 @@
 
 Labels move all at once: a draft, flushed, renamed, the folder flushed, read back. The record is signed,
 so an edit shows; that an older signed one was put back shows where the ledger knows better
-(_rotation.disagreement). A second rotation is refused by the lock while the first one's process lives,
+(disagreement in _rotation/next_step.py). A second rotation is refused by the lock while the first one's process lives,
 and by the pending version afterwards. Two machines see each other as far as they share this folder and
 its server passes locks on; with state folders of their own they cannot, and only what the targets
 hold then tells (plan reads it: a fingerprint that is neither's).

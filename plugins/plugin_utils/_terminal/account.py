@@ -21,7 +21,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout impor
     row,
     told,
 )
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.progress_line import amount
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.amounts import amount
 
 STYLES = {
     "in_place": ("=", "ok"),

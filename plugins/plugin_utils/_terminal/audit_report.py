@@ -13,7 +13,6 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.shared 
     Finding,
     Report,
     capabilities,
-    count,
     harmless,
     in_order,
     is_command,
@@ -22,7 +21,6 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.shared 
     severities,
     state,
     unwaived,
-    visible,
     word,
     words,
     worst_first,
@@ -41,8 +39,9 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout impor
     plain,
     told,
 )
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.progress_line import duration
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.width import cells, flat
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.amounts import count, duration
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import flat, visible
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.width import cells
 
 STYLES = {
     "critical": "error",

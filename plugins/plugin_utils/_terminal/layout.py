@@ -8,7 +8,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.width import cells, clean, flat, laid
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import clean, flat
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.width import cells, laid
 
 WORD = 13
 NARROW = 60

@@ -8,13 +8,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Line, Look, Span
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.width import cells, flat, shortened
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.amounts import amount, duration
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import flat
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.width import cells, shortened
 
 FRAMES = ("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", "|/-\\")
 BAR = (("━", "─"), ("#", "-"))
 BAR_LEAST, BAR_WIDEST = 8, 20
 SECONDS_EACH = 3  # with several long steps, each is shown for so long
-UNITS = (("GB", 10**9), ("MB", 10**6), ("kB", 10**3))
 
 
 class Moment(NamedTuple):
@@ -66,17 +67,6 @@ def progress_bar(done: float, total: float, width: int, look: Look) -> Line:
     return (Span(full * filled, "ok"), Span(empty * (width - filled), "faint"))
 
 
-def amount(progress: Mapping[str, Any]) -> str:
-    """'12/98 MB', '3/5', '12 MB', or nothing where nothing is known."""
-    done, total = progress.get("done"), progress.get("total")
-    if done is None:
-        return ""
-    if progress.get("unit") != "bytes":
-        return f"{done:g}/{total:g}" if total else f"{done:g}"
-    unit, factor = next(((unit, size) for unit, size in UNITS if (total or done) >= size), ("bytes", 1))
-    return f"{done / factor:.0f}/{total / factor:.0f} {unit}" if total else f"{done / factor:.0f} {unit}"
-
-
 def names(under_way: Sequence[str], room: int, look: Look) -> str:
     """As many names as there is room for, and how many more there are."""
     under_way = [flat(name) for name in under_way]
@@ -86,15 +76,6 @@ def names(under_way: Sequence[str], room: int, look: Look) -> str:
         if cells(text) <= room:
             return text
     return shortened(", ".join(under_way), room, look.mark("more"))
-
-
-def duration(seconds: float) -> str:
-    """Seconds as a person says them."""
-    whole = int(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    minutes, rest = divmod(whole, 60)
-    return f"{minutes} min {rest:02} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"
 
 
 def new_steps(before: Mapping[str, str], progress: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -23,8 +22,9 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout impor
     indented,
     plain,
 )
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.progress_line import duration
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.width import cells, flat, shortened
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.amounts import duration
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import flat
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.width import cells, shortened
 
 BAD = ("unreachable", "failed")
 LONGEST_LIMIT = 66
@@ -196,27 +196,6 @@ def totals(accounts: Mapping[str, Ended], check: bool, doctor: bool = False) -> 
     parts += [(number, f"{'not ready' if doctor else 'not as wanted'} ({', '.join(bad)})")]
     total = f"{len(accounts)} account{'s' if len(accounts) != 1 else ''}"
     return f"{total}: {', '.join(f'{count} {word}' for count, word in parts if count) or 'nothing to do'}"
-
-
-def again(typed: Mapping[str, Any], given: Sequence[str], playbooks: Sequence[str]) -> str:
-    """The command that runs the same again, from Ansible's options and the words that were typed.
-
-    Only options that choose what is done: the others may hold what must not be shown.
-    """
-    words = ["ansible-playbook"]
-    if any(word.startswith(("-i", "--inventory")) for word in given):
-        words += [f"-i {shlex.quote(near(source))}" for source in typed.get("inventory") or ()]
-    words += [shlex.quote(near(name)) for name in playbooks]
-    words += ["--check"] if typed.get("check") else []
-    for option, unset in (("tags", ["all"]), ("skip_tags", [])):
-        chosen = list(typed.get(option) or unset)
-        words += [f"--{option.replace('_', '-')} {shlex.quote(','.join(chosen))}"] if chosen != unset else []
-    return " ".join(words)
-
-
-def near(path: str) -> str:
-    """The path from here, when it lies below here."""
-    return os.path.relpath(path) if path.startswith(os.getcwd() + os.sep) else path
 
 
 def _style(accounts: Mapping[str, Ended]) -> str:

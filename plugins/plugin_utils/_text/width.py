@@ -28,17 +28,6 @@ def _cell(character: str) -> int:
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
-def clean(text: object) -> str:
-    """The text without anything that moves a cursor; line ends stay, tabs and other blanks become blanks."""
-    out = str(text).replace("\r\n", "\n").replace("\t", "    ")
-    return "".join(c if c.isprintable() or c == "\n" else " " if c.isspace() else "?" for c in out)
-
-
-def flat(text: object) -> str:
-    """Clean text in one line."""
-    return clean(text).replace("\n", " ")
-
-
 def shortened(text: str, room: int, ellipsis: str) -> str:
     """The beginning of a text that is wider than its room. For what is seen for a moment, never for results."""
     if cells(text) <= room:

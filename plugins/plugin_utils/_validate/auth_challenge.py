@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 from urllib.parse import parse_qsl, urlencode
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.answer import harmless
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import harmless
 
 LONGEST = 8192
 

@@ -20,7 +20,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ansible_collections.hpc.onboard.plugins.module_utils._formats.key_forms import HUGGING_FACE, NGC, WANDB
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.answer import harmless
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import harmless
 from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.https import Answer, Line, Question, Unreached
 from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.key_kinds import Key, stranger
 from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.verdict import ISSUER, Finding, Verdict

@@ -18,18 +18,6 @@ PLUGINS = CHECKOUT / "plugins"
 ROLES = sorted(folder for folder in (CHECKOUT / "roles").iterdir() if folder.is_dir())
 SOURCES = sorted(PLUGINS.rglob("*.py"))
 MODULE_UTILS = sorted((PLUGINS / "module_utils").rglob("*.py"))
-BELOW = {  # what the files of each folder may import of ours, beside their own folder
-    "_formats": set(),
-    "_core": {"_formats", "_jobs"},
-    "_scan": {"_formats", "_core"},
-    "_receipt": {"_formats", "_core"},
-    "_jobs": {"_formats", "_core"},
-    "_registry": {"_formats", "_core"},
-    "_resources": {"_formats", "_core", "_scan", "_jobs", "_registry"},
-    "_watches": {"_formats", "_core", "_scan"},
-    "_engine": {"_formats", "_core", "_receipt"},
-    "module_utils": {"_core", "_engine"},
-}
 
 
 def ident(path: Path) -> str:
@@ -52,24 +40,6 @@ def imports(file: Path) -> set[str]:
 
 
 OURS = "ansible_collections.hpc.onboard.plugins."
-
-
-@pytest.mark.parametrize("file", MODULE_UTILS, ids=ident)
-def test_imports_of_the_engine_go_downwards_and_need_no_ansible(file: Path) -> None:
-    allowed = BELOW[file.parent.name]
-    for name in imports(file):
-        if name.startswith(OURS):
-            folder = name[len(OURS) :].split(".")[1]
-            assert folder in allowed | {file.parent.name}, f"imports {name}"
-        elif file.name != "_module.py":
-            assert not name.startswith(("ansible", "keyring", "yaml")), f"imports {name}"
-
-
-@pytest.mark.parametrize("file", sorted((PLUGINS / "plugin_utils").rglob("*.py")), ids=ident)
-def test_what_serves_the_plugins_imports_no_plugin(file: Path) -> None:
-    assert [
-        n for n in imports(file) if n.startswith(OURS) and n.split(".")[4] not in ("plugin_utils", "module_utils")
-    ] == []
 
 
 @pytest.mark.parametrize("file", sorted((PLUGINS / "modules").glob("*.py")), ids=ident)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A key that is replaced at all places of a file: what is found, asked for, said, and there afterwards.
 
-How it is tried at a registry is in tests/integration/test_rotated_key.py.
+How it is tried at a registry is in tests/integration/rotation/test_rotated_key.py.
 """
 
 from __future__ import annotations

@@ -65,16 +65,16 @@ def test_three_faults_over_three_targets_break_nothing(title: str, say: Callable
 class NoIntent(Rotation):
     """What came of a deed is written down, and not that it was begun."""
 
-    def _note(self, step: str, result: str, version: str, target: str = "", *rest: object, **more: object) -> None:
+    def note(self, step: str, result: str, version: str, target: str = "", *rest: object, **more: object) -> None:
         if not (result == "begun" and target):
-            super()._note(step, result, version, target, *rest, **more)  # type: ignore[arg-type]  # handed on as it came
+            super().note(step, result, version, target, *rest, **more)  # type: ignore[arg-type]  # handed on as it came
 
 
 class LabelBeforeValue(Rotation):
     """The pending version is recorded before its value is in the keyring."""
 
     def _take(self, step: Step) -> None:
-        if not self._label(step.version):
+        if not self.label_of(step.version):
             self.labels.move(lambda secret: versions.begin(secret, versions.Version(step.version, "personal")))
         super()._take(step)
 
@@ -91,10 +91,10 @@ class ValueGoesFirst(Rotation):
 class PutBackUnnoted(Rotation):
     """What was there before comes back without a word before it."""
 
-    def _put_back(self, target: str, label: str, version: str, *rest: object) -> None:
+    def put_back(self, target: str, label: str, version: str, *rest: object) -> None:
         with suppress(Refused, Unanswered):
             self.outside.put_back(target, version)
-            self._note(label, "rolled_back", version, target)
+            self.note(label, "rolled_back", version, target)
 
 
 def no_patch(_: pytest.MonkeyPatch) -> None:

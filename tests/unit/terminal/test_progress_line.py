@@ -15,13 +15,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.live_line im
     is_live,
     redrawn,
 )
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.progress_line import (
-    Moment,
-    amount,
-    duration,
-    live,
-    new_steps,
-)
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.progress_line import Moment, live, new_steps
 from fabricated import hostile, looks, measured, words
 from hypothesis import given
 from hypothesis import strategies as st
@@ -87,27 +81,6 @@ def test_it_is_one_line_that_leaves_the_last_cell_free(
     said = live(Moment(names, 3, total, seconds), progress, look)
     assert measured(said) < look.width
     assert plain(said).isprintable()
-
-
-@pytest.mark.parametrize(
-    ("done", "total", "unit", "said"),
-    [
-        (12_000_000, 98_000_000, "bytes", "12/98 MB"),
-        (500, 2_000, "bytes", "0/2 kB"),
-        (3_000_000_000, None, "bytes", "3 GB"),
-        (3, 5, "steps", "3/5"),
-        (3, None, "steps", "3"),
-        (None, 5, "steps", ""),
-        (0, 0, "bytes", "0 bytes"),
-    ],
-)
-def test_amounts_are_said_in_units(done: int | None, total: int | None, unit: str, said: str) -> None:
-    assert amount({"done": done, "total": total, "unit": unit}) == said
-
-
-@pytest.mark.parametrize(("seconds", "said"), [(0.4, "0 s"), (59.9, "59 s"), (65, "1 min 05 s"), (7500, "2 h 05 min")])
-def test_time_is_said_in_words(seconds: float, said: str) -> None:
-    assert duration(seconds) == said
 
 
 def test_without_a_terminal_a_step_is_said_when_it_changes() -> None:

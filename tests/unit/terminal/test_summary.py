@@ -11,7 +11,6 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout impor
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.summary import (
     Ended,
     Run,
-    again,
     ended_as,
     groups,
     limit,
@@ -170,11 +169,3 @@ def test_the_worst_of_several_tasks_counts() -> None:
     for number, end in enumerate(order):
         for other in order[: number + 1]:
             assert worst(other, end) == worst(end, other) == end
-
-
-def test_the_next_command_chooses_the_same_and_shows_no_variables() -> None:
-    typed = {"inventory": ["/x/accounts.yml"], "tags": ["conda"], "skip_tags": [], "check": True}
-    given = ["-i", "/x/accounts.yml", "-e", "token=canary", "onboard.yml", "-l", "a@b"]
-    command = again(typed, given, ["onboard.yml"])
-    assert command == "ansible-playbook -i /x/accounts.yml onboard.yml --check --tags conda"
-    assert again({"inventory": ["/etc/x"], "tags": ["all"]}, ["onboard.yml"], ["onboard.yml"]) == PLAY

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Look, command, indented, plain, told
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.width import cells, clean, laid, pieces, shortened
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import clean
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.width import cells, laid, pieces, shortened
 from fabricated import looks, measured, text, widths, words
 from hypothesis import given
 from hypothesis import strategies as st
@@ -32,12 +33,6 @@ def test_cells_are_counted_as_a_terminal_does(said: str, wide: int) -> None:
     screen = Screen()
     screen.feed(said)
     assert cells(said) == screen.column == wide
-
-
-@given(words)
-def test_clean_text_moves_no_cursor(said: str) -> None:
-    assert all(character.isprintable() or character == "\n" for character in clean(said))
-    assert clean(clean(said)) == clean(said)
 
 
 @given(words.map(clean), st.integers(0, 30), st.sampled_from([0, 4, 6, 17]), widths)

@@ -23,7 +23,7 @@ FORMATS = {
 """The name of each format's file."""
 
 PACKAGE = "ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats."
-WRITERS = {name: "markdown" if name == "md" else name for name in FORMATS}
+WRITERS = {"json": "json_document", "md": "markdown", "junit": "junit", "sarif": "sarif", "html": "html_page"}
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 

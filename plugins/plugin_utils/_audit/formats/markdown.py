@@ -17,7 +17,6 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.shared 
     Finding,
     Report,
     capabilities,
-    count,
     declared,
     fields,
     harmless,
@@ -33,6 +32,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.shared 
     worst_first,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import SEVERITIES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.amounts import count
 
 SPECIAL = re.compile(r"[\\`*_{}\[\]<>|~&$]|:(?=//)|(?<=www)\.")
 CALLS = re.compile(r"([@#])(?=\w)")

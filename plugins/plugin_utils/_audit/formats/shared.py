@@ -12,14 +12,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import SEVERITIES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.amounts import count
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import visible
 
 Report = Mapping[str, Any]
 Finding = Mapping[str, Any]
 Account = Mapping[str, Any]
 
 SOURCE = "https://github.com/hpc-onboard/hpc.onboard"
-UNSEEN = frozenset("\u115f\u1160\u2800\u3164\uffa0")
-"""Characters that call themselves printable and show nothing."""
 
 SYMBOLS = {  # each with what stands for it in ASCII
     "critical": ("◆", "#"),
@@ -41,18 +41,6 @@ CAUSES = {
 }
 
 
-def visible(text: str) -> str:
-    """The text with what cannot be seen, or turns the direction of writing, spelled out: backslash, u, four digits."""
-    if text.isprintable() and not UNSEEN & set(text):
-        return text
-    return "".join(c if c.isprintable() and c not in UNSEEN else _spelled(c) for c in text)
-
-
-def _spelled(character: str) -> str:
-    number = ord(character)
-    return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
-
-
 def harmless(document: Any) -> Any:
     """A copy of the document in which every text is visible()."""
     if isinstance(document, str):
@@ -62,11 +50,6 @@ def harmless(document: Any) -> Any:
     if isinstance(document, (list, tuple)):
         return [harmless(value) for value in document]
     return document
-
-
-def count(number: int, noun: str) -> str:
-    """'1 account', '2 accounts'."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def word(state: str) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.html import embedded, text
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.html_page import embedded, text
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.shared import SOURCE
 from hypothesis import given, settings
 from report_example import REPORTS, example

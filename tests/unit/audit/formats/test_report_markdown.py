@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.markdown import cell, code, prose, text
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.shared import SOURCE, visible
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.shared import SOURCE
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import visible
 from hypothesis import given, settings
 from markdown_it import MarkdownIt
 from markdown_it.token import Token

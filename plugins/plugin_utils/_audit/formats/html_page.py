@@ -23,7 +23,6 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.shared 
     Finding,
     Report,
     capabilities,
-    count,
     declared,
     fields,
     harmless,
@@ -37,7 +36,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.shared 
     worst_first,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import RULES, SEVERITIES
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.progress_line import duration
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.amounts import count, duration
 
 PAGE = Path(__file__).with_name("page")
 BELOW = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}

@@ -1,0 +1,33 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Foreign text: nothing in it moves a cursor or hides, and what can be seen stays."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import clean, harmless, visible
+from fabricated import words
+from hypothesis import given
+from report_example import HOSTILE
+
+
+@given(words)
+def test_clean_text_moves_no_cursor(said: str) -> None:
+    assert all(character.isprintable() or character == "\n" for character in clean(said))
+    assert clean(clean(said)) == clean(said)
+
+
+@pytest.mark.parametrize("said", HOSTILE)
+def test_what_cannot_be_seen_is_spelled_out(said: str) -> None:
+    assert visible(said).isprintable()
+    assert visible(visible(said)) == visible(said)
+
+
+def test_what_can_be_seen_stays() -> None:
+    assert visible("Größe 日本語 ~/a b:12 'x' \\") == "Größe 日本語 ~/a b:12 'x' \\"
+
+
+@given(words)
+def test_harmless_text_has_line_ends_and_no_other_control_character(said: str) -> None:
+    assert all(character.isprintable() or character == "\n" for character in harmless(said))
+    assert len(harmless(said, 5)) <= 5
