@@ -38,11 +38,11 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import 
 ROTATE = "hpc.onboard.rotate"
 AUDIT = "hpc.onboard.audit"
 OURS = {"hpc.onboard.converge", "hpc.onboard.offboard", "hpc.onboard.doctor", ROTATE, AUDIT}
-NARROWEST, WIDEST, PIPED = 20, 100, 80
-FIRST_DRAWN, REDRAWN = 0.3, 0.12  # seconds; a shorter run needs no live line
+NARROWEST = 20
+WIDEST = 100
+PIPED = 80
 STYLES = {"ok": "OK", "changed": "CHANGED", "error": "ERROR", "note": "SKIP"}  # as Ansible's settings name them
 STYLES.update(added="DIFF_ADD", removed="DIFF_REMOVE")
-WEIGHTS = {"bold": "1", "faint": "2"}
 
 
 class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
@@ -112,9 +112,9 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
     def _live(self) -> None:
         now = time.monotonic()
         with self._lock:
-            if BOARD.is_hushed() or not self._under_way or now - self._begun < FIRST_DRAWN:
+            if BOARD.is_hushed() or not self._under_way or now - self._begun < self._line.FIRST_DRAWN:
                 self._line.clear()
-            elif now - self._drawn_at >= REDRAWN:
+            elif now - self._drawn_at >= self._line.REDRAWN:
                 self._drawn_at, self._frame = now, self._frame + 1
                 moment = (list(self._under_way), self._done, self._total, now - self._begun, self._frame)
                 line = self._line.at(moment, BOARD.entries(), self._view(False).look)
@@ -280,8 +280,8 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
 
 def painted(span: layout.Span) -> str:
     """The text of a span with its colour, a setting of Ansible's, when there are colours."""
-    if span.style in WEIGHTS:
-        return f"\033[{WEIGHTS[span.style]}m{span.text}\033[0m" if color.ANSIBLE_COLOR else span.text
+    if span.style in ("bold", "faint"):
+        return f"\033[{1 + (span.style == 'faint')}m{span.text}\033[0m" if color.ANSIBLE_COLOR else span.text
     return str(color.stringc(span.text, getattr(constants, f"COLOR_{STYLES[span.style]}"))) if span.style else span.text
 
 

@@ -7,7 +7,7 @@ together. The line goes into the start-up file that the login shell in use reall
 """
 
 import os
-from typing import List, NamedTuple, Optional
+from typing import Dict, List, NamedTuple, Optional, Tuple
 
 from .._core.errors import AccountError
 from .._core.host import Host
@@ -69,11 +69,20 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
             state[host.shown(path)] = _line(host)
         return state
 
+    @property
+    def _wanted(self) -> Tuple[Dict[str, str], List[str]]:
+        return self.options["variables"], self.options["path"]
+
+    def _commands(self, dialect: str) -> Dict[str, str]:
+        return {name: files[dialect] for name, files in self.options["on_demand"].items()}
+
     def _body(self, dialect: str) -> str:
-        commands = {name: files[dialect] for name, files in self.options["on_demand"].items()}
-        wanted = (self.options["variables"], self.options["path"], commands)
-        body = environment.render(dialect, *wanted)
-        if environment.parse(dialect, body) != wanted:
+        return environment.render(dialect, *self._wanted, self._commands(dialect))
+
+    def _proved(self, dialect: str) -> str:
+        """The lines to be written, read back first: do they say what is wanted?"""
+        body = self._body(dialect)
+        if environment.parse(dialect, body) != (*self._wanted, self._commands(dialect)):
             raise AccountError("these settings cannot be written for %s" % dialect)
         return body
 
@@ -131,7 +140,7 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
         host.make_folders(os.path.join(host.home, FOLDER), 0o755)
         for dialect in environment.DIALECTS:
             file = _file(host, _generated(host, dialect))
-            new = section.put(file.text or HEADER, self.options["section"], self._body(dialect))
+            new = section.put(file.text or HEADER, self.options["section"], self._proved(dialect))
             _rewrite(host, file, new)
         for path in files:
             file = _file(host, path)

@@ -54,6 +54,9 @@ class Kinds(Mapping[str, "type[Resource]"]):
         found: type[Resource] = getattr(import_module(f"{MODULE_UTILS}.{module}"), kind)
         return found
 
+    def __contains__(self, name: object) -> bool:
+        return name in PLACES
+
     def __iter__(self) -> Iterator[str]:
         return iter(PLACES)
 

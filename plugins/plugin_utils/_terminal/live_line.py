@@ -42,6 +42,9 @@ def redrawn(text: str, cells: int, drawn: int) -> str:
 class LiveLine:
     """The line itself. Whoever writes elsewhere on the terminal clears it first, under the same lock."""
 
+    FIRST_DRAWN = 0.3  # seconds; a shorter run needs none
+    REDRAWN = 0.12
+
     def __init__(self, columns: Callable[[], int], escapes: bool) -> None:
         self._columns = columns
         self._escapes = escapes
