@@ -22,13 +22,13 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect 
     selected,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answer as _answer
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import manual_steps, payload
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import PLACES, Plan
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import diffs, result
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.session import SESSION, current_version
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import receipts
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import local_key
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.progress import BOARD
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.run_memory import BOARD
 
 # Every account is a forked process; what is made here, before the forks, is made once.
 prepare_settings()
@@ -189,13 +189,13 @@ class ActionModule(AccountAction):
         except AnsibleConnectionFailure as error:
             name = variables.get("inventory_hostname", "it")
             missed = {"unreachable": True, "msg": _answer.not_reached(str(error), name)}
-            return {**missed, **manual_steps.of_account(variables, missed)}
+            return {**missed, **_steps_left(variables, missed)}
         except (AccountError, _answer.NoAnswer) as error:
             return {"failed": True, "msg": str(error)}
         outcome = result(outcomes, declared.notes, self._task.check_mode)
         if SESSION.source:
             outcome["keyring"] = SESSION.source
-        outcome.update(manual_steps.of_account(variables, outcome))
+        outcome.update(_steps_left(variables, outcome))
         sandbox = self.sandbox_of(variables)
         if sandbox:
             outcome["sandbox"] = sandbox["root"]
@@ -223,3 +223,13 @@ class ActionModule(AccountAction):
     def declare(self, arguments: Mapping[str, Any], variables: Mapping[str, Any]) -> Declared:
         """What the account is to have, as far as --tags and --skip-tags ask for it."""
         return self.collect_all(self.leave_tagged(arguments["capabilities"], variables), arguments, variables)
+
+
+def _steps_left(variables: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
+    """What only a person can do: open where the account was not reached, a thing failed, or an area is not known."""
+    links = any(note["capability"] == "storage_links" for note in found.get("notes", []))
+    if not (found.get("unreachable") or found["failed"] or links):
+        return {}
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import manual_steps
+
+    return manual_steps.of_account(variables, found)

@@ -22,12 +22,12 @@ from ansible import constants
 from ansible.plugins.action import ActionBase
 from ansible.plugins.loader import connection_loader
 from ansible.release import __version__
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.hosts import Host
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import Host
 from ansible_collections.hpc.onboard.plugins.plugin_utils._doctor import judge
 from ansible_collections.hpc.onboard.plugins.plugin_utils._doctor.judge import Check
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema import is_template
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import passphrase_fd
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.missing_key import MissingKey
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.backends import MissingKey
 
 OURS = re.compile(r"^plugin:\s*[\"']?hpc\.onboard\.accounts", re.MULTILINE)
 RESOLVE = "import socket, sys; socket.getaddrinfo(sys.argv[1], None)"

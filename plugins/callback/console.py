@@ -27,21 +27,13 @@ import threading
 import time
 from typing import Any
 
-from ansible import context
+from ansible import constants, context
 from ansible.plugins.callback.default import CallbackModule as Default
 from ansible.utils import color
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input import command_line
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import state_folder
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.progress import BOARD
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal import (
-    account,
-    layout,
-    live_line,
-    progress_line,
-    summary,
-)
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.colours import painted
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.width import cells
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.run_memory import BOARD, Watch
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal import account, layout, summary
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import flat
 
 ROTATE = "hpc.onboard.rotate"
 AUDIT = "hpc.onboard.audit"
@@ -49,9 +41,8 @@ OURS = {"hpc.onboard.converge", "hpc.onboard.offboard", "hpc.onboard.doctor", RO
 NARROWEST = 20
 WIDEST = 100
 PIPED = 80
-FIRST_DRAWN = 0.3  # seconds; a shorter run needs no live line
-REDRAWN = 0.12
-PATIENCE = 300.0  # seconds in a run that lines wait for a person who is asked something
+STYLES = {"ok": "OK", "changed": "CHANGED", "error": "ERROR", "note": "SKIP"}  # as Ansible's settings name them
+STYLES.update(added="DIFF_ADD", removed="DIFF_REMOVE")
 
 
 class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
@@ -72,7 +63,6 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         self._then: str | None = None
         self._said = 0  # lines of the account before
         self._doctor = False
-        self._patience = PATIENCE
         self._begun = time.monotonic()
         self._started: dict[str, float] = {}
         self._under_way: dict[str, None] = {}
@@ -82,10 +72,14 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         self._drawn_at = 0.0
         self._frame = 0
         self._lock: Any = getattr(self._display, "_lock", None) or threading.RLock()
-        self._line = live_line.LiveLine(self._columns, bool(color.ANSIBLE_COLOR))
-        self._is_live = live_line.is_live(os.environ, sys.stdout.isatty(), self._display.verbosity)
-        self._watch = live_line.Watch(self._live if self._is_live else self._say_steps, self._clear)
-        live_line.guard(self._display, self._lock, self._line.clear)
+        self._line: Any = None  # where one can be drawn over
+        if sys.stdout.isatty():  # what draws is loaded here, not by the thread: a fork then would leave a lock behind
+            from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal import live_line
+
+            if live_line.is_live(os.environ, True, self._display.verbosity):
+                self._line = live_line.LiveLine(self._columns, bool(color.ANSIBLE_COLOR))
+                live_line.guard(self._display, self._lock, self._line.clear)
+        self._watch = Watch(self._live if self._line else self._say_steps, self._clear)
 
     # What is shown, and how
 
@@ -108,45 +102,36 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         return account.View(layout.Look(width, letters != "utf8"), check, detail)
 
     def _say(self, lines: list[layout.Line]) -> None:
-        self._wait_for_answers()
+        BOARD.wait_for_answers()
         for line in lines:
             self._display.display("".join(map(painted, line)), screen_only=True)
             self._display.display(layout.plain(line), log_only=True)
-
-    def _wait_for_answers(self) -> None:
-        """Say nothing into a question that somebody is being asked."""
-        while self._patience > 0 and BOARD.is_hushed():
-            self._patience -= live_line.TICK
-            time.sleep(live_line.TICK)
 
     # The live line, drawn by a thread
 
     def _live(self) -> None:
         now = time.monotonic()
         with self._lock:
-            if BOARD.is_hushed() or not self._under_way or now - self._begun < FIRST_DRAWN:
+            if BOARD.is_hushed() or not self._under_way or now - self._begun < self._line.FIRST_DRAWN:
                 self._line.clear()
-            elif now - self._drawn_at >= REDRAWN:
+            elif now - self._drawn_at >= self._line.REDRAWN:
                 self._drawn_at, self._frame = now, self._frame + 1
-                moment = progress_line.Moment(
-                    list(self._under_way), self._done, self._total, now - self._begun, self._frame
-                )
-                look = self._view(False).look
-                line = progress_line.live(moment, BOARD.entries(), look._replace(width=look.width - live_line.ECHO))
-                self._line.draw("".join(map(painted, line)), cells(layout.plain(line)))
+                moment = (list(self._under_way), self._done, self._total, now - self._begun, self._frame)
+                line = self._line.at(moment, BOARD.entries(), self._view(False).look)
+                self._line.draw("".join(map(painted, line)), layout.cells(layout.plain(line)))
 
     def _say_steps(self) -> None:
         if BOARD.is_hushed():
             return
-        entries = BOARD.entries()
-        for name, step in progress_line.new_steps(self._steps, entries).items():
+        for name, step in BOARD.new_steps(self._steps).items():
             self._steps[name] = step
-            for line in layout.indented(f"{name}  {step}", 0, self._view(False).look):
+            for line in layout.indented(f"{name}  {flat(step)}", 0, self._view(False).look):
                 self._display.display(layout.plain(line))
 
     def _clear(self) -> None:
-        with self._lock:
-            self._line.clear()
+        if self._line:
+            with self._lock:
+                self._line.clear()
 
     # What Ansible tells
 
@@ -250,7 +235,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
             self._accounts[name] = kept(self._accounts.get(name), end)
         self._handle_warnings(result.result)
         if shown.get("sandbox"):
-            self._sandboxes[command_line.near(shown["sandbox"])] = None
+            self._sandboxes[_command_line().near(shown["sandbox"])] = None
         if shown.get("keyring"):
             self._keyrings[shown["keyring"]] = None
         view = self._view(bool(result.task.check_mode))
@@ -268,7 +253,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         """The report tells of all accounts together; what went wrong before it is told in its own words."""
         self._handle_warnings(shown)
         if shown.get("sandbox"):
-            self._sandboxes[command_line.near(shown["sandbox"])] = None
+            self._sandboxes[_command_line().near(shown["sandbox"])] = None
         if "report" in shown:
             from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal import audit_report  # audits alone
 
@@ -287,9 +272,17 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
             self._say([(), *layout.indented(one.text, 0, look, "changed"), *layout.command(one.command, 2, look)])
 
     def _run(self) -> summary.Run:
-        typed = command_line.again(context.CLIARGS, sys.argv[1:], context.CLIARGS.get("args") or ())
+        bad = any(end.state in summary.BAD for end in self._accounts.values())
+        typed = _command_line().again(context.CLIARGS, sys.argv[1:], context.CLIARGS.get("args") or ()) if bad else ""
         seconds = time.monotonic() - self._begun
         return summary.Run(typed, seconds, tuple(self._sandboxes), tuple(self._keyrings), self._doctor, self._then)
+
+
+def painted(span: layout.Span) -> str:
+    """The text of a span with its colour, a setting of Ansible's, when there are colours."""
+    if span.style in ("bold", "faint"):
+        return f"\033[{1 + (span.style == 'faint')}m{span.text}\033[0m" if color.ANSIBLE_COLOR else span.text
+    return str(color.stringc(span.text, getattr(constants, f"COLOR_{STYLES[span.style]}"))) if span.style else span.text
 
 
 def _hosts(play: Any) -> int:
@@ -298,3 +291,10 @@ def _hosts(play: Any) -> int:
         return len(play.get_variable_manager()._inventory.get_hosts(play.hosts))
     except AttributeError:
         return 0
+
+
+def _command_line() -> Any:
+    """What says paths and commands for people; few runs over real accounts have any to say."""
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._input import command_line
+
+    return command_line

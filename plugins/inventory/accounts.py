@@ -95,11 +95,9 @@ from typing import Any, NoReturn
 from ansible import context
 from ansible.errors import AnsibleParserError, ExitCode
 from ansible.plugins.inventory import BaseInventoryPlugin
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import AccountsFile
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.host_pattern import unknown_term
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.hosts import Host, hosts
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import AccountsFile, Host, hosts
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import Roles
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, Mistakes, nearest, shown
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.role_specs import Roles
 
 OURS = re.compile(r"^plugin:\s*[\"']?hpc\.onboard\.", re.MULTILINE)
 DOCTOR = re.compile(r"(^|[/.])doctor(\.ya?ml)?$")
@@ -158,6 +156,8 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible is 
         sources: list[str] = list(context.CLIARGS.get("inventory") or ())
         if not limit or len(sources) != 1 or not os.path.isfile(sources[0]):
             return
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.host_pattern import unknown_term  # -l alone
+
         groups = {group for host in made for group in host.groups}
         known = groups | {host.name for host in made}
         term = unknown_term(limit, known)

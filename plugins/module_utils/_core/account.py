@@ -4,10 +4,12 @@
 
 import os
 import pwd
-from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional
+from typing import TYPE_CHECKING, Any, Callable, Dict, Mapping, NamedTuple, Optional
 
 from .errors import AccountError
-from .program import NOT_RUN, Said, said
+
+if TYPE_CHECKING:  # few accounts' login shells are asked, and every run would wait for its compilation
+    from .program import Said
 
 BEGIN, END = "hpc.onboard-environment", "hpc.onboard-end"
 ASK = "echo %s; /usr/bin/env -0; echo %s" % (BEGIN, END)  # the same in every shell
@@ -28,7 +30,7 @@ class Account:
         """guard: keeps a shell that is asked from writing (sandboxed_program.py), where that can be."""
         self.home = home
         self.shell = shell
-        self.start: Optional[Said] = None
+        self.start: Optional["Said"] = None
         self._environment = environment
         self._guard = guard
         self._failure = ""
@@ -81,7 +83,7 @@ class Account:
 class Asked(NamedTuple):
     """A login shell that was asked: its start, the environment, and why there is none."""
 
-    start: Said
+    start: "Said"
     environment: Dict[str, str]
     failure: str
 
@@ -91,6 +93,8 @@ def ask(shell: str, guard: Optional[Guard] = None) -> Asked:
 
     With a guard its start-up files can write nothing; where a site does not allow that, they are run without.
     """
+    from .program import NOT_RUN, said
+
     line, name = [shell, "-c", ASK], "-" + os.path.basename(shell)
     start = said(line, os.environ, LOGIN_SECONDS, name, guard, END.encode())
     if guard and start.why == NOT_RUN:
@@ -104,8 +108,10 @@ def ask(shell: str, guard: Optional[Guard] = None) -> Asked:
     return Asked(start, {}, _unanswered(shell, start))
 
 
-def _unanswered(shell: str, start: Said) -> str:
+def _unanswered(shell: str, start: "Said") -> str:
     """Why a login shell gave no environment, and what to do about it."""
+    from .program import NOT_RUN
+
     if start.why == NOT_RUN:
         return "the login shell %s cannot be run" % shell
     if start.why:

@@ -3,10 +3,11 @@
 """The heart: what a resource is, and the one loop that examines it and puts it right."""
 
 import time
-from typing import Any, Dict, List, Mapping, Optional
+from typing import Any, Dict, List, Optional
 
 from .errors import AccountError
 from .host import Host
+from .values import Options
 
 State = Dict[str, str]
 """A thing as found or as wanted: flat, readable in a diff, secrets as fingerprints; absent is empty."""
@@ -82,28 +83,10 @@ class Outcome:
         }
 
 
-class Resource:
-    """One thing kept in a wanted state. A kind is a subclass; it knows its options and nothing of Ansible.
+class Resource(Options):
+    """One thing kept in a wanted state. A kind is a subclass; it knows its options and nothing of Ansible."""
 
-    OPTIONS is an Ansible argument spec: the module's options and the plan's are the same. Options
-    of type path may begin with ~ or with a variable of the site ($SCRATCH); the account resolves them.
-    """
-
-    KIND = ""
-    OPTIONS: Dict[str, Dict[str, Any]] = {}
     WAITS = True  # whether it cannot be had where a thing that it touches is not as it should be
-
-    def __init__(self, options: Mapping[str, Any]) -> None:
-        self.options = dict(options)
-        self.check()
-        self.identity = self.name()
-
-    def name(self) -> str:
-        """What a person calls this resource; the same in every run."""
-        raise NotImplementedError
-
-    def check(self) -> None:
-        """Refuse an option that must not reach an account, before anything is touched."""
 
     def bound(self, host: Host) -> "Resource":
         """This resource with every path resolved on the account; its identity stays."""

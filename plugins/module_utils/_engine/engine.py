@@ -19,8 +19,7 @@ from .._core.host import Host
 from .._core.resource import CHANGES, Resource, examine, reconcile
 from .._receipt import receipt
 from .isolation import Document, Step, run_isolated
-from .lock import Lock
-from .plan import Kinds, Loop, build
+from .plan import LOCK, Kinds, Loop, build
 
 SCHEMA = "hpc.onboard/answer/1.2"
 SECONDS = 30.0
@@ -127,12 +126,17 @@ def _foreseen(task: Task, settled: Dict[int, Document]) -> Seen:
 
 def _reconciled(task: Task, settled: Dict[int, Document]) -> Seen:
     seen = _examined(task, settled)
-    if any(one["status"] in CHANGES for one in seen.documents) or Lock.left_behind(task.real()):
+    if any(one["status"] in CHANGES for one in seen.documents) or _is_lock_there(task.real()):
         hung = {position: one for position, one in enumerate(seen.documents) if one["status"] == "not_measured"}
         if task.plan.get("receipt"):
             _noted(task, seen.receipt, _news(task, seen.documents, settled, False))
         seen = task.gone_through(task.real, reconcile, True, {**hung, **settled})
     return seen
+
+
+def _is_lock_there(host: Host) -> bool:
+    """Whether another run, living or dead, has left its lock file."""
+    return host.entry(os.path.join(host.home, LOCK)) is not None
 
 
 def _followed(task: Task, settled: Dict[int, Document]) -> Seen:

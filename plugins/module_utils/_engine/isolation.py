@@ -11,16 +11,13 @@ goes on behind it. Usually there is one child.
 import json
 import os
 import select
-import signal
 import time
 from typing import Any, Callable, Dict, List, NamedTuple, Set
 
 from .._core.errors import AccountError, explained
 from .._core.host import Host
-from .._core.mounts import mount_of, mount_points
 from .._core.resource import Outcome, Resource
-from .lock import WAIT_SECONDS, Lock
-from .plan import Loop, Run
+from .plan import WAIT_SECONDS, Loop, Run
 
 Document = Dict[str, Any]
 
@@ -87,6 +84,8 @@ def _one_child(resources: List[Resource], step: Step, done: Dict[int, Document])
             seconds = step.seconds
         os.waitpid(child, 0)
     except Silent:
+        import signal
+
         os.kill(child, signal.SIGKILL)
         _give_up(resources, position, step, done)
     except Died:
@@ -105,6 +104,8 @@ def _work(todo: List[Resource], step: Step, writer: int) -> None:
         try:
             _silence()
             if step.locked:
+                from .lock import Lock  # here and below: most runs change nothing, and wait for what is loaded
+
                 with Lock(host):
                     _report(todo, run.outcome, writer)
             else:
@@ -135,6 +136,8 @@ def _report(todo: List[Resource], outcome: Callable[[Resource], Outcome], writer
 
 def _give_up(resources: List[Resource], silent: int, step: Step, done: Dict[int, Document]) -> None:
     """Mark the silent resource, and every later one on the same file system, as not measured."""
+    from .._core.mounts import mount_points
+
     mounts = mount_points()
     host = step.make_host()
     hung = _mounts(resources[silent], host, mounts)
@@ -149,6 +152,8 @@ def _give_up(resources: List[Resource], silent: int, step: Step, done: Dict[int,
 
 def _mounts(resource: Resource, host: Host, mounts: List[str]) -> Set[str]:
     """The mount points that a resource touches, but for the home's: that one answered, or nobody were here."""
+    from .._core.mounts import mount_of
+
     try:
         paths = resource.bound(host).touches(host)
     except AccountError:

@@ -16,9 +16,9 @@ from typing import Optional, Type
 
 from .._core.errors import AccountError, explained
 from .._core.host import Host
+from .plan import LOCK as NAME
+from .plan import WAIT_SECONDS
 
-NAME = ".hpc.onboard.lock"
-WAIT_SECONDS = 60
 AGAIN_SECONDS = 0.1
 
 
@@ -30,11 +30,6 @@ class Lock:
         self._home = host.root + host.home
         self._wait = wait
         self._handle = -1
-
-    @staticmethod
-    def left_behind(host: Host) -> bool:
-        """Whether the lock file of another run is there, living or dead."""
-        return host.entry(os.path.join(host.home, NAME)) is not None
 
     def __enter__(self) -> "Lock":
         deadline = time.time() + self._wait

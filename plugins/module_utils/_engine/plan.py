@@ -12,6 +12,9 @@ from .._core.errors import AccountError, explained, located
 from .._core.host import Host
 from .._core.resource import Outcome, Resource
 
+LOCK = ".hpc.onboard.lock"  # the file of the lock, in the home
+WAIT_SECONDS = 60  # for a run that holds it
+
 Kinds = Mapping[str, Type[Resource]]
 Loop = Callable[[Resource, Host], Outcome]
 

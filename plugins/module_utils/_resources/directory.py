@@ -7,27 +7,11 @@ from typing import List, Optional
 
 from .._core.host import Host
 from .._core.resource import Resource, State
-from .._core.values import check_path
+from .._core.values import DirectoryOptions
 
 
-class Directory(Resource):
+class Directory(DirectoryOptions, Resource):
     """A folder that is there. Its mode is ours to choose only when we make it; it is removed only when it is empty."""
-
-    KIND = "directory"
-    OPTIONS = {
-        "path": {"type": "path", "required": True},
-        "root": {"type": "path"},
-        "mode": {"type": "str", "default": "0700", "choices": ["0700", "0750", "0755", "0770", "2770"]},
-        "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
-    }
-
-    def name(self) -> str:
-        return "folder %s" % self.options["path"]
-
-    def check(self) -> None:
-        check_path("path", self.options["path"])
-        if self.options.get("root"):
-            check_path("root", self.options["root"])
 
     def touches(self, host: Host) -> List[str]:
         return [self.options["path"]]

@@ -4,36 +4,14 @@
 
 from typing import Optional
 
-from .._core.errors import AccountError
 from .._core.resource import State
-from .._core.values import WORD, check_path, check_secret
+from .._core.values import EnrootCredentialOptions
 from .._formats import enroot
-from .kept_key import PASSWORD, STATE, Kept, KeptKey
+from .kept_key import Kept, KeptKey
 
 
-class EnrootCredential(KeptKey):
+class EnrootCredential(EnrootCredentialOptions, KeptKey):
     """One line for a machine and login. Other lines stay as they are."""
-
-    KIND = "enroot_credential"
-    OPTIONS = {
-        "path": {"type": "path", "default": "~/.config/enroot/.credentials"},
-        "machine": {"type": "str", "required": True},
-        "login": {"type": "str", "default": "$oauthtoken"},
-        "password": PASSWORD,
-        "state": STATE,
-    }
-
-    def name(self) -> str:
-        return "credentials %s: %s" % (self.options["path"], self.options["machine"])
-
-    def check(self) -> None:
-        check_path("path", self.options["path"])
-        if not WORD.match(self.options["machine"]):
-            raise AccountError("machine: %r is not a host name" % (self.options["machine"],))
-        if self.options["login"] != "$oauthtoken" and not WORD.match(self.options["login"].replace("@", "-")):
-            raise AccountError("login: %r is not a plain name, nor $oauthtoken" % (self.options["login"],))
-        if self.options["state"] == "present":
-            check_secret(self.options.get("password"))
 
     def form(self) -> State:
         return {"lines": "1", "form": "as enroot reads it", "order": "foremost"}

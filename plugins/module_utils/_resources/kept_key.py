@@ -13,9 +13,6 @@ from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.resource import Resource, State
 
-STATE = {"type": "str", "default": "present", "choices": ["present", "absent"]}
-PASSWORD = {"type": "str", "no_log": True}
-
 
 class Kept(NamedTuple):
     """What a file says of our entry."""

@@ -4,35 +4,14 @@
 
 from typing import Optional
 
-from .._core.errors import AccountError
 from .._core.resource import State
-from .._core.values import WORD, check_path, check_secret
+from .._core.values import NetrcEntryOptions
 from .._formats import netrc
-from .kept_key import PASSWORD, STATE, Kept, KeptKey
+from .kept_key import Kept, KeptKey
 
 
-class NetrcEntry(KeptKey):
+class NetrcEntry(NetrcEntryOptions, KeptKey):
     """One entry for a machine. Other entries stay as they are."""
-
-    KIND = "netrc_entry"
-    OPTIONS = {
-        "path": {"type": "path", "default": "~/.netrc"},
-        "machine": {"type": "str", "required": True},
-        "login": {"type": "str", "default": "user"},
-        "password": PASSWORD,
-        "state": STATE,
-    }
-
-    def name(self) -> str:
-        return "netrc %s: %s" % (self.options["path"], self.options["machine"])
-
-    def check(self) -> None:
-        check_path("path", self.options["path"])
-        for option in ("machine", "login"):
-            if not WORD.match(self.options[option]):
-                raise AccountError("%s: %r is not a plain name" % (option, self.options[option]))
-        if self.options["state"] == "present":
-            check_secret(self.options.get("password"))
 
     def form(self) -> State:
         return {"login": self.options["login"], "entries": "1", "order": "before any default"}

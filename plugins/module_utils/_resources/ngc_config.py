@@ -6,31 +6,16 @@ from typing import List, Optional
 
 from .._core.host import Host
 from .._core.resource import State
-from .._core.values import check_path, check_secret
+from .._core.values import NgcConfigOptions
 from .._formats import ngc_config
-from .kept_key import PASSWORD, STATE, Kept, KeptKey, text_of
+from .kept_key import Kept, KeptKey, text_of
 
 COPY = ".BAK"
 FIELD = "config.BAK"
 
 
-class NgcConfig(KeptKey):
+class NgcConfig(NgcConfigOptions, KeptKey):
     """The apikey of the section in use. Other settings stay, and no other key is left in the program's own copy."""
-
-    KIND = "ngc_config"
-    OPTIONS = {
-        "path": {"type": "path", "default": "~/.ngc/config"},
-        "password": PASSWORD,
-        "state": STATE,
-    }
-
-    def name(self) -> str:
-        return "ngc %s" % self.options["path"]
-
-    def check(self) -> None:
-        check_path("path", self.options["path"])
-        if self.options["state"] == "present":
-            check_secret(self.options.get("password"))
 
     def touches(self, host: Host) -> List[str]:
         return [self.path, self.path + COPY]

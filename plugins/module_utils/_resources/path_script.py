@@ -8,30 +8,14 @@ from typing import List, Optional
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.resource import Resource, State
-from .._core.values import check_path
+from .._core.values import PathScriptOptions
 from .._formats.origin_mark import is_ours, is_untouched, stamped
 
 AWAY = "move it away (mv {0} {0}.mine), then run again"
 
 
-class PathScript(Resource):
+class PathScript(PathScriptOptions, Resource):
     """An executable file that carries our stamp. One without it, or changed by hand, is the user's and stays."""
-
-    KIND = "path_script"
-    OPTIONS = {
-        "path": {"type": "path", "required": True},
-        "content": {"type": "str"},
-        "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
-    }
-
-    def name(self) -> str:
-        return "script %s" % self.options["path"]
-
-    def check(self) -> None:
-        check_path("path", self.options["path"])
-        content = self.options.get("content") or ""
-        if self.options["state"] == "present" and not (content.startswith("#!") and content.endswith("\n")):
-            raise AccountError("content of %s: a script begins with #! and ends its last line" % self.options["path"])
 
     def touches(self, host: Host) -> List[str]:
         return [self.options["path"]]

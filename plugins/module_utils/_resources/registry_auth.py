@@ -5,40 +5,17 @@
 import os
 from typing import List, Optional
 
-from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.resource import State
-from .._core.values import WORD, check_path, check_secret
+from .._core.values import APPTAINERS, RegistryAuthOptions
 from .._formats import docker_auth
-from .kept_key import PASSWORD, STATE, Kept, KeptKey, text_of
+from .kept_key import Kept, KeptKey, text_of
 
 DOCKERS = ".docker/config.json"
-APPTAINERS = ".apptainer/docker-config.json"
 
 
-class RegistryAuth(KeptKey):
+class RegistryAuth(RegistryAuthOptions, KeptKey):
     """The entry of a registry below "auths". Other entries stay as they are."""
-
-    KIND = "registry_auth"
-    OPTIONS = {
-        "path": {"type": "path", "default": "~/" + APPTAINERS},
-        "registry": {"type": "str", "required": True},
-        "login": {"type": "str", "default": "$oauthtoken"},
-        "password": PASSWORD,
-        "state": STATE,
-    }
-
-    def name(self) -> str:
-        return "login %s: %s" % (self.options["path"], self.options["registry"])
-
-    def check(self) -> None:
-        check_path("path", self.options["path"])
-        if not all(WORD.match(part) for part in self.options["registry"].replace("https://", "").strip("/").split("/")):
-            raise AccountError("registry: %r is not the name of a registry" % (self.options["registry"],))
-        if self.options["login"] != "$oauthtoken" and not WORD.match(self.options["login"].replace("@", "-")):
-            raise AccountError("login: %r is not a plain name, nor $oauthtoken" % (self.options["login"],))
-        if self.options["state"] == "present":
-            check_secret(self.options.get("password"))
 
     def form(self) -> State:
         return {"login": self.options["login"]}

@@ -8,9 +8,10 @@ from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.resource import Resource, State, reconcile
 from .._core.undo_log import Remembering
+from .._core.values import PASSWORD
 from .._registry import token_check
 from .enroot_credential import EnrootCredential
-from .kept_key import PASSWORD, KeptKey, text_of
+from .kept_key import KeptKey, text_of
 from .netrc_entry import NetrcEntry
 from .ngc_config import NgcConfig
 from .registry_auth import RegistryAuth

@@ -7,13 +7,12 @@ together. The line goes into the start-up file that the login shell in use reall
 """
 
 import os
-import re
-from typing import Any, Dict, List, NamedTuple, Optional
+from typing import Dict, List, NamedTuple, Optional, Tuple
 
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.resource import Resource, State
-from .._core.values import check_path, check_variable, check_word
+from .._core.values import ShellEnvironmentOptions
 from .._formats import environment, section, startup
 
 FOLDER = ".config/hpc.onboard"
@@ -30,31 +29,8 @@ class File(NamedTuple):
     there: bool = True
 
 
-class ShellEnvironment(Resource):
+class ShellEnvironment(ShellEnvironmentOptions, Resource):
     """A section of environment settings, in effect in every new shell of the account."""
-
-    KIND = "shell_environment"
-    OPTIONS: Dict[str, Dict[str, Any]] = {
-        "section": {"type": "str", "default": "environment"},
-        "variables": {"type": "dict", "default": {}},
-        "path": {"type": "list", "elements": "str", "default": []},
-        "on_demand": {"type": "dict", "default": {}},
-        "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
-    }
-
-    def name(self) -> str:
-        return "environment: %s" % self.options["section"]
-
-    def check(self) -> None:
-        check_word("section", self.options["section"])
-        for name, value in self.options["variables"].items():
-            check_variable(name, value)
-        for folder in self.options["path"]:
-            check_path("path", folder)
-            if ":" in folder:
-                raise AccountError("path: %r holds a colon, which PATH cannot" % folder)
-        for name, files in self.options["on_demand"].items():
-            check_command(name, files)
 
     def bound(self, host: Host) -> "ShellEnvironment":
         variables = {
@@ -93,11 +69,20 @@ class ShellEnvironment(Resource):
             state[host.shown(path)] = _line(host)
         return state
 
+    @property
+    def _wanted(self) -> Tuple[Dict[str, str], List[str]]:
+        return self.options["variables"], self.options["path"]
+
+    def _commands(self, dialect: str) -> Dict[str, str]:
+        return {name: files[dialect] for name, files in self.options["on_demand"].items()}
+
     def _body(self, dialect: str) -> str:
-        commands = {name: files[dialect] for name, files in self.options["on_demand"].items()}
-        wanted = (self.options["variables"], self.options["path"], commands)
-        body = environment.render(dialect, *wanted)
-        if environment.parse(dialect, body) != wanted:
+        return environment.render(dialect, *self._wanted, self._commands(dialect))
+
+    def _proved(self, dialect: str) -> str:
+        """The lines to be written, read back first: do they say what is wanted?"""
+        body = self._body(dialect)
+        if environment.parse(dialect, body) != (*self._wanted, self._commands(dialect)):
             raise AccountError("these settings cannot be written for %s" % dialect)
         return body
 
@@ -155,7 +140,7 @@ class ShellEnvironment(Resource):
         host.make_folders(os.path.join(host.home, FOLDER), 0o755)
         for dialect in environment.DIALECTS:
             file = _file(host, _generated(host, dialect))
-            new = section.put(file.text or HEADER, self.options["section"], self._body(dialect))
+            new = section.put(file.text or HEADER, self.options["section"], self._proved(dialect))
             _rewrite(host, file, new)
         for path in files:
             file = _file(host, path)
@@ -173,18 +158,6 @@ class ShellEnvironment(Resource):
                 _rewrite(host, file, startup.remove(file.text, _line(host)), keep=file.path != path)
         for file, text in zip(files, texts):
             _rewrite(host, file, "" if text == HEADER else text)
-
-
-def check_command(name: Any, files: Any) -> None:
-    """Refuse a command on demand that no shell could define."""
-    if not isinstance(name, str) or not re.match(r"^[a-z][a-z0-9_]*\Z", name):
-        raise AccountError("on_demand: %r is not the name of a command" % (name,))
-    if not isinstance(files, dict) or set(files) != set(environment.DIALECTS):
-        raise AccountError("on_demand: %s needs a file for each of %s" % (name, ", ".join(environment.DIALECTS)))
-    for file in files.values():
-        check_path("on_demand", str(file).replace(environment.MACHINE, "machine"))
-        if " " in file:
-            raise AccountError("on_demand: %r holds a blank" % file)
 
 
 def _generated(host: Host, dialect: str) -> str:

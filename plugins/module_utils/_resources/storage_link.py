@@ -7,25 +7,11 @@ from typing import List, Optional
 
 from .._core.host import Host
 from .._core.resource import Resource, State
-from .._core.values import check_path
+from .._core.values import StorageLinkOptions
 
 
-class StorageLink(Resource):
+class StorageLink(StorageLinkOptions, Resource):
     """A symbolic link that leads to a folder. A link elsewhere is turned; anything else in its place stays."""
-
-    KIND = "storage_link"
-    OPTIONS = {
-        "path": {"type": "path", "required": True},
-        "target": {"type": "path", "required": True},
-        "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
-    }
-
-    def name(self) -> str:
-        return "link %s" % self.options["path"]
-
-    def check(self) -> None:
-        check_path("path", self.options["path"])
-        check_path("target", self.options["target"])
 
     def touches(self, host: Host) -> List[str]:
         return [self.options["path"], self.options["target"]]

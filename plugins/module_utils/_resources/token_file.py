@@ -4,27 +4,12 @@
 
 from typing import Optional
 
-from .._core.values import check_path, check_secret
-from .kept_key import PASSWORD, STATE, Kept, KeptKey
+from .._core.values import TokenFileOptions
+from .kept_key import Kept, KeptKey
 
 
-class TokenFile(KeptKey):
+class TokenFile(TokenFileOptions, KeptKey):
     """The whole content is the token. What is no single word is not ours to replace."""
-
-    KIND = "token_file"
-    OPTIONS = {
-        "path": {"type": "path", "default": "~/.cache/huggingface/token"},
-        "password": PASSWORD,
-        "state": STATE,
-    }
-
-    def name(self) -> str:
-        return "token %s" % self.options["path"]
-
-    def check(self) -> None:
-        check_path("path", self.options["path"])
-        if self.options["state"] == "present":
-            check_secret(self.options.get("password"))
 
     def find(self, text: str) -> Optional[Kept]:
         return Kept([text.strip()], {}) if text.strip() else None

@@ -1,4 +1,4 @@
-"""Read an accounts file: check it, and find the profile of every account.
+"""Read an accounts file: check it, find the profile of every account, and make Ansible's host out of it.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -20,6 +20,8 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles imp
     render,
     schema,
 )
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.declare import prepare_conda, site_settings
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import Roles
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import (
     Lines,
     Mistake,
@@ -28,8 +30,8 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics imp
     nearest,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema import Checker, Schema, is_template
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.role_specs import Roles
 
+KEEPALIVE = "-o ServerAliveInterval=15 -o ServerAliveCountMax=4"
 USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 
@@ -175,3 +177,84 @@ def name_advice(name: str, catalogue: Catalogue) -> str:
     if is_template(name):
         return f'"{name}" is a template; account names must be plain.'
     return f'"{name}" is no account; write USER@CLUSTER with one @, and letters, digits, ., - and _ before it.'
+
+
+@dataclass(frozen=True)
+class Host:
+    """What goes into the inventory for one account."""
+
+    name: str
+    groups: list[str]
+    variables: dict[str, Any]
+
+
+def hosts(file: AccountsFile) -> list[Host]:
+    """One host for each account of the file. All mistakes are raised as one Mistakes."""
+    made = [host(account, file) for account in file.accounts()]
+    if any(one.variables["conda_wanted"] for one in made):
+        prepare_conda()  # here, once for all accounts, each of which is a process of its own
+    return made
+
+
+def host(account: Account, file: AccountsFile) -> Host:
+    """The host of one account. The account's own vars come last and win."""
+    sandbox: dict[str, Any] = {}
+    if account.sandbox:
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.sandbox import (
+            pretended,  # real ones go without
+        )
+
+        sandbox = {"sandbox": pretended(account.name, account.user, account.cluster, file.lines.file.parent)}
+    variables = {
+        "cluster": account.cluster,
+        "account": {**identity(account), **sandbox},
+        **connection(account),
+        **site_settings(account.cluster),
+        **settings(account, file),
+        "conda_files_from": str(file.lines.file.parent),
+        **(account.entry.get("vars") or {}),
+    }
+    return Host(account.name, groups(account.cluster), variables)
+
+
+def groups(cluster: Profile) -> list[str]:
+    """The inventory groups of an account on this cluster."""
+    runtime = cluster["container"]["runtime"]
+    names = ["accounts", cluster["id"], cluster.get("family"), None if runtime == "none" else runtime]
+    return [name for name in names if name]
+
+
+def identity(account: Account) -> dict[str, Any]:
+    """Who the account is, and which roles it does not want."""
+    return {
+        "name": account.name,
+        "user": account.user,
+        "cluster": account.cluster["id"],
+        **({"project": account.project} if account.project else {}),
+        "without": [str(role) for role in account.entry.get("without") or ()],
+    }
+
+
+def connection(account: Account) -> dict[str, Any]:
+    """How Ansible reaches the account."""
+    login = account.cluster["login"]
+    arguments, jump = KEEPALIVE, login.get("jump")
+    if jump:
+        user = str(account.entry.get("jump_user") or jump.get("user") or account.user)
+        arguments += f" -o ProxyJump={user}@{jump['host']}"
+    return {
+        "ansible_user": account.user,
+        "ansible_host": login["host"],
+        **({"ansible_port": login["port"]} if "port" in login else {}),
+        "ansible_ssh_common_args": arguments,
+        **({"ansible_connection": "local"} if account.sandbox else {}),
+    }
+
+
+def settings(account: Account, file: AccountsFile) -> dict[str, Any]:
+    """The account's settings of roles, as the variables that the roles read."""
+    return {
+        f"{role}_{key}": value
+        for role in file.roles.names() & account.entry.keys()
+        for key, value in (account.entry[role] or {}).items()
+    }

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import yaml
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.conda import pinned
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.declare import CAPABILITIES, Declaration
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import ROLES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import SafeLoader
@@ -123,6 +122,5 @@ def _yaml(file: Path) -> dict[str, Any]:
 
 def prepare_settings() -> None:
     """Read the settings of all roles, for the processes that are forked from this one."""
-    pinned()
     for name in CAPABILITIES:
         role_settings(name)

@@ -34,8 +34,6 @@ def pinned() -> dict[str, Any]:
 
 def left_out(settings: Settings) -> str | None:
     """Why no conda is set up, in a sentence; None when one is."""
-    if settings["policy"] == "refused":
-        return f"{settings['why']} Use {settings['instead'] or 'what the site offers'}."
     if settings["policy"] == "discouraged" and not settings["despite_advice"]:
         return f"{settings['why']} If you want it all the same, say so: conda: {{despite_advice: true}}"
     title, terms = pinned()[settings["distribution"]]["title"], pinned()[settings["distribution"]].get("terms")

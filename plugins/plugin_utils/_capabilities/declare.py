@@ -14,7 +14,6 @@ from string import Template
 from typing import Any
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities import conda as _conda
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import ROLES
 
 Declaration = dict[str, list[Any]]
@@ -190,8 +189,14 @@ def conda(settings: Settings) -> Declaration:
 
     settings: those of the role; what the site says of it comes from the profile.
     """
-    if settings["policy"] != "refused" and not settings["wanted"] and not settings["environments"]:
+    if settings["policy"] == "refused":
+        return _nothing(f"{settings['why']} Use {settings['instead'] or 'what the site offers'}.")
+    if not settings["wanted"] and not settings["environments"]:
         return {"resources": [], "notes": []}
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities import (
+        conda as _conda,  # not every site has one
+    )
+
     why = _conda.left_out(settings)
     if why:
         return _nothing(why)
@@ -204,6 +209,13 @@ def conda(settings: Settings) -> Declaration:
     )
     notes = [_conda.LICENCE] if _conda.uses_anacondas_channels(settings["channels"]) else []
     return {"resources": [_resource("conda_install", **options), section], "notes": notes}
+
+
+def prepare_conda() -> None:
+    """Load what the capability conda needs: before the forks, where an account has one."""
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities import conda
+
+    conda.pinned()
 
 
 def path_scripts(settings: Settings) -> Declaration:

@@ -9,8 +9,8 @@ import math
 import re
 from typing import Any
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import STATUSES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import WORDS
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import harmless
 
 LARGEST = 4 * 1024 * 1024
@@ -53,7 +53,7 @@ def _typed(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def _outcome(entry: dict[str, Any]) -> dict[str, Any]:
-    if entry["status"] not in STATUSES:
+    if entry["status"] not in WORDS:
         raise ValueError(entry["status"])
     reason = entry["reason"]
     return {

@@ -58,8 +58,9 @@ _READ = (
 )
 
 _BOOT = """
-import importlib, sys
-from importlib.machinery import ModuleSpec
+import gc, sys
+from _frozen_importlib import ModuleSpec  # the package importlib loads more, and every account would wait for it
+gc.disable()  # it lives for one answer
 class Sent:
     def find_spec(self, name, path=None, target=None):
         if name in payload:
@@ -75,8 +76,8 @@ try:
     kinds = {}
     for kind in sorted({entry["kind"] for entry in payload["plan"]["resources"]}):
         module, _dot, name = payload["places"][kind].rpartition(".")
-        kinds[kind] = getattr(importlib.import_module("hpc_onboard." + module), name)
-    importlib.import_module("hpc_onboard._engine.engine").main(payload, kinds)
+        kinds[kind] = getattr(__import__("hpc_onboard." + module, fromlist=[name]), name)
+    __import__("hpc_onboard._engine.engine", fromlist=["main"]).main(payload, kinds)
 except Exception:
     import traceback
     traceback.print_exc()

@@ -4,69 +4,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ansible_collections.hpc.onboard.plugins.module_utils._core import values
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import Outcome, Resource
-from ansible_collections.hpc.onboard.plugins.module_utils._receipt import receipt
-from ansible_collections.hpc.onboard.plugins.module_utils._resources.conda_install import CondaInstall
-from ansible_collections.hpc.onboard.plugins.module_utils._resources.directory import Directory
-from ansible_collections.hpc.onboard.plugins.module_utils._resources.enroot_credential import EnrootCredential
-from ansible_collections.hpc.onboard.plugins.module_utils._resources.netrc_entry import NetrcEntry
-from ansible_collections.hpc.onboard.plugins.module_utils._resources.ngc_config import NgcConfig
-from ansible_collections.hpc.onboard.plugins.module_utils._resources.path_script import PathScript
-from ansible_collections.hpc.onboard.plugins.module_utils._resources.registry_auth import RegistryAuth
-from ansible_collections.hpc.onboard.plugins.module_utils._resources.shell_environment import ShellEnvironment
-from ansible_collections.hpc.onboard.plugins.module_utils._resources.storage_link import StorageLink
-from ansible_collections.hpc.onboard.plugins.module_utils._resources.token_file import TokenFile
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.payload import places
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.session import MissingKey
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.backends import MissingKey
+
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import Resource
 
 MODULE_UTILS = "ansible_collections.hpc.onboard.plugins.module_utils"
+PLACES = {  # of the class of each kind, below module_utils
+    "conda_install": "_resources.conda_install.CondaInstall",
+    "directory": "_resources.directory.Directory",
+    "enroot_credential": "_resources.enroot_credential.EnrootCredential",
+    "key_leftovers": "_resources.key_leftovers.KeyLeftovers",
+    "netrc_entry": "_resources.netrc_entry.NetrcEntry",
+    "ngc_config": "_resources.ngc_config.NgcConfig",
+    "path_script": "_resources.path_script.PathScript",
+    "registry_auth": "_resources.registry_auth.RegistryAuth",
+    "rotated_key": "_resources.rotated_key.RotatedKey",
+    "shell_environment": "_resources.shell_environment.ShellEnvironment",
+    "storage_link": "_resources.storage_link.StorageLink",
+    "token_file": "_resources.token_file.TokenFile",
+}
+ASKED = {  # what is asked of those that most plans hold: known without loading how the account keeps them
+    kind.KIND: kind
+    for kind in (
+        values.DirectoryOptions,
+        values.EnrootCredentialOptions,
+        values.NetrcEntryOptions,
+        values.NgcConfigOptions,
+        values.PathScriptOptions,
+        values.RegistryAuthOptions,
+        values.ShellEnvironmentOptions,
+        values.StorageLinkOptions,
+        values.TokenFileOptions,
+    )
+}
 
 
-class Kinds(Mapping[str, type[Resource]]):
-    """The kinds of resource, by name. What few runs need is loaded when it is asked for: loading takes its time."""
-
-    def __init__(self, loaded: Iterable[type[Resource]], further: Mapping[str, str]) -> None:
-        """further: kinds that are not loaded, and the place of each (see _payload.places)."""
-        self._loaded = {kind.KIND: kind for kind in loaded}
-        self.places = {**places(self._loaded), **further}
+class Kinds(Mapping[str, "type[Resource]"]):
+    """The kinds of resource, by name. Each is loaded when it is asked for: loading takes its time."""
 
     def __getitem__(self, name: str) -> type[Resource]:
-        if name not in self._loaded:
-            module, _dot, kind = self.places[name].rpartition(".")
-            self._loaded[name] = getattr(import_module(f"{MODULE_UTILS}.{module}"), kind)
-        return self._loaded[name]
+        module, _dot, kind = PLACES[name].rpartition(".")
+        found: type[Resource] = getattr(import_module(f"{MODULE_UTILS}.{module}"), kind)
+        return found
+
+    def __contains__(self, name: object) -> bool:
+        return name in PLACES
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.places)
+        return iter(PLACES)
 
     def __len__(self) -> int:
-        return len(self.places)
+        return len(PLACES)
 
 
-KINDS = Kinds(
-    (
-        CondaInstall,
-        Directory,
-        EnrootCredential,
-        NetrcEntry,
-        NgcConfig,
-        PathScript,
-        RegistryAuth,
-        ShellEnvironment,
-        StorageLink,
-        TokenFile,
-    ),
-    {
-        "key_leftovers": "_resources.key_leftovers.KeyLeftovers",
-        "rotated_key": "_resources.rotated_key.RotatedKey",
-    },
-)
-PLACES = KINDS.places  # what the payload takes
+KINDS = Kinds()
 UNKNOWN_KEY = "unknown"
 TYPES: dict[str, type] = {"str": str, "path": str, "dict": dict, "list": list, "int": int}
 
@@ -90,7 +88,9 @@ class Plan(NamedTuple):
                 plan.entries.append({**entry, "options": _checked(entry, options)})
             except MissingKey as error:
                 named = _checked(entry, {**options, "password": UNKNOWN_KEY})
-                outcome = Outcome.unmet(KINDS[entry["kind"]](named).identity, "failed", str(error))
+                from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import Outcome  # few keys lack
+
+                outcome = Outcome.unmet(asked_of(entry["kind"])(named).identity, "failed", str(error))
                 plan.unmet[position] = {**outcome.document(), "capability": entry["capability"]}
         return plan
 
@@ -111,14 +111,27 @@ def key_of(entry: Mapping[str, Any]) -> str:
     options = dict(entry["options"])
     if options.pop("secret", None) is not None:
         options["password"] = UNKNOWN_KEY
-    return receipt.key(entry, KINDS[entry["kind"]](_checked(entry, options)).identity)
+    from ansible_collections.hpc.onboard.plugins.module_utils._receipt import receipt  # onboarding notes nothing here
+
+    return receipt.key(entry, asked_of(entry["kind"])(_checked(entry, options)).identity)
+
+
+def asked_of(kind: str) -> type[values.Options]:
+    """What is asked of a resource of that kind."""
+    if kind == "conda_install":
+        from ansible_collections.hpc.onboard.plugins.module_utils._core.conda_options import (
+            CondaInstallOptions,  # not every plan holds one
+        )
+
+        return CondaInstallOptions
+    return ASKED.get(kind) or KINDS[kind]
 
 
 def _checked(entry: Mapping[str, Any], options: dict[str, Any]) -> dict[str, Any]:
     """The options, complete and checked by the resource itself."""
-    kind = KINDS.get(str(entry["kind"]))
-    if kind is None:
+    if str(entry["kind"]) not in PLACES:
         raise AccountError(f"{entry['kind']!r} is no kind of resource; there are: {', '.join(sorted(KINDS))}")
+    kind = asked_of(str(entry["kind"]))
     unknown = sorted(set(options) - set(kind.OPTIONS))
     if unknown:
         raise AccountError(f"{entry['capability']}: {entry['kind']} has no option {unknown[0]!r}")

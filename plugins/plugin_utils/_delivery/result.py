@@ -8,9 +8,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import CHANGES, FAILURES
-
-WORDS = {
+WORDS = {  # for each status of an outcome (see module_utils/_core/resource.py)
     "in_place": "in place",
     "missing": "made",
     "different": "changed",
@@ -20,6 +18,8 @@ WORDS = {
     "not_measured": "not measured",
 }
 FORESEEN = {"missing": "to make", "different": "to change", "unwanted": "to take out"}
+CHANGES = tuple(FORESEEN)
+FAILURES = ("blocked", "failed", "not_measured")
 
 
 def counted(outcomes: list[dict[str, Any]], check: bool) -> str:

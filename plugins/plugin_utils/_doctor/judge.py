@@ -12,10 +12,9 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import AccountsFile
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.hosts import Host, hosts
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import AccountsFile, Host, hosts
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import Roles
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, Mistakes, shown
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.role_specs import Roles
 
 OK, WARNING, FAILED = "ok", "warning", "failed"
 

@@ -5,12 +5,10 @@ SPDX-License-Identifier: GPL-3.0-or-later
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import ROLES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Loader
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema import Schema
 
@@ -36,23 +34,12 @@ TYPES: dict[str, Schema] = {
 }
 
 
-@dataclass(frozen=True)
-class Roles:
-    """The roles below a folder, and what each lets an account set."""
-
-    folder: Path = ROLES
-
-    def names(self) -> set[str]:
-        """Names of the roles that have an argument spec."""
-        return {file.parts[-3] for file in self.folder.glob("*/meta/argument_specs.yml")}
-
-    def settings(self, role: str) -> Schema:
-        """Schema of a role's settings, without the role's prefix in their names."""
-        file = self.folder / role / "meta" / "argument_specs.yml"
-        specs = yaml.load(file.read_text(encoding="utf-8"), Loader=Loader)["argument_specs"]
-        schema = options_schema(specs.get("main", {}).get("options") or {}, required=False)
-        properties = {key.removeprefix(role + "_"): each for key, each in schema["properties"].items()}
-        return {**schema, "properties": properties, "type": ["object", "null"]}
+def settings_schema(role: str, file: Path) -> Schema:
+    """Schema of a role's settings, from its argument specs, without the role's prefix in their names."""
+    specs = yaml.load(file.read_text(encoding="utf-8"), Loader=Loader)["argument_specs"]
+    schema = options_schema(specs.get("main", {}).get("options") or {}, required=False)
+    properties = {key.removeprefix(role + "_"): each for key, each in schema["properties"].items()}
+    return {**schema, "properties": properties, "type": ["object", "null"]}
 
 
 def options_schema(options: dict[str, Any], required: bool = True) -> Schema:

@@ -1,6 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which backend of the keyring library is used, what it is called, and how one key is read from it."""
+"""Which backend of the keyring library is used, what it is called, how one key is read from it, or why it cannot be.
+
+What is told when a key cannot be had, or lies in an encrypted file of ours, is loaded when that is so.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +13,7 @@ import subprocess
 import sys
 from typing import Any
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.file_errors import StoreError, StoreMissing, shown
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.keyring_backend import Keyring
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.missing_key import SERVICE, MissingKey
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.passphrase import WAYS
-
+SERVICE = "hpc.onboard"  # the name under which keys lie in a keyring
 PLAINTEXT = "it keeps keys unencrypted in a file"
 REFUSED = {
     "keyring.backends.null.Keyring": "it stores nothing and says nothing",
@@ -22,7 +21,7 @@ REFUSED = {
     "keyrings.alt.file.PlaintextKeyring": PLAINTEXT,
     "keyrings.alt.Windows.RegistryKeyring": PLAINTEXT,
 }
-OUR_NAME = f"{Keyring.__module__}.{Keyring.__qualname__}"
+OUR_NAME = "ansible_collections.hpc.onboard.plugins.plugin_utils.keyring_backend.Keyring"
 WORDS = {
     "keyring.backends.SecretService.Keyring": "Secret Service, such as GNOME Keyring",
     "keyring.backends.libsecret.Keyring": "Secret Service, such as GNOME Keyring",
@@ -55,14 +54,32 @@ json.dump(said, sys.stdout)
 """
 
 
+class MissingKey(Exception):
+    """No value for the key: why, and what to do about it.
+
+    all_keys: no other key can be had from there either. Then todo, where it takes a paragraph, is said once in a run.
+    """
+
+    def __init__(self, text: str, todo: str = "", all_keys: bool = False) -> None:
+        super().__init__(f"{text}. {todo}" if todo else text)
+        self.text, self.todo, self.all_keys = text, todo, all_keys
+
+
 def described(backend: Any) -> str:
     """The backend's full class name: what one would put into PYTHON_KEYRING_BACKEND."""
     return f"{type(backend).__module__}.{type(backend).__qualname__}"
 
 
+def is_ours(backend: Any) -> bool:
+    """Whether it is our own, the encrypted file."""
+    return described(backend) == OUR_NAME
+
+
 def words(backend: Any) -> str:
     """The backend as people know it, with its class name."""
-    if isinstance(backend, Keyring):
+    if is_ours(backend):
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.file_errors import shown  # others are usual
+
         return f"encrypted file {shown(backend.path)} ({described(backend)})"
     known = WORDS.get(described(backend))
     return f"{known} ({described(backend)})" if known else described(backend)
@@ -74,15 +91,23 @@ def password(backend: Any, name: str) -> str | None:
         if sys.platform == "darwin" and described(backend).startswith(MACOS):
             return _asked_afresh(backend, name)
         return backend.get_password(SERVICE, name)  # type: ignore[no-any-return]  # keyring is untyped
-    except StoreError as error:  # its words are our own
-        alone = isinstance(error, StoreMissing) and "PYTHON_KEYRING_BACKEND" not in os.environ
-        said = f"no keyring service answers here, but {error}" if alone else str(error)
-        text = said.removesuffix(f". {WAYS}")
-        raise MissingKey(text, WAYS if text != said else "", all_keys=True) from None
     except MissingKey:
         raise
     except Exception as error:  # a backend raises what it likes, and its words may hold anything
-        raise _failed(backend, name, type(error).__name__) from None
+        raise _failed_of_ours(error) or _failed(backend, name, type(error).__name__) from None
+
+
+def _failed_of_ours(error: Exception) -> MissingKey | None:
+    """Why the encrypted file did not give a key, if this is an error of it: its words are our own."""
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.file_errors import StoreError, StoreMissing
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.passphrase import WAYS
+
+    if not isinstance(error, StoreError):
+        return None
+    alone = isinstance(error, StoreMissing) and "PYTHON_KEYRING_BACKEND" not in os.environ
+    said = f"no keyring service answers here, but {error}" if alone else str(error)
+    text = said.removesuffix(f". {WAYS}")
+    return MissingKey(text, WAYS if text != said else "", all_keys=True)
 
 
 def _failed(backend: Any, name: str, kind: str) -> MissingKey:

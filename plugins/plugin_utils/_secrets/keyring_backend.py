@@ -14,8 +14,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.backends import SERVICE
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.file_errors import shown
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.missing_key import SERVICE
 
 if TYPE_CHECKING:  # the keyring library loads this file to choose among its backends, and others are chosen mostly
     from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.encrypted_file import Store

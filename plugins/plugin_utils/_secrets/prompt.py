@@ -10,7 +10,7 @@ from ansible.errors import AnsibleError, AnsiblePromptNoninteractive
 from ansible.utils.display import Display
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.file_errors import StoreLocked
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.passphrase import NOBODY
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.progress import BOARD
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.run_memory import BOARD
 
 SETTLED = 0.3  # seconds until a status line that was being drawn is gone
 

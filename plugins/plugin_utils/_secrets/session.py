@@ -10,10 +10,17 @@ action plugin.
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import passphrase_fd
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.missing_key import SERVICE, MissingKey
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.backends import (
+    SERVICE,
+    MissingKey,
+    chosen_backend,
+    is_ours,
+    password,
+    words,
+)
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import local_key, state_folder
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.run_memory import Shared
 
@@ -53,15 +60,11 @@ class Session:
 
     def stored(self, name: str) -> str | None:
         """What the keyring itself has now. Raises MissingKey when it does not answer."""
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.backends import chosen_backend
-
         with self._shared.held() as known:
             return _from(chosen_backend()[0], name, known)[0]
 
     def store(self, name: str, value: str | None) -> None:
         """Put a value into the keyring, or take it out (None), and read back that it is so. Raises MissingKey."""
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.backends import chosen_backend, words
-
         with self._shared.held() as known:
             backend, _warnings = chosen_backend()
             there = _from(backend, name, known)[0]
@@ -80,8 +83,6 @@ class Session:
 
 def _asked(name: str, known: dict[str, Any]) -> tuple[dict[str, str], list[str]]:
     """One look into the keyring: {value, source} or {error}, and warnings. What serves other keys goes into known."""
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.backends import chosen_backend, words
-
     try:
         backend, warnings = chosen_backend()
         value, told = _from(backend, name, known)
@@ -109,18 +110,19 @@ def _refused(error: MissingKey, known: dict[str, Any]) -> str:
 
 def _from(backend: Any, name: str, known: dict[str, Any]) -> tuple[str | None, list[str]]:
     """The key, and what the backend had to say. Our own backend asks through Ansible and shares what it unlocks."""
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.backends import password
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.keyring_backend import Keyring
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.prompt import ThroughAnsible
-
-    if not isinstance(backend, Keyring):
+    if not is_ours(backend):
         return password(backend, name), []
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.prompt import ThroughAnsible  # others are usual
+
     person = ThroughAnsible()
     backend.within(person, known.setdefault("unlocked", {}))
     return password(backend, name), person.told
 
 
-passphrase_fd.keep()  # the rest of what serves a passphrase is loaded by the one process that asks
+if "HPC_ONBOARD_PASSPHRASE_FD" in os.environ:  # few name one; what else serves a passphrase is loaded by who asks
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import passphrase_fd
+
+    passphrase_fd.keep()
 
 
 def current_version(name: str) -> str:

@@ -1,22 +1,34 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A small mapping that the processes of one run share, whatever the number of accounts.
+"""A small mapping that the processes of one run share, whatever the number of accounts; and one of them, watched.
 
 Ansible runs every account in a forked process. What one of them learns reaches the others, and the
 main process, through anonymous memory: it has no name, is kept out of core dumps, and is gone with the
 run. A Shared must be made before the forks, at import.
+
+On the board stands what is under way on which account, for whoever shows it: the workers write, the main process
+reads, in a thread that looks every moment.
 """
 
 from __future__ import annotations
 
+import atexit
 import fcntl
 import json
 import mmap
 import os
+import signal
 import tempfile
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
+
+HUSH = ""  # no account has this name
+SETTLED = 0.15  # seconds after which whoever draws has seen that it must not
+TICK = 0.05
+PATIENCE = 300.0  # seconds in a run that lines wait for a person who is asked something
 
 
 class Shared:
@@ -52,3 +64,107 @@ class Shared:
         except ValueError:
             return {}
         return known
+
+
+class Board:
+    """Account -> progress {step, done, total, unit}, as the engine gives it; done and total are None when unknown."""
+
+    def __init__(self) -> None:
+        self._shared = Shared(64 * 1024)
+        self._patience = PATIENCE
+
+    def put(self, account: str, progress: Mapping[str, Any] | None) -> None:
+        """Say how far an account is; None: nothing is under way there any more."""
+        with self._shared.held() as entries:
+            if progress is None:
+                entries.pop(account, None)
+            else:
+                entries[account] = dict(progress)
+
+    def entries(self) -> dict[str, dict[str, Any]]:
+        """How far each account is."""
+        return {name: entry for name, entry in self._shared.seen().items() if name != HUSH}
+
+    def new_steps(self, before: Mapping[str, str]) -> dict[str, str]:
+        """Account -> step, of those whose step is another one than before; said where no line can be live."""
+        return {name: one["step"] for name, one in self.entries().items() if before.get(name) != one["step"]}
+
+    @contextmanager
+    def hushed(self) -> Iterator[None]:
+        """While a person is asked something: nobody may draw on the terminal."""
+        self._hush(1)
+        time.sleep(SETTLED)
+        try:
+            yield
+        finally:
+            self._hush(-1)
+
+    def _hush(self, by: int) -> None:
+        with self._shared.held() as entries:
+            entries[HUSH] = {"count": entries.get(HUSH, {}).get("count", 0) + by}
+
+    def wait_for_answers(self) -> None:
+        """Say nothing into a question that somebody is being asked: as long as PATIENCE lasts in this process."""
+        while self._patience > 0 and self.is_hushed():
+            self._patience -= TICK
+            time.sleep(TICK)
+
+    def is_hushed(self) -> bool:
+        """Whether a person is being asked something."""
+        return bool(self._shared.seen().get(HUSH, {}).get("count"))
+
+
+class Watch:
+    """A thread that calls a function every moment until it is stopped, at the end of the program at the latest."""
+
+    def __init__(self, tick: Callable[[], None], last: Callable[[], None]) -> None:
+        self._tick, self._last = tick, last
+        self._end = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._process = os.getpid()
+
+    def start(self) -> None:
+        """Begin, unless it has begun."""
+        if self._thread is None:
+            self._end.clear()
+            self._thread = threading.Thread(target=self._run, name="console", daemon=True)
+            self._thread.start()
+            atexit.register(self.stop)
+            self.stop_when_terminated()
+
+    def stop_when_terminated(self) -> None:
+        """Have this ended before the program is (kill). Ansible's own handler does the rest."""
+        known = signal.getsignal(signal.SIGTERM)
+
+        def terminated(number: int, frame: Any) -> None:
+            self.stop()
+            signal.signal(number, known)
+            if callable(known):
+                known(number, frame)
+            else:
+                os.kill(os.getpid(), number)
+
+        if threading.current_thread() is threading.main_thread() and known is not signal.SIG_IGN:
+            signal.signal(signal.SIGTERM, terminated)
+
+    def stop(self) -> None:
+        """End, and do what is to be done last. A forked process has no such thread."""
+        if self._thread is None or os.getpid() != self._process:
+            return
+        self._end.set()
+        if threading.current_thread() is not self._thread:
+            self._thread.join(2)
+        self._thread = None
+        atexit.unregister(self.stop)
+        self._last()
+
+    def _run(self) -> None:
+        while not self._end.wait(TICK):
+            try:
+                self._tick()
+            except Exception:  # what is only for the eye must not cost a run
+                self._last()
+                return
+
+
+BOARD = Board()

@@ -4,13 +4,18 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Mapping
 from enum import Enum
 from typing import Any, NamedTuple
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import CHANGES, FAILURES
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import FORESEEN, WORDS, counted, state_lines
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import (
+    CHANGES,
+    FAILURES,
+    FORESEEN,
+    WORDS,
+    counted,
+    state_lines,
+)
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import (
     Line,
     Look,
@@ -21,7 +26,6 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout impor
     row,
     told,
 )
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.amounts import amount
 
 STYLES = {
     "in_place": ("=", "ok"),
@@ -151,12 +155,16 @@ def _outcome(outcome: Mapping[str, Any], view: View, with_diff: bool) -> Iterato
 
 
 def _so_far(progress: Mapping[str, Any]) -> str:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._text.amounts import amount  # little takes minutes
+
     said = amount(progress)
     return f", {said}" if said else ""
 
 
 def difference(before: Mapping[str, str], after: Mapping[str, str], look: Look) -> Iterator[Line]:
     """What changes of a state, line by line; what stays is shown only near it."""
+    import difflib  # here, since a run without --diff need not wait for it
+
     old, new = state_lines(before), state_lines(after)
     indent = 6 if look.width < 60 else 17
     for line in list(difflib.unified_diff(old, new, n=2, lineterm=""))[2:]:

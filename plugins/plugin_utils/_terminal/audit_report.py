@@ -33,6 +33,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout impor
     Look,
     Span,
     broken,
+    cells,
     command,
     ended,
     indented,
@@ -41,7 +42,6 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout impor
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.amounts import count, duration
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import flat, visible
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.width import cells
 
 STYLES = {
     "critical": "error",

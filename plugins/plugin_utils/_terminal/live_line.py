@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A live line at the bottom of a terminal, and the thread that keeps it: drawn over, never scrolled, gone in time.
+"""A live line at the bottom of a terminal: drawn over, never scrolled, gone in time.
 
 Everything is written under one lock, Ansible's own for its output. The cursor is never hidden and, without
 colours, no escape sequence is used, so there is nothing to be put back when a run is killed.
@@ -8,15 +8,14 @@ colours, no escape sequence is used, so there is nothing to be put back when a r
 
 from __future__ import annotations
 
-import atexit
 import os
-import signal
 import sys
-import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-TICK = 0.05
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Line, Look
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.progress_line import Moment, live
+
 ECHO = 2  # cells that the terminal itself may add: ^C
 
 
@@ -43,10 +42,17 @@ def redrawn(text: str, cells: int, drawn: int) -> str:
 class LiveLine:
     """The line itself. Whoever writes elsewhere on the terminal clears it first, under the same lock."""
 
+    FIRST_DRAWN = 0.3  # seconds; a shorter run needs none
+    REDRAWN = 0.12
+
     def __init__(self, columns: Callable[[], int], escapes: bool) -> None:
         self._columns = columns
         self._escapes = escapes
         self._drawn = 0
+
+    def at(self, moment: Sequence[Any], entries: Mapping[str, Mapping[str, Any]], look: Look) -> Line:
+        """What it says at a moment of a run, given by its fields."""
+        return live(Moment(*moment), entries, look._replace(width=look.width - ECHO))
 
     def draw(self, text: str, cells: int) -> None:
         """Show the text in place of what was there."""
@@ -77,59 +83,6 @@ def _write(text: str) -> None:
         os.write(sys.stdout.fileno(), text.encode(sys.stdout.encoding or "utf-8", "replace"))
     except (OSError, ValueError):
         pass  # the terminal is gone, and nobody sees it
-
-
-class Watch:
-    """A thread that calls a function every moment until it is stopped, at the end of the program at the latest."""
-
-    def __init__(self, tick: Callable[[], None], last: Callable[[], None]) -> None:
-        self._tick, self._last = tick, last
-        self._end = threading.Event()
-        self._thread: threading.Thread | None = None
-        self._process = os.getpid()
-
-    def start(self) -> None:
-        """Begin, unless it has begun."""
-        if self._thread is None:
-            self._end.clear()
-            self._thread = threading.Thread(target=self._run, name="console", daemon=True)
-            self._thread.start()
-            atexit.register(self.stop)
-            self.stop_when_terminated()
-
-    def stop_when_terminated(self) -> None:
-        """Have this ended before the program is (kill). Ansible's own handler does the rest."""
-        known = signal.getsignal(signal.SIGTERM)
-
-        def terminated(number: int, frame: Any) -> None:
-            self.stop()
-            signal.signal(number, known)
-            if callable(known):
-                known(number, frame)
-            else:
-                os.kill(os.getpid(), number)
-
-        if threading.current_thread() is threading.main_thread() and known is not signal.SIG_IGN:
-            signal.signal(signal.SIGTERM, terminated)
-
-    def stop(self) -> None:
-        """End, and do what is to be done last. A forked process has no such thread."""
-        if self._thread is None or os.getpid() != self._process:
-            return
-        self._end.set()
-        if threading.current_thread() is not self._thread:
-            self._thread.join(2)
-        self._thread = None
-        atexit.unregister(self.stop)
-        self._last()
-
-    def _run(self) -> None:
-        while not self._end.wait(TICK):
-            try:
-                self._tick()
-            except Exception:  # what is only for the eye must not cost a run
-                self._last()
-                return
 
 
 def guard(display: Any, lock: Any, before: Callable[[], None]) -> None:

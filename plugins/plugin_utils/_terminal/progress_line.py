@@ -7,10 +7,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Line, Look, Span
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Line, Look, Span, cells, shortened
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.amounts import amount, duration
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import flat
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.width import cells, shortened
 
 FRAMES = ("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", "|/-\\")
 BAR = (("━", "─"), ("#", "-"))
@@ -76,9 +75,3 @@ def names(under_way: Sequence[str], room: int, look: Look) -> str:
         if cells(text) <= room:
             return text
     return shortened(", ".join(under_way), room, look.mark("more"))
-
-
-def new_steps(before: Mapping[str, str], progress: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """Account -> step, of those whose step is another one than before; said where no line can be live."""
-    steps = {name: flat(entry["step"]) for name, entry in progress.items()}
-    return {name: step for name, step in steps.items() if before.get(name) != step}

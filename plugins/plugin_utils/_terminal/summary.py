@@ -10,21 +10,21 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import FAILURES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import FAILURES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.account import Detail, View, steps
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import (
     Line,
     Look,
     Span,
     broken,
+    cells,
     command,
     ended,
     indented,
     plain,
+    shortened,
 )
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.amounts import duration
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import flat
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.width import cells, shortened
 
 BAD = ("unreachable", "failed")
 LONGEST_LIMIT = 66
@@ -170,6 +170,7 @@ def _collected(accounts: Mapping[str, Ended], word: str, look: Look) -> list[Lin
     if not kept:
         return []
     head = (Span(look.mark("good"), "ok"), Span(f" {len(kept)} {word}  "))
+
     room = look.width - cells(plain(head))
     return [(*head, Span(shortened(flat(", ".join(kept)), room, look.mark("more")), "faint"))]
 
@@ -206,7 +207,13 @@ def _style(accounts: Mapping[str, Ended]) -> str:
 
 
 def _took(run: Run) -> str:
-    return duration(run.seconds) if run.seconds is not None and run.seconds >= 1 else ""
+    if run.seconds is None or run.seconds < 1:
+        return ""
+    if run.seconds < 60:
+        return f"{int(run.seconds)} s"
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._text.amounts import duration  # few take minutes
+
+    return duration(run.seconds)
 
 
 def practised(sandboxes: Sequence[str], look: Look) -> list[Line]:

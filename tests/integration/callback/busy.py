@@ -10,7 +10,7 @@ import time
 from typing import Any
 
 from ansible.plugins.callback import CallbackBase
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.progress import BOARD
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.run_memory import BOARD
 
 DOCUMENTATION = """
 name: busy

@@ -9,11 +9,10 @@ import re
 from pathlib import Path
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import AccountsFile
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import AccountsFile, Host, hosts
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.host_pattern import unknown_term
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.hosts import Host, hosts
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import Roles
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, Mistakes
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.role_specs import Roles
 
 SPECS = """
 argument_specs:

@@ -13,16 +13,15 @@ from typing import Any
 import pytest
 from account_scene import KEY
 from ansible_collections.hpc.onboard.plugins.module_utils._engine.engine import answer
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import AccountsFile
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.hosts import Host, hosts
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import AccountsFile, Host, hosts
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.watch_places import KINDS as WATCHED
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.watch_places import severity, watches
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import collect
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.declare import CAPABILITIES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.payload import BROKEN, command, payload, places
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS, TYPES, Plan
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import Roles
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.role_specs import Roles
 from watching import whole
 
 FILE = Path(__file__).parents[3] / "inventory" / "accounts.yml"

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import STATUSES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answer as _answer
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan
@@ -142,7 +143,7 @@ def test_whatever_is_answered_is_harmless_or_refused(hostile: Any) -> None:
         return
     harmless(answer)
     for outcome in answer["outcomes"]:
-        assert outcome["status"] in _answer.STATUSES
+        assert outcome["status"] in STATUSES
         assert isinstance(outcome["seconds"], float)
     json.dumps(answer, allow_nan=False)
 

@@ -13,9 +13,11 @@ from typing import Any
 
 import pytest
 from account_scene import Scene
+from ansible_collections.hpc.onboard.plugins.module_utils._core import resource as engine
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities import collect
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities import declare as capabilities
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import result as words
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import counted, diffs, result
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import local_key
@@ -75,6 +77,11 @@ def test_a_fingerprint_tells_keys_apart_and_holds_none(scene: Scene) -> None:
     host = scene.host()
     assert host.fingerprint("nvapi-a") == host.fingerprint("nvapi-a") != host.fingerprint("nvapi-b")
     assert "nvapi" not in host.fingerprint("nvapi-a")
+
+
+def test_the_controller_has_a_word_for_every_status_and_sorts_them_as_the_engine_does() -> None:
+    assert set(words.WORDS) == set(engine.STATUSES)
+    assert (words.CHANGES, words.FAILURES) == (engine.CHANGES, engine.FAILURES)
 
 
 def outcome(status: str, **more: Any) -> dict[str, Any]:

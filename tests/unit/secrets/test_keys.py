@@ -71,6 +71,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.session impor
 if os.environ.get("STAND_IN"):
     from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import backends as _backends
     import ctypes.util  # while this is no Mac: Debian's Python has not the part of it that Macs need
+    import keyring
     _backends.MACOS = "test_backends.Keychain"
     sys.platform = "darwin"
 def ask(name):

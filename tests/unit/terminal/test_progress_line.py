@@ -7,15 +7,15 @@ import time
 from typing import Any
 
 import pytest
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.run_memory import Board, Watch
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Look, plain
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.live_line import (
-    Watch,
     erasure,
     guard,
     is_live,
     redrawn,
 )
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.progress_line import Moment, live, new_steps
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.progress_line import Moment, live
 from fabricated import hostile, looks, measured, words
 from hypothesis import given
 from hypothesis import strategies as st
@@ -84,8 +84,12 @@ def test_it_is_one_line_that_leaves_the_last_cell_free(
 
 
 def test_without_a_terminal_a_step_is_said_when_it_changes() -> None:
-    assert new_steps({}, {"a@b": FETCH}) == {"a@b": FETCH["step"]}
-    assert new_steps({"a@b": str(FETCH["step"])}, {"a@b": {**FETCH, "done": 5}, "c@d": STEPS}) == {"c@d": STEPS["step"]}
+    board = Board()
+    board.put("a@b", FETCH)
+    assert board.new_steps({}) == {"a@b": FETCH["step"]}
+    board.put("a@b", {**FETCH, "done": 5})
+    board.put("c@d", STEPS)
+    assert board.new_steps({"a@b": str(FETCH["step"])}) == {"c@d": STEPS["step"]}
 
 
 @pytest.mark.parametrize(

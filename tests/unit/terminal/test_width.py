@@ -4,9 +4,18 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Look, command, indented, plain, told
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import (
+    Look,
+    cells,
+    command,
+    indented,
+    laid,
+    pieces,
+    plain,
+    shortened,
+    told,
+)
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import clean
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.width import cells, laid, pieces, shortened
 from fabricated import looks, measured, text, widths, words
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Loaded by every Python that has this folder on its path: writes down each module of ours that it runs from source.
+
+LOADED names the file; the forked processes of a run write into the same one. What the accounts run is not in it:
+their Python is started without any path of the user's.
+"""
+
+import os
+import sys
+
+_OURS = "/ansible_collections/hpc/onboard/plugins/"
+_file = os.open(os.environ["LOADED"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+
+
+def _note(event, arguments):
+    if event == "exec" and arguments[0].co_name == "<module>" and _OURS in arguments[0].co_filename:
+        os.write(_file, (arguments[0].co_filename.rpartition(_OURS)[2] + "\n").encode())
+
+
+sys.addaudithook(_note)

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How much of ours a run loads: Ansible compiles each module of a collection from its source at every start."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.integration.runs import REPOSITORY, keyring_environment
+
+pytestmark = pytest.mark.testbed
+
+LOADING = Path(__file__).parent / "loading"
+MOST = 25
+
+
+def test_a_run_with_nothing_to_do_loads_few_modules(bed: Any, tmp_path: Path) -> None:
+    account = bed.new_account("lrz")
+    order = ("onboard.yml", "-i", str(bed.accounts_file([account])))
+    environment = keyring_environment(Path(bed.folder))
+    first = bed.ansible(*order, cwd=REPOSITORY, env=environment)
+    assert first.returncode == 0, first.stdout + first.stderr
+    file = tmp_path / "loaded"
+    watched = {**environment, "PYTHONPATH": str(LOADING), "LOADED": str(file)}
+    second = bed.ansible(*order, cwd=REPOSITORY, env=watched)
+    assert "1 account: 1 as wanted" in second.stdout, second.stdout + second.stderr
+    loaded = set(file.read_text().splitlines())
+    assert {"action/converge.py", "callback/console.py", "inventory/accounts.py"} < loaded
+    assert len(loaded) <= MOST, sorted(loaded)
