@@ -20,7 +20,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import watches
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.account import Audited, unmeasured
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.declare import CAPABILITIES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answer, payload
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import PLACES, Plan
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import ASKED, PLACES, Plan
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import VersionError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import receipts
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
@@ -28,7 +28,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files i
 TROUBLE = (AccountError, StateError, VersionError, answer.NoAnswer)
 BEGUN = time.monotonic()
 EVERYTHING = {**PLACES, **payload.places(watches.KINDS)}
-payload.prepare(EVERYTHING)  # every account is a forked process; what is made here is made once
+payload.prepare(EVERYTHING, (*ASKED, *watches.KINDS))  # once: every account is a forked process
 
 
 class ActionModule(AccountAction):

@@ -23,7 +23,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect 
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answer as _answer
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import PLACES, Plan
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import ASKED, PLACES, Plan
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import diffs, result
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.session import SESSION, current_version
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import receipts
@@ -32,7 +32,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._state.run_memory impo
 
 # Every account is a forked process; what is made here, before the forks, is made once.
 prepare_settings()
-payload.prepare(PLACES)
+payload.prepare(PLACES, ASKED)
 
 PLAIN_PATH = re.compile(r"/[A-Za-z0-9_@%+=:,./-]+")  # sftp would run what stands behind a line end
 
