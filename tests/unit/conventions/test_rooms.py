@@ -65,7 +65,6 @@ KNOW_ANSIBLE = {  # beside the doors
     "plugin_utils._capabilities.collect",  # checks settings as a role does
     "plugin_utils._rotation.options",  # takes for true what Ansible takes for true
     "plugin_utils._secrets.prompt",  # asks and warns through Ansible's display
-    "plugin_utils._terminal.colours",  # the user's colours
 }
 MOST_FILES = 16
 FOREIGN_PRIVATE = {  # names that look private and are documented by their library

@@ -38,10 +38,10 @@ def pythons() -> dict[str, str]:
     found: dict[str, str] = {}
     for path in sorted(path for place in places for name in names for path in glob.glob(f"{place}/{name}")):
         if re.search(r"/(python3(\.[0-9]+)?|platform-python)\Z", path):
-            ask = [path, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"]
-            said = subprocess.run(ask, capture_output=True, text=True, check=False).stdout.strip()
-            if said and tuple(map(int, said.split("."))) >= (3, 6):
-                found.setdefault(said, path)
+            ask = [path, "-c", "import sys; print('%d.%d' % sys.version_info[:2], sys.executable)"]
+            said = subprocess.run(ask, capture_output=True, text=True, check=False).stdout.split()
+            if said and tuple(map(int, said[0].split("."))) >= (3, 6):
+                found.setdefault(said[0], said[1])  # not a shim, which depends on the environment
     return found
 
 
