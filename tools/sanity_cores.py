@@ -20,7 +20,7 @@ import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -36,25 +36,29 @@ DOWNLOADS = ("get_pip_24_2.py", "get_pip_25_2.py")
 
 @dataclass(frozen=True)
 class Core:
-    """An ansible-core, the Pythons that may run it, and how long its environment may be trusted."""
+    """An ansible-core, the Pythons that may run it, and those on which it runs modules: all that are here are tried."""
 
     name: str
     requirement: str
     pythons: tuple[str, ...]
+    targets: tuple[str, ...]
     skip: tuple[str, ...] = ()
 
 
 CORES = (
-    Core("oldest", "ansible-core~=2.19.0", ("3.11", "3.12", "3.13")),
+    Core("oldest", "ansible-core~=2.19.0", ("3.11", "3.12", "3.13"), ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13")),
     # The newest one is there for what a new release breaks: documentation, imports, schemas. What judges only our
     # text (pylint, pep8, yamllint, shellcheck) has been judged under the oldest, and takes most of the time.
-    Core("newest", "ansible-core>=2.20,<2.24", ("3.14", "3.13", "3.12"), ("pylint", "pep8", "yamllint", "shellcheck")),
+    Core(
+        "newest",
+        "ansible-core>=2.20,<2.24",
+        ("3.14", "3.13", "3.12"),
+        ("3.9", "3.10", "3.11", "3.12", "3.13", "3.14"),
+        ("pylint", "pep8", "yamllint", "shellcheck"),
+    ),
 )
-# The Pythons on which each core runs modules: all that are here are tried.
-TARGETS = {
-    "oldest": ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13"),
-    "newest": ("3.9", "3.10", "3.11", "3.12", "3.13", "3.14"),
-}
+# For every change: the oldest core with the oldest Python that it knows and with its own.
+QUICK = (replace(CORES[0], targets=("3.8", CORES[0].pythons[0])),)
 
 
 @dataclass
@@ -81,9 +85,9 @@ def run(core: Core) -> tuple[str, Report]:
         return reason, Report(skipped=[reason])
     venv = environment(core, python)
     with tempfile.TemporaryDirectory(prefix="hpc-onboard-sanity-") as scratch:
-        tree, pythons = copy(Path(scratch)), links(Path(scratch) / "pythons")
+        tree, pythons = copy(Path(scratch)), links(Path(scratch) / "pythons", core.targets)
         report, said = tested(core, venv, tree, pythons)
-        absent = [version for version in TARGETS[core.name] if not (pythons / f"python{version}").is_symlink()]
+        absent = [version for version in core.targets if not (pythons / f"python{version}").is_symlink()]
     report.skipped += [f"sanity, {core.name} ansible-core: no Python {version} here" for version in absent]
     seconds = f"{core.name} ansible-core: {report.passed} passed in {time.monotonic() - start:.1f} s"
     return "\n".join([*([said] if report.failed else []), seconds]), report
@@ -134,10 +138,10 @@ def copy(scratch: Path) -> Path:
     return tree
 
 
-def links(folder: Path) -> Path:
-    """A folder with the Pythons that really are here, by the names that ansible-test looks for."""
+def links(folder: Path, versions: Iterable[str]) -> Path:
+    """A folder with those of the Pythons that really are here, by the names that ansible-test looks for."""
     folder.mkdir()
-    for version in sorted({version for versions in TARGETS.values() for version in versions}):
+    for version in versions:
         python = found([version])
         if python:
             (folder / f"python{version}").symlink_to(python)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.effort import exhaustive
 from tools.sanity_cores import ROOT
 
 from .conftest import Environment
@@ -154,6 +155,7 @@ def test_an_editable_install_follows_an_edit(tree: Path, environment: Callable[[
         playbook.unlink()
 
 
+@exhaustive
 def test_galaxy_would_take_it(tarball: Path, environment: Callable[[str], Environment]) -> None:
     made = environment("importer")
     made.pip("galaxy-importer")

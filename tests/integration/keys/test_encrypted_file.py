@@ -233,7 +233,7 @@ def test_on_a_machine_without_a_service_the_file_is_chosen_before_one_in_the_cle
 
 @exhaustive
 def test_the_newest_ansible_core_asks_as_well(bed: Any, ring: FileRing) -> None:
-    core = Core("prompts", "ansible-core>=2.20,<2.24", ("3.14", "3.13", "3.12"))
+    core = Core("prompts", "ansible-core>=2.20,<2.24", ("3.14", "3.13", "3.12"), ())
     python = found(core.pythons)
     if not python:
         pytest.skip(f"no Python {' or '.join(core.pythons)} here")
