@@ -62,13 +62,13 @@ def kills(scene: Scene, known: Known) -> list[Fault]:
 
 
 def errors(scene: Scene, known: Known) -> list[Fault]:
-    """Every errno at every call, changing or looking; in a sample, one errno at some of them.
+    """Every errno at every call that changes, one by turns at the others; in a sample, one errno at some of them.
 
     A sample keeps the lie that has been dear before: .bash_profile is not there, and another file gets the line.
     """
     if EXHAUSTIVE:
-        every = [Fault(call, name) for call in known.calls for name in ERRNOS]
-        return every + [Fault(call, name, True) for call in known.looks for name in ERRNOS]
+        faults = [Fault(call, name) for at, call in enumerate(known.calls) for name in _errnos(at, call)]
+        return faults + [Fault(call, name, True) for at, call in enumerate(known.looks) for name in _errnos(at, call)]
     changing, between = _parted(known.calls)
     some = {*sample(changing, 24, scene.name, "error"), *sample(between, 8, scene.name, "error")}
     looks = sample(known.looks, 8, scene.name, "look")
@@ -76,6 +76,12 @@ def errors(scene: Scene, known: Known) -> list[Fault]:
     errno = chance(scene.name, "errno").choice
     faults = [Fault(call, errno(ERRNOS)) for call in known.calls if call in some]
     return [*faults, *lie[:4], *(Fault(call, errno(ERRNOS), True) for call in looks)]
+
+
+def _errnos(position: int, call: Call) -> Iterable[str]:
+    if changes(call):
+        return ERRNOS
+    return {ERRNOS[position % len(ERRNOS)], *(["ENOENT"] if call.name.endswith("stat") else [])}
 
 
 def _parted(calls: list[Call]) -> tuple[list[Call], list[Call]]:

@@ -55,7 +55,7 @@ def test_two_faults_break_nothing(title: str, say: Callable[[str], None]) -> Non
 @pytest.mark.parametrize("title", PLANS)
 def test_three_faults_over_three_targets_break_nothing(title: str, say: Callable[[str], None]) -> None:
     count = Count()
-    sample(replace(PLANS[title], targets=3), 3, 5000 if EXHAUSTIVE else 120, int(SEED), count)
+    sample(replace(PLANS[title], targets=3), 3, 2000 if EXHAUSTIVE else 120, int(SEED), count)
     told(count, f"{title}, 3 faults, 3 targets, sampled", say)
 
 
