@@ -23,6 +23,7 @@ hosts = importlib.import_module("module_utils._core.host")
 isolation = importlib.import_module("module_utils._engine.isolation")
 plans = importlib.import_module("module_utils._engine.plan")
 resource = importlib.import_module("module_utils._core.resource")
+importlib.import_module("module_utils._engine.lock")  # on an account it comes from memory, not from a file
 kinds: dict[str, Any] = {}
 for file in sorted(os.listdir(os.path.join(tree, "plugins/module_utils/_resources"))):
     if file.endswith(".py") and not file.startswith("__"):
