@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from difflib import unified_diff
 from pathlib import Path
 
@@ -36,6 +39,15 @@ CHANGING = (  # pattern, and what stands in its place; in this order
     (r"(ansible-core |\"ansible\": ?\")2\.\d+\.\d+\w*", r"\1<version>"),
     (r"/inventory\d+/", "/inventory/"),
 )
+
+
+@contextmanager
+def place() -> Iterator[Path]:
+    """An empty folder whose name is always as long: lines break where they broke before."""
+    folder = Path(f"/tmp/hob-golden{os.getpid():07}")
+    folder.mkdir(mode=0o700)
+    yield folder
+    shutil.rmtree(folder)
 
 
 def plain(text: str, places: dict[str, str]) -> str:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -12,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.golden.seen import hold, plain
+from tests.golden.seen import hold, place, plain
 from tests.testbed.client import Client
 
 CHECKOUT = Path(__file__).parents[2]
@@ -85,11 +84,9 @@ class Desk:
 
 @pytest.fixture
 def desk() -> Iterator[Desk]:
-    """A desk in an empty folder, whose name is always as long: lines break where they broke before."""
-    folder = Path(f"/tmp/hob-golden{os.getpid():07}")
-    folder.mkdir(mode=0o700)
-    yield Desk(folder)
-    shutil.rmtree(folder)
+    """A desk in an empty folder."""
+    with place() as folder:
+        yield Desk(folder)
 
 
 def test_the_life_of_practice_accounts(desk: Desk) -> None:

@@ -3,6 +3,8 @@
 SPDX-License-Identifier: GPL-3.0-or-later
 """
 
+import contextlib
+import os
 import shlex
 import subprocess
 from pathlib import Path
@@ -96,6 +98,17 @@ class Account:
     def reset_sessions(self) -> None:
         """Count from here on."""
         self._mark = self.cluster.log_size()
+
+    def processes(self) -> list[int]:
+        """Give the user's processes in the cluster's world, by their ids on the host."""
+        world = os.stat(f"/proc/{self.cluster.world.pid}/ns/pid").st_ino
+        found = []
+        for path in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):  # it has ended meanwhile
+                mine = f"\nUid:\t{self.login_entry.uid}\t" in (path / "status").read_text(encoding="latin-1")
+                if mine and (path / "ns/pid").stat().st_ino == world:  # another testbed has users of the same ids
+                    found.append(int(path.name))
+        return found
 
     def small_home(self, size: str = "256k", inodes: int = 64) -> None:
         """Give the home a file system of its own with this many bytes and files."""

@@ -59,18 +59,7 @@ def assert_whole(account: Any) -> None:
 
 
 def _programs(account: Any) -> list[int]:
-    return [pid for pid in _mine(account) if b"HPC_ONBOARD_JOB=" in _bytes(f"/proc/{pid}/environ")]
-
-
-def _mine(account: Any) -> list[int]:
-    """The processes of the account's user on its cluster."""
-    found = []
-    for path in Path("/proc").iterdir():
-        if path.name.isdigit():
-            status = _bytes(f"{path}/status")
-            if f"\nUid:\t{account.login_entry.uid}\t".encode() in status:
-                found.append(int(path.name))
-    return found
+    return [pid for pid in account.processes() if b"HPC_ONBOARD_JOB=" in _bytes(f"/proc/{pid}/environ")]
 
 
 def _bytes(path: str) -> bytes:
@@ -184,7 +173,7 @@ def _jobs(account: Any, folder: str) -> list[int]:
         return []
     inode = held.stat().st_ino
     found = []
-    for pid in _mine(account):
+    for pid in account.processes():
         try:
             handles = [os.stat(f"/proc/{pid}/fd/{name}").st_ino for name in os.listdir(f"/proc/{pid}/fd")]
         except OSError:
@@ -247,7 +236,7 @@ def test_a_line_that_drops_is_outlived_and_the_next_run_waits(bed: Any) -> None:
     with Web(installer(FILES, pause=0.4, ballast=400_000), seconds=1) as server:
         run = _begun(bed, account, server)
         _until(lambda: account.exists(JOURNAL_OF.format(account.user)))
-        for pid in _mine(account):
+        for pid in account.processes():
             if b"sshd" in _bytes(f"/proc/{pid}/cmdline"):
                 os.kill(pid, signal.SIGKILL)
         text = run.communicate(timeout=60)[0]

@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
+import signal
 import subprocess
 import time
 from collections.abc import Iterator
@@ -169,7 +172,7 @@ def test_killed_in_the_middle_the_next_run_finishes(scene: Scene) -> None:
     scene.bed.client.disconnect()
     half = [one.name for one in scene.accounts if ".config/hpc.onboard/receipt.json" in "".join(tree(one))]
     print(f"killed {killed} accounts at work; {len(half)} of them had not ended")
-    assert killed == len(scene.accounts)
+    assert killed
     assert half, "every account had ended before it was killed"
     ran = offboard(scene)
     assert ran.code == 0, ran.text
@@ -179,5 +182,8 @@ def test_killed_in_the_middle_the_next_run_finishes(scene: Scene) -> None:
 
 def kill_all(account: Any) -> int:
     """End every process of the account's user, as a node that goes down does; 1 if there was one."""
-    kill = ["setpriv", f"--reuid={account.login_entry.uid}", "--clear-groups", "sh", "-c", "kill -KILL -1"]
-    return int(subprocess.run(account.cluster.world.command(*kill), capture_output=True, check=False).returncode != 127)
+    found = account.processes()
+    for process in found:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
+    return int(bool(found))
