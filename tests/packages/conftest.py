@@ -5,6 +5,7 @@ SPDX-License-Identifier: GPL-3.0-or-later
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -13,6 +14,7 @@ import venv
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -56,6 +58,11 @@ class Environment:
         run = self.run(*command, **variables)
         assert run.returncode == 0, f"{' '.join(map(str, command))}: {run.returncode}\n{run.stdout}"
         return run.stdout
+
+    def tell(self, *command: str | Path) -> Any:
+        """The JSON document that the command prints, whatever Ansible warns of beside it."""
+        lines = self.must(*command).splitlines()
+        return json.loads("\n".join(line for line in lines if not line.startswith("[WARNING]")))
 
     def pip(self, *arguments: str | Path) -> None:
         """Install something."""

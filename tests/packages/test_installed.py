@@ -115,7 +115,7 @@ def test_a_misspelt_cluster_is_one_error(installed: Environment) -> None:
 
 def test_galaxy_lists_it_with_its_version(installed: Environment) -> None:
     assert VERSION
-    listed = json.loads(installed.must("ansible-galaxy", "collection", "list", "--format", "json"))
+    listed = installed.tell("ansible-galaxy", "collection", "list", "--format", "json")
     assert [found["hpc.onboard"]["version"] for found in listed.values() if "hpc.onboard" in found] == [VERSION[1]]
 
 
@@ -139,7 +139,7 @@ def test_something_of_every_type_is_documented() -> None:
 @pytest.mark.parametrize("kind", sorted({kind for kind, _name in DOCUMENTED}))
 def test_ansible_doc_knows_all_of_a_type(kind: str, from_wheel: Environment) -> None:
     names = [f"hpc.onboard.{name}" for of, name in DOCUMENTED if of == kind]
-    shown = json.loads(from_wheel.must("ansible-doc", "--json", "-t", kind, *names))
+    shown = from_wheel.tell("ansible-doc", "--json", "-t", kind, *names)
     assert sorted(shown) == names
     assert "error" not in json.dumps(list(shown.values()))[:200]
 

@@ -14,7 +14,7 @@ from tests.testbed.registry import PRIVATE, new_key
 
 from .rotation_scene import Stage, settled
 
-pytestmark = [pytest.mark.testbed, turns(2)]
+pytestmark = [pytest.mark.testbed, turns(3)]
 
 
 @turns(1)

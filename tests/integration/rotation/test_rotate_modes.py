@@ -18,7 +18,7 @@ from tests.testbed.registry import PRIVATE, new_key
 
 from .rotation_scene import Stage, settled, staged
 
-pytestmark = [pytest.mark.testbed, turns(3)]
+pytestmark = [pytest.mark.testbed, turns(4)]
 COLUMNS = 80
 QUESTION = "New key of 'ngc' .it is not shown.: "
 

@@ -25,7 +25,7 @@ from tests.testbed.registry import PRIVATE, new_key
 from .rotation_kills import keys_in
 from .rotation_scene import Stage, settled, staged
 
-pytestmark = [pytest.mark.testbed, turns(4)]
+pytestmark = [pytest.mark.testbed, turns(5)]
 
 FILE = "enroot/.credentials"
 SPREAD = "Bring it to the others"
