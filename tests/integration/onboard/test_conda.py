@@ -21,7 +21,7 @@ from tests.integration.runs import REPOSITORY, keyring_environment, onboard, pla
 from tests.testbed.installer import JOURNAL, installer
 from tests.testbed.web import Web
 
-pytestmark = pytest.mark.testbed
+pytestmark = [pytest.mark.testbed, turns(2)]
 
 ONLY = ("--tags", "conda")
 FILES = 8
@@ -75,6 +75,7 @@ def web() -> Iterator[Web]:
         yield server
 
 
+@turns(1)
 def test_conda_is_set_up_at_dfki_and_the_second_run_is_one_session(bed: Any, web: Web) -> None:
     account = bed.new_account("dfki")
     said = settings(account, web)

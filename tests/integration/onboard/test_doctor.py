@@ -10,9 +10,10 @@ from typing import Any
 import pexpect
 import pytest
 
+from tests.effort import turns
 from tests.integration.runs import BACKEND, KEY, PASSPHRASE, REPOSITORY, FileRing, Ran, play
 
-pytestmark = pytest.mark.testbed
+pytestmark = [pytest.mark.testbed, turns(2)]
 
 
 def doctor(bed: Any, *arguments: str, **options: Any) -> tuple[Ran, dict[str, dict[str, str]]]:
