@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.effort import turns
 from tests.golden.seen import hold, place, plain
 from tests.testbed.client import Client
 
@@ -119,6 +120,7 @@ def drift(desk: Desk) -> None:
         script.write_text("#!/bin/sh\necho mine\n")
 
 
+@turns(3)
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_mistake_in_the_accounts_file(desk: Desk, mistake: str) -> None:
     desk.accounts.write_text(f"plugin: hpc.onboard.accounts\nsandbox: true\n{MISTAKES[mistake]}\n", encoding="utf-8")

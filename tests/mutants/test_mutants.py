@@ -41,7 +41,7 @@ def test_without_a_bug_every_test_passes(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@turns(3)
+@turns(5)
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name.replace(" ", "-"))
 def test_a_seeded_bug_is_caught(bug: Bug, tmp_path: Path, count: Callable[[str, int, int], None]) -> None:
     tree = copy(tmp_path)

@@ -17,11 +17,12 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.html_pa
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
-from tests.effort import exhaustive
+from tests.effort import exhaustive, turns
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "unit"))
 from report_example import REPORTS, large
 
+pytestmark = turns(3)
 CHROMIUM = shutil.which("chromium")
 SHOWN = "#list li:not([hidden])"
 CLIPBOARD = ["clipboard-read", "clipboard-write"]

@@ -101,7 +101,7 @@ def test_every_kind_has_a_life_here() -> None:
     assert set(LIVES) == set(KINDS)
 
 
-@turns(4)
+@turns(6)
 @pytest.mark.parametrize("kind", sorted(LIVES))
 def test_both_ways_give_the_same_outcomes(bed: Any, kind: str, tmp_path: Path) -> None:
     files = {"a-file": b"mine\n", "there/x": b"", ".bashrc": b"# mine\n"}

@@ -63,7 +63,7 @@ def served(web: Web, account: Any) -> dict[str, Any]:
     return {"conda_installers": {os.uname().machine: one}}
 
 
-@turns(3)
+@turns(4)
 @pytest.mark.parametrize("role", sorted(SETTINGS))
 def test_a_role_works_alone_in_a_plain_roles_list(bed: Any, tmp_path: Path, web: Web, role: str) -> None:
     account = bed.new_account("dfki", files={"data/x": b""})

@@ -27,7 +27,7 @@ from .rotation_scene import staged
 pytestmark = pytest.mark.testbed
 
 LANES = 3 if EXHAUSTIVE else 2
-BOUNDARIES = 4  # of each run, in a sample
+BOUNDARIES = 3  # of each run, in a sample
 RANDOM = 50 if EXHAUSTIVE else 2
 EARLIEST = 0.3  # seconds
 Job = tuple[Cut, Cut | None]

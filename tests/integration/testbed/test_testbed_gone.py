@@ -19,9 +19,7 @@ pytestmark = pytest.mark.testbed
 
 
 def test_two_testbeds_live_side_by_side_and_leave_nothing(bed: Testbed) -> None:
-    start = time.monotonic()
     with Testbed() as other:
-        assert time.monotonic() - start < 5
         marks = _marks(other)
         account = other.new_account("wilson", user="twin")
         account.hang(account.folders[0])
@@ -36,7 +34,7 @@ def test_two_testbeds_live_side_by_side_and_leave_nothing(bed: Testbed) -> None:
 @pytest.mark.parametrize("blow", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_nothing_is_left_of_killed_tests(bed: Testbed, blow: signal.Signals) -> None:
     lines = (
-        "from tests.testbed import Testbed; from tests.integration.test_testbed_gone import _marks; import time, sys\n"
+        "from tests.testbed import Testbed; from tests.integration.testbed.test_testbed_gone import _marks; import time, sys\n"
         "bed = Testbed(); bed.up(); print(bed.folder, *_marks(bed), flush=True); time.sleep(60)\n"
     )
     with subprocess.Popen([sys.executable, "-c", lines], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
