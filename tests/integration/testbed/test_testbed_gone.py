@@ -34,7 +34,8 @@ def test_two_testbeds_live_side_by_side_and_leave_nothing(bed: Testbed) -> None:
 @pytest.mark.parametrize("blow", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_nothing_is_left_of_killed_tests(bed: Testbed, blow: signal.Signals) -> None:
     lines = (
-        "from tests.testbed import Testbed; from tests.integration.testbed.test_testbed_gone import _marks; import time, sys\n"
+        "import time\nfrom tests.testbed import Testbed\n"
+        "from tests.integration.testbed.test_testbed_gone import _marks\n"
         "bed = Testbed(); bed.up(); print(bed.folder, *_marks(bed), flush=True); time.sleep(60)\n"
     )
     with subprocess.Popen([sys.executable, "-c", lines], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
