@@ -12,6 +12,7 @@ SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -30,6 +31,7 @@ sys.path.insert(0, str(ROOT))
 from tools import sanity_cores  # noqa: E402  # the checkout comes first
 
 EXHAUSTIVE = os.environ.get("HPC_ONBOARD_EXHAUSTIVE") == "1"
+os.environ.setdefault("HPC_ONBOARD_SEED", str(random.SystemRandom().randrange(1_000_000)))  # of tests/effort.py
 CHECKS = [
     "ruff format --check .",
     "ruff check .",
@@ -44,16 +46,18 @@ CHECKS = [
 
 @dataclass
 class Tally:
-    """What came of a stage: how many passed, and the names of what failed and of what was skipped and why."""
+    """What came of a stage: how many passed; what failed, what was skipped and why, what passed only alone."""
 
     passed: int = 0
     failed: list[str] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
+    alone: list[str] = field(default_factory=list)
 
     def __iadd__(self, other: Tally) -> Tally:
         self.passed += other.passed
         self.failed += other.failed
         self.skipped += other.skipped
+        self.alone += other.alone
         return self
 
     def __str__(self) -> str:
@@ -129,9 +133,10 @@ def _pytest(
     results.parent.mkdir(parents=True, exist_ok=True)
     results.unlink(missing_ok=True)
     path = f"{Path(python).parent}{os.pathsep}{os.environ['PATH']}"
+    words = ["--quiet", f"--junitxml={results}", f"--override-ini=cache_dir=.cache/pytest-{stage}"]
     at_once = [f"--numprocesses={workers}", "--dist=worksteal"] if workers > 1 else []
     run = subprocess.run(
-        [*_in_memory(), str(python), "-m", "pytest", "--quiet", f"--junitxml={results}", *at_once, *arguments],
+        [*_in_memory(), str(python), "-m", "pytest", *words, *at_once, *arguments],
         cwd=ROOT,
         env={**os.environ, "PATH": path},
         stdout=out,
@@ -140,7 +145,19 @@ def _pytest(
     tally = _counted(results) if results.exists() else Tally()
     if run.returncode and not tally.failed:
         tally.failed.append(f"{stage}: pytest ended with {run.returncode}")
+    elif tally.failed and workers > 1:
+        return _alone(stage, arguments, out, python, tally)
     return tally
+
+
+def _alone(stage: str, arguments: list[str], out: IO[str], python: str | Path, tally: Tally) -> Tally:
+    """Run what failed beside others once more by itself: what passes then is counted, and listed as what it is."""
+    print("\nOnce more, alone:", *tally.failed, sep="\n    ", file=out, flush=True)
+    again = _pytest(stage, [*arguments, "--last-failed", "--last-failed-no-failures=none"], out, 1, python)
+    mended = [name for name in tally.failed if name not in again.failed]
+    total = Tally(tally.passed, again.failed, tally.skipped, [f"{name}: failed beside others" for name in mended])
+    total.passed += len(mended)
+    return total
 
 
 def _in_memory() -> list[str]:
@@ -223,7 +240,8 @@ def main(names: list[str]) -> int:
     ended, total = run_all(names), Tally()
     for one in ended:
         total += one.tally
-    print("\n" + "\n".join([*(f"FAILED {one}" for one in total.failed), *(f"SKIPPED {one}" for one in total.skipped)]))
+    listed = {"FAILED": total.failed, "SKIPPED": total.skipped, "PASSED ALONE": total.alone}
+    print("\n" + "\n".join(f"{word} {one}" for word, names in listed.items() for one in names))
     print(*ended, sep="\n")
     print(f" {total} in {time.monotonic() - start:.1f}s ".center(80, "="), flush=True)
     return 1 if total.failed or not total.passed else 0
