@@ -121,17 +121,17 @@ def installed(name: str, requirement: str, python: str, *more: str) -> Path:
     return venv
 
 
+def cloned() -> list[str]:
+    """The names of what git has or would take."""
+    order = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(order, cwd=ROOT, text=True, check=True, stdout=subprocess.PIPE)
+    return [name for name in listed.stdout.split("\0") if name]
+
+
 def copy(scratch: Path) -> Path:
     """A copy of what git has or would take, where ansible-test wants a collection to be."""
     tree = scratch / "ansible_collections" / "hpc" / "onboard"
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT,
-        text=True,
-        check=True,
-        stdout=subprocess.PIPE,
-    )
-    for name in filter(None, listed.stdout.split("\0")):
+    for name in cloned():
         if (not name.startswith(LEFT_OUT) or name.startswith("tests/sanity/ignore-")) and (ROOT / name).exists():
             (tree / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, tree / name)

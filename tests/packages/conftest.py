@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from tools.sanity_cores import ROOT
+from tools.sanity_cores import ROOT, cloned
 
 ACCOUNTS = """\
 plugin: hpc.onboard.accounts
@@ -73,14 +73,7 @@ class Environment:
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the checkout as git would clone it, links too, with litter in it that no package may hold."""
     copy = tmp_path_factory.mktemp("clone") / "hpc.onboard"
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT,
-        text=True,
-        check=True,
-        stdout=subprocess.PIPE,
-    )
-    for name in filter(None, listed.stdout.split("\0")):
+    for name in cloned():
         if os.path.lexists(ROOT / name):
             (copy / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, copy / name, follow_symlinks=False)
