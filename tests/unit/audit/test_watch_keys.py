@@ -24,6 +24,8 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import paylo
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
 
+from tests.testbed.pythons import python
+
 CHECKOUT = Path(__file__).parent.parent.parent.parent
 PROFILES = {
     Path(name).stem: yaml.safe_load(Path(name).read_text())
@@ -125,8 +127,7 @@ def test_versions_are_known_by_fingerprint_and_label() -> None:
 
 def pythons() -> list[str]:
     """The oldest and the newest Python at hand."""
-    found = sorted(glob.glob("/root/.pyenv/versions/3.6*/bin/python3")) or ["python3"]
-    return [found[0], "python3"]
+    return [str(python(3, 6) or "python3"), "python3"]
 
 
 @pytest.mark.parametrize("python", pythons())
