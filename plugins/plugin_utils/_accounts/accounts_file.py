@@ -6,6 +6,7 @@ SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -241,7 +242,7 @@ def connection(account: Account) -> dict[str, Any]:
     arguments, jump = KEEPALIVE, login.get("jump")
     if jump:
         user = str(account.entry.get("jump_user") or jump.get("user") or account.user)
-        arguments += f" -o ProxyJump={user}@{jump['host']}"
+        arguments += " " + shlex.join(["-o", f"ProxyJump={user}@{jump['host']}"])
     return {
         "ansible_user": account.user,
         "ansible_host": login["host"],

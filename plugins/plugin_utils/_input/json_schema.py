@@ -83,7 +83,7 @@ class Checker:
         names = schema.get("propertyNames", {}).get("pattern", "")
         for key, item in value.items():
             below = (*place, key)
-            if not re.search(names, str(key)):
+            if not matches(names, str(key)):
                 text = f'"{key}" is not a name that may stand here (it must match {names}).'
                 yield Violation(below, text, at_key=True)
             if key in properties:
@@ -105,14 +105,16 @@ class Checker:
         """Text that is too short or of another form."""
         if len(value) < schema.get("minLength", 0):
             yield Violation(place, f"{subject(place)} is empty; fill it or take it out.")
-        elif not re.search(schema.get("pattern", ""), value):
+        elif not matches(schema.get("pattern", ""), value):
             hint = schema.get("description", f"It must match {schema['pattern']}")
             yield Violation(place, f"{subject(place)} has not the form that is needed. {hint.rstrip('.')}.")
 
     def number(self, value: float, schema: Schema, place: Place) -> Iterator[Violation]:
-        """A number that is too small."""
+        """A number that is too small or too large."""
         if value < schema.get("minimum", value):
             yield Violation(place, f"{subject(place)} must be at least {schema['minimum']}.")
+        if value > schema.get("maximum", value):
+            yield Violation(place, f"{subject(place)} must be at most {schema['maximum']}.")
 
 
 CHECKS: dict[str, Callable[[Checker, Any, Schema, Place], Iterator[Violation]]] = {
@@ -122,6 +124,11 @@ CHECKS: dict[str, Callable[[Checker, Any, Schema, Place], Iterator[Violation]]] 
     "integer": Checker.number,
     "number": Checker.number,
 }
+
+
+def matches(pattern: str, text: str) -> bool:
+    """Whether the text has a part of that form; $ is its very end, as in JSON Schema, and not before a newline."""
+    return bool(re.search(re.sub(r"(?<!\\)\$\Z", r"\\Z", pattern), text))
 
 
 def nothing(checker: Checker, value: Any, schema: Schema, place: Place) -> Iterator[Violation]:

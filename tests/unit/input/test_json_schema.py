@@ -95,6 +95,7 @@ KEYWORDS = {
     "items",
     "minItems",
     "minLength",
+    "maximum",
     "minimum",
     "minProperties",
     "propertyNames",

@@ -1,0 +1,253 @@
+"""A profile and an accounts file are data: no text in them becomes an option of ssh, a program or a file.
+
+Every text field of both schemas is given hostile words, in a document that has every field. What is refused is refused
+by name; what is accepted is carried as far as the words that ssh and the login shell are given, while all that Python
+starts or opens is watched.
+
+SPDX-License-Identifier: GPL-3.0-or-later
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import json
+import operator
+import re
+import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.hpc.onboard.plugins.action import doctor
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import AccountsFile, Host, hosts
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import schema
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.declare import launcher
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import Roles
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, Mistakes
+
+from tests.effort import sample
+
+GOOD = (  # tried in this order for a field that has a pattern
+    "words that a person reads",
+    "attic",
+    "own",
+    "2026-11-20",
+    "https://example.org/docs",
+    "https://proxy.example.org:3128",
+    "login.example.org",
+    "/opt/python/bin/python3",
+    "$SCRATCH",
+    "~/caches/{user}",
+    "/data:/data:ro",
+    "usrun.sh",
+    "df -h /home",
+    "a.example.org,b.example.org",
+    "ada@login.example.org",
+)
+WORDS = (  # alone, and before and behind what may stand there
+    "-oProxyCommand=touch {mark}",
+    " -o ProxyCommand='touch {mark}'",
+    "x -F /etc/passwd",
+    "'; touch {mark}; '",
+    '"; touch {mark}; "',
+    "$(touch {mark})",
+    "`touch {mark}`",
+    "| touch {mark}",
+    "&& touch {mark}",
+    "> {mark}",
+    "\ntouch {mark}\n",
+    "\n",
+    "\0",
+    "\x1b]0;x\x07",
+    "%h%p%r",
+    "-",
+    "--",
+    "../../../etc",
+    "/..",
+    "*",
+    "~root",
+    "\\",
+    "\u202e",
+    "é",
+    "{{ lookup('pipe', 'touch {mark}') }}",
+    "{user}{project}{x}",
+    "a b",
+    "a\tb",
+    "#",
+    "!",
+    "rm -rf ~",
+    "quota;id",
+    "file:///etc/passwd",
+    "http://[::1]/",
+    "https://a@b/",
+    "x" * 5000,
+)
+PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@-]*")
+JUMP = re.compile(r"ProxyJump=[A-Za-z0-9_][A-Za-z0-9_.@-]*@[A-Za-z0-9][A-Za-z0-9.-]*")
+KEEPALIVE = ["-o", "ServerAliveInterval=15", "-o", "ServerAliveCountMax=4"]
+READS = re.compile(r"[A-Za-z0-9_-]*(quota|quotas|usage|usage_report)|df|dssusrinfo|lfs|jutil")
+WATCHED = ("subprocess.Popen", "os.system", "os.exec", "os.fork", "os.posix_spawn", "socket.connect", "os.remove")
+
+started: list[str] = []
+watching = False
+
+
+def watch(event: str, arguments: tuple[Any, ...]) -> None:
+    """Note every program, connection and file that is written while a document is looked at."""
+    if watching and (event in WATCHED or (event == "open" and any(mode in str(arguments[1]) for mode in "wax+"))):
+        started.append(f"{event} {arguments}")
+
+
+sys.addaudithook(watch)
+
+
+def complete(node: dict[str, Any], root: dict[str, Any]) -> Any:
+    """A document that has every field of a schema."""
+    node = {**root["$defs"][node["$ref"].rpartition("/")[2]], **node} if "$ref" in node else node
+    if "enum" in node:
+        return node["enum"][0]
+    kind = node.get("type", "string")
+    kind = kind[0] if isinstance(kind, list) else kind
+    if kind == "object":
+        return {name: complete(value, root) for name, value in node.get("properties", {}).items()}
+    if kind == "array":
+        return [complete(node["items"], root)]
+    if kind == "string":
+        return next(word for word in GOOD if re.search(node.get("pattern", ""), word))
+    return {"integer": 60, "number": 60, "boolean": True}[kind]
+
+
+def profile() -> dict[str, Any]:
+    made = complete(schema("profile"), schema("profile"))
+    (area,) = made["storage"]
+    areas = [{**area, "name": "attic"}, {**area, "name": "found"}, {**area, "name": "said"}]
+    for kept, gone in zip(areas, (("variable", "ask"), ("path", "ask"), ("path", "variable")), strict=True):
+        for key in gone:
+            del kept[key]
+    made["sandbox_environment"] = {"SCRATCH": "/scratch/{user}"}
+    steps = [{"id": "one", "text": "do it", "done": "link", "area": "attic", "url": "https://example.org/"}]
+    return {**made, "id": "attic", "storage": areas, "human_steps": steps}
+
+
+def accounts() -> dict[str, Any]:
+    entry = {"project": "pr12", "storage": {"said": "/data/own", "more": "$WORK/more"}, "without": ["conda"]}
+    return {
+        "plugin": "hpc.onboard.accounts",
+        "profiles": ["ours"],
+        "sandbox": False,
+        "accounts": {"ada@attic": {**entry, "jump_user": "ada", "sandbox": False}, "bob@attic": {**entry}},
+    }
+
+
+def texts(node: Any, way: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The way to every text, and to every name of a mapping."""
+    if isinstance(node, str):
+        yield way
+    for key, item in node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ():
+        yield from texts(item, (*way, key))
+
+
+def changed(document: dict[str, Any], way: tuple[Any, ...], word: str) -> dict[str, Any]:
+    made = copy.deepcopy(document)
+    inside = made
+    for step in way[:-1]:
+        inside = inside[step]
+    inside[way[-1]] = word
+    return made
+
+
+def hostile(document: dict[str, Any], way: tuple[Any, ...], mark: str) -> Iterator[str]:
+    """Words that should not come through: alone, and before, behind and inside of what may stand there."""
+    good = str(functools.reduce(operator.getitem, way, document))
+    for one in WORDS:
+        word = one.replace("{mark}", mark)
+        yield from (word, good + word, word + good, good[:2] + word + good[2:], good + " " + word)
+
+
+def looked_at(own: dict[str, Any], file: dict[str, Any], folder: Path) -> list[Host] | None:
+    """The hosts that come of both documents, read from files; None where they are refused."""
+    (folder / "ours").mkdir(exist_ok=True)
+    (folder / "ours" / "attic.yml").write_text(json.dumps(own))
+    lines = Lines(folder / "accounts.yml", json.dumps(file))
+    global watching  # a hook of Python's can never be taken out again
+    watching, made = True, []
+    try:
+        made = hosts(AccountsFile(lines, lines.document(), Roles()))
+        for host in made:
+            innocent(host)
+    except Mistakes as refused:
+        assert all(one.line for one in refused.found)  # noqa: PT017  # it is the refusal that is looked at
+        return None
+    finally:
+        watching = False
+    return made
+
+
+def innocent(host: Host) -> None:
+    """What ssh and the login shell are given has the options of ours, and words that are names and paths."""
+    variables = host.variables
+    words = shlex.split(variables["ansible_ssh_common_args"])
+    assert words[: len(KEEPALIVE)] == KEEPALIVE
+    option, jump = words[len(KEEPALIVE) :]
+    assert option == "-o"
+    assert JUMP.fullmatch(jump)
+    given = doctor.ssh_arguments(host)
+    assert given[len(words) :][0::2] == ["-p", "-l", given[-1]]
+    for word in (variables["ansible_user"], variables["ansible_host"]):
+        assert PLAIN.fullmatch(word)
+    cluster = variables["cluster"]
+    assert all(payload.INTERPRETER.fullmatch(one) for one in cluster["python"])
+    command = cluster["quota_command"]
+    assert READS.fullmatch(command.split()[0])
+    assert not re.search(r"[;&|<>`()\"'\\\n*?!]", command)
+    for url in cluster["proxies"].values():
+        assert re.fullmatch(r"[A-Za-z0-9_.:/,*-]+", url)
+    with suppress(AccountError):  # a launcher is checked once more where it is written
+        assert "mark-of-the-attack" not in launcher(cluster["launchers"][0])
+    for area in cluster["storage"]:
+        for key in ("path", "root", "link"):
+            assert not re.search(r"[\0-\x1f\x7f`;|&<>\"'\\!*?()]", re.sub(r"\{\{.*?\}\}", "", area.get(key, "")))
+
+
+@pytest.mark.parametrize("part", range(2))
+def test_no_text_of_a_profile_or_an_accounts_file_becomes_an_option_a_program_or_a_file(tmp_path, count, part):
+    own, file = profile(), accounts()
+    mark = str(tmp_path / "mark-of-the-attack")
+    assert looked_at(own, file, tmp_path) is not None
+    del started[:]
+    accepted = 0
+    every = [(whole, way, word) for whole in (own, file) for way in texts(whole) for word in hostile(whole, way, mark)]
+    taken = sample(every, 1000, "hostile documents")[part::2]
+    for whole, way, word in taken:
+        made = changed(whole, way, word)
+        try:
+            found = looked_at(*(made, file) if whole is own else (own, made), tmp_path)
+        except AssertionError as error:
+            raise AssertionError(f"{way}: {word[:80]!r}: {error}") from None
+        accepted += found is not None
+    count("hostile documents", len(taken), len(started))
+    assert not started
+    assert 0 < accepted < len(taken) / 2, "words that people read may be any, and nothing else"
+    assert not Path(mark).exists()
+
+
+def test_every_text_of_both_schemas_is_tried():
+    """The document that is changed has every field, so a field that comes is tried as well."""
+    fields = {way[-1] for way in texts(profile())} | {way[-2] for way in texts(profile()) if way[-1] == 0}
+    named = set()
+
+    def collect(node: Any) -> None:
+        for name, value in node.get("properties", {}).items() if isinstance(node, dict) else ():
+            kind = value.get("type", "string") if "enum" not in value else "enum"
+            if kind == "string":
+                named.add(name)
+            collect(value.get("items", value))
+
+    collect(schema("profile"))
+    assert named <= fields
