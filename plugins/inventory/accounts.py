@@ -46,6 +46,8 @@ options:
       - C(without) lists roles that the account does not want.
       - C(sandbox) is as above, for this account.
       - C(jump_user) is the user name on the jump host, where it differs.
+      - C(forward_agent), when true, lets programs on that login node use your ssh agent. Agent, display and ports are
+        not forwarded otherwise, whatever your own ssh settings say.
       - C(vars) holds any variables of Ansible's own, and wins over everything else.
       - The name of a role of this collection holds that role's settings, without the role's prefix.
     type: dict

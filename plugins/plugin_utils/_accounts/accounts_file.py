@@ -5,6 +5,7 @@ SPDX-License-Identifier: GPL-3.0-or-later
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from collections.abc import Iterator
@@ -33,6 +34,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics imp
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema import Checker, Schema, is_template
 
 KEEPALIVE = "-o ServerAliveInterval=15 -o ServerAliveCountMax=4"
+ALONE = "-o ClearAllForwardings=yes -o ForwardX11=no -o ForwardAgent=no"  # a login node gets no way to the next one
 USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 
@@ -94,7 +96,7 @@ class AccountsFile:
         folders = []
         for index, name in enumerate(listed if isinstance(listed, list) else ()):
             folder = self.lines.file.parent / Path(str(name)).expanduser()
-            if folder.is_dir():
+            if os.path.isdir(folder):  # of a name that no folder can have, Path would raise
                 folders.append(folder)
             else:
                 text = f'there is no folder "{name}" beside this file; make it or take it out.'
@@ -213,9 +215,17 @@ def host(account: Account, file: AccountsFile) -> Host:
         **site_settings(account.cluster),
         **settings(account, file),
         "conda_files_from": str(file.lines.file.parent),
-        **(account.entry.get("vars") or {}),
+        **own_variables(account),
     }
     return Host(account.name, groups(account.cluster), variables)
+
+
+def own_variables(account: Account) -> dict[str, Any]:
+    """The account's own vars, but for options of ssh that are written out, which ours are joined to (ssh_options)."""
+    own = dict(account.entry.get("vars") or {})
+    if not is_template(own.get("ansible_ssh_extra_args")):
+        own.pop("ansible_ssh_extra_args", None)
+    return own
 
 
 def groups(cluster: Profile) -> list[str]:
@@ -239,17 +249,23 @@ def identity(account: Account) -> dict[str, Any]:
 def connection(account: Account) -> dict[str, Any]:
     """How Ansible reaches the account."""
     login = account.cluster["login"]
-    arguments, jump = KEEPALIVE, login.get("jump")
-    if jump:
-        user = str(account.entry.get("jump_user") or jump.get("user") or account.user)
-        arguments += " " + shlex.join(["-o", f"ProxyJump={user}@{jump['host']}"])
+    jump = login.get("jump")
+    user = str(account.entry.get("jump_user") or (jump or {}).get("user") or account.user)
     return {
         "ansible_user": account.user,
         "ansible_host": login["host"],
         **({"ansible_port": login["port"]} if "port" in login else {}),
-        "ansible_ssh_common_args": arguments,
+        "ansible_ssh_common_args": shlex.join(["-o", f"ProxyJump={user}@{jump['host']}"]) if jump else "",
+        "ansible_ssh_extra_args": ssh_options(account),
         **({"ansible_connection": "local"} if account.sandbox else {}),
     }
+
+
+def ssh_options(account: Account) -> str:
+    """Options of ssh that every account has; what the account's own vars say of an option comes first, and wins."""
+    own = str((account.entry.get("vars") or {}).get("ansible_ssh_extra_args") or "")
+    alone = ALONE.replace("ForwardAgent=no", "ForwardAgent=yes") if account.entry.get("forward_agent") else ALONE
+    return f"{own} {KEEPALIVE} {alone}".strip()
 
 
 def settings(account: Account, file: AccountsFile) -> dict[str, Any]:

@@ -127,7 +127,22 @@ def test_the_jump_host_is_used_with_its_own_user_name(roles):
     assert "ProxyJump" not in arguments("", "a@dfki")
     assert "-o ProxyJump=a@ela.cscs.ch" in arguments("", "a@daint")
     assert "-o ProxyJump=b@sshgate.sb.dfki.de" in arguments("{jump_user: b}", "a@dfki_pegasus")
-    assert "-o ServerAliveInterval=15 -o ServerAliveCountMax=4" in arguments("", "a@dfki")
+
+
+def test_every_account_has_a_keepalive_and_forwards_nothing_unless_it_says_so(roles):
+    def arguments(entry: str) -> list[str]:
+        return one(entry, roles, "a@dfki").variables["ansible_ssh_extra_args"].split()
+
+    assert "ServerAliveInterval=15" in arguments("")
+    assert {"ForwardAgent=no", "ForwardX11=no", "ClearAllForwardings=yes"} <= set(arguments(""))
+    assert "ForwardAgent=yes" in arguments("{forward_agent: true}")
+    assert "ForwardAgent=no" not in arguments("{forward_agent: true}")
+    own = arguments("{vars: {ansible_ssh_extra_args: -o ServerAliveInterval=2}}")
+    assert own.index("ServerAliveInterval=2") < own.index("ServerAliveInterval=15")
+    assert "ForwardAgent=no" in own
+    both = one("{vars: {ansible_ssh_common_args: -F mine}}", roles, "a@dfki").variables
+    assert both["ansible_ssh_common_args"] == "-F mine"
+    assert "ForwardAgent=no" in both["ansible_ssh_extra_args"]
 
 
 def test_sandbox(roles):

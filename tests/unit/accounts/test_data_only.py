@@ -24,7 +24,13 @@ from typing import Any
 import pytest
 from ansible_collections.hpc.onboard.plugins.action import doctor
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import AccountsFile, Host, hosts
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import (
+    ALONE,
+    KEEPALIVE,
+    AccountsFile,
+    Host,
+    hosts,
+)
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import schema
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.declare import launcher
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
@@ -90,7 +96,7 @@ WORDS = (  # alone, and before and behind what may stand there
 )
 PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@-]*")
 JUMP = re.compile(r"ProxyJump=[A-Za-z0-9_][A-Za-z0-9_.@-]*@[A-Za-z0-9][A-Za-z0-9.-]*")
-KEEPALIVE = ["-o", "ServerAliveInterval=15", "-o", "ServerAliveCountMax=4"]
+OURS = f"{KEEPALIVE} {ALONE}".split()
 READS = re.compile(r"[A-Za-z0-9_-]*(quota|quotas|usage|usage_report)|df|dssusrinfo|lfs|jutil")
 WATCHED = ("subprocess.Popen", "os.system", "os.exec", "os.fork", "os.posix_spawn", "socket.connect", "os.remove")
 
@@ -193,10 +199,11 @@ def innocent(host: Host) -> None:
     """What ssh and the login shell are given has the options of ours, and words that are names and paths."""
     variables = host.variables
     words = shlex.split(variables["ansible_ssh_common_args"])
-    assert words[: len(KEEPALIVE)] == KEEPALIVE
-    option, jump = words[len(KEEPALIVE) :]
+    option, jump = words
     assert option == "-o"
     assert JUMP.fullmatch(jump)
+    words += shlex.split(variables["ansible_ssh_extra_args"])
+    assert words[2:] == OURS
     given = doctor.ssh_arguments(host)
     assert given[len(words) :][0::2] == ["-p", "-l", given[-1]]
     for word in (variables["ansible_user"], variables["ansible_host"]):
