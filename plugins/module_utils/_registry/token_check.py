@@ -8,12 +8,12 @@ https://distribution.github.io/distribution/spec/auth/token/
 
 import base64
 import json
-import re
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional
+
+from .._formats.token_challenge import Refused, allowed_hosts, read_challenge, token_address
 
 SECONDS = 10
 LARGEST = 1024 * 1024
-WORD = re.compile(r'(\w+)="([^"]*)"')
 
 TAKEN, REFUSED, NOT_ENTITLED, NOT_MEASURED = "valid", "invalid", "not_entitled", "not_measured"
 
@@ -29,7 +29,7 @@ class Answer(NamedTuple):
     """What a server said."""
 
     status: int
-    challenge: str
+    challenges: List[str]  # the headers that say where tokens are given
     body: bytes
 
 
@@ -54,19 +54,14 @@ class _Unclear(Exception):
 def _realm(registry: Mapping[str, Any]) -> str:
     """Where tokens are given, which the registry says to one who shows no key."""
     answer = _asked("%s/v2/%s/manifests/latest" % (registry["address"], registry["repository"]), {}, registry)
-    said = dict(WORD.findall(answer.challenge))
-    realm: str = said.get("realm", "")
-    host = re.match(r"^https://([^/?#@\s]+)", realm)
-    if answer.status != 401 or not host or host.group(1) not in registry["realms"]:
-        raise _Unclear("the registry does not say where it gives tokens, or names a host that may not see a key")
-    asked = [(name, said[name]) for name in ("service", "scope") if name in said]
-    return realm + ("&" if "?" in realm else "?") + _query(asked)
-
-
-def _query(pairs: List[Tuple[str, str]]) -> str:
-    import urllib.parse  # here, because only a check needs it and starting Python is what a run waits for
-
-    return urllib.parse.urlencode(pairs)
+    host = registry["address"].partition("://")[2]
+    try:
+        if answer.status == 401:
+            hosts = allowed_hosts(host, registry.get("realms") or ())
+            return token_address(read_challenge(answer.challenges), hosts, registry["repository"])
+    except Refused:
+        pass  # its sentence shows what the registry said
+    raise _Unclear("the registry does not say where it gives tokens, or names a host that may not see a key")
 
 
 def _status(where: str, registry: Mapping[str, Any], login: str, password: str) -> int:
@@ -103,8 +98,8 @@ def _asked(address: str, headers: Dict[str, str], registry: Mapping[str, Any]) -
     opener = urllib.request.build_opener(Stay, urllib.request.HTTPSHandler(context=context))
     try:
         with opener.open(urllib.request.Request(address, headers=headers), timeout=SECONDS) as answer:
-            return Answer(answer.status, "", answer.read(LARGEST))
+            return Answer(answer.status, [], answer.read(LARGEST))
     except urllib.error.HTTPError as error:
-        return Answer(error.code, error.headers.get("WWW-Authenticate") or "", b"")
+        return Answer(error.code, error.headers.get_all("WWW-Authenticate") or [], b"")
     except (OSError, ValueError, http.client.HTTPException):
         raise _Unclear("the registry cannot be reached from the account") from None

@@ -18,13 +18,17 @@ from dataclasses import dataclass
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.auth_challenge import Refused, bearer, token_address
+from ansible_collections.hpc.onboard.plugins.module_utils._formats.token_challenge import (
+    Refused,
+    allowed_hosts,
+    read_challenge,
+    token_address,
+)
 from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.https import Answer, Line, Question, Unreached
 from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.key_kinds import Key, stranger
 from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.verdict import MANIFEST, TOKEN, Finding, Verdict
 
 LOGIN = "$oauthtoken"
-REALMS = {"nvcr.io": ("nvcr.io", "authn.nvidia.com")}
 MEDIA = ", ".join(
     f"application/vnd.{kind}+json"
     for kind in (
@@ -63,8 +67,8 @@ class Place:
 
     @property
     def allowed(self) -> tuple[str, ...]:
-        """The hosts that may be asked for a token: the named ones, else the registry's known ones, else itself."""
-        return self.realms or REALMS.get(self.registry, (self.registry,))
+        """The hosts that may be asked for a token."""
+        return allowed_hosts(self.registry, self.realms)
 
     @property
     def manifest(self) -> str:
@@ -154,7 +158,9 @@ def _token_address(place: Place, line: Line) -> str:
             f"{place.registry} answers HTTP {answer.status} where a registry asks for a login: is the address right?",
             answer.status,
         )
-    return token_address(bearer(answer.headers.get_all("WWW-Authenticate") or []), place.allowed, place.repository)
+    return token_address(
+        read_challenge(answer.headers.get_all("WWW-Authenticate") or []), place.allowed, place.repository
+    )
 
 
 def _granted(address: str, key: Key | None, line: Line) -> tuple[int, str]:

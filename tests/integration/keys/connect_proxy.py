@@ -45,8 +45,12 @@ class ConnectProxy:
         client.wfile.write(f"HTTP/1.1 {self.status} As told\r\n\r\n".encode())
         if self.status == 200:
             host, _colon, port = head.split()[1].decode().rpartition(":")
-            with socket.create_connection((host, int(port)), timeout=10) as far:
+            with self.connect(host, int(port)) as far:
                 self._pump(client.connection, far)
+
+    def connect(self, host: str, port: int) -> socket.socket:
+        """Open the way there."""
+        return socket.create_connection((host, port), timeout=10)
 
     def _pump(self, near: socket.socket, far: socket.socket) -> None:
         while True:

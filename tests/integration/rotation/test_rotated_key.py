@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import base64
+import socket
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +16,8 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "unit"))
 
 from account_scene import Folder, Plain, Scene
 
-from tests.testbed.registry import PRIVATE, Registry, new_key
+from tests.integration.keys.connect_proxy import ConnectProxy
+from tests.testbed.registry import PRIVATE, Authority, Registry, new_key
 
 pytestmark = pytest.mark.testbed
 
@@ -106,3 +108,34 @@ def test_the_key_goes_to_no_host_that_the_plan_does_not_name(scene: Scene) -> No
         scene.run(entry)
         assert "names a host that may not see a key" in scene.run(entry)[0]["remarks"][0]
         assert not [one for one in [*server.requests, *lure.requests] if one.fingerprint]
+
+
+class NaiveProxy(ConnectProxy):
+    """The site's way out, which takes what stands before an @ for a login, as an address allows."""
+
+    def connect(self, host: str, port: int) -> socket.socket:
+        return super().connect(host.rpartition("@")[2], port)
+
+
+def test_the_name_of_an_allowed_host_before_an_at_sign_leads_no_key_away(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The lure has a certificate for the whole word, so that nothing but the reading of the realm protects the key."""
+    authority, new = Authority("authority of a site"), new_key()
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    with (
+        Registry(("localhost", "nvcr.io@localhost"), authority=authority) as lure,
+        Registry(
+            ("localhost",), realm=f"https://nvcr.io@localhost:{lure.port}/proxy_auth", authority=authority
+        ) as liar,
+        NaiveProxy() as proxy,
+    ):
+        monkeypatch.setenv("https_proxy", f"http://127.0.0.1:{proxy.port}")
+        lure.allow(new, [PRIVATE])
+        entry = rotated(liar, new)
+        entry["registry"]["realms"] = ["nvcr.io", "authn.nvidia.com"]
+        scene.run(entry)
+        assert liar.requests
+        assert lure.requests == []
+        assert "names a host that may not see a key" in scene.run(entry)[0]["remarks"][0]

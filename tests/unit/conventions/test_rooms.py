@@ -22,7 +22,7 @@ ENGINE = {  # room -> the rooms, or the single files of one, that it may import;
     "_scan": {"_formats", "_core"},
     "_receipt": {"_core"},
     "_jobs": {"_formats", "_core"},
-    "_registry": set(),
+    "_registry": {"_formats"},
     "_resources": {"_formats", "_core", "_scan", "_jobs", "_registry"},
     "_watches": {"_formats", "_core", "_scan"},
     "_engine": {"_core", "_receipt"},

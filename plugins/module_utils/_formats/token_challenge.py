@@ -4,25 +4,22 @@
 
 A registry answers 401 and names, in WWW-Authenticate, the realm that hands out tokens. A hostile or broken registry
 can name any address, so a key goes only to a realm with https on a host that is allowed for that registry, and the
-token is asked for pulling one repository, whatever scope the registry would like.
+token is asked for pulling one repository, whatever scope the registry would like. The controller and the account read
+a challenge by these functions and by no others: of two readers, the laxer one decides where a key goes.
 Sources: distribution.github.io/distribution/spec/auth/token, RFC 9110 sections 11.2 to 11.6.
 """
 
-from __future__ import annotations
-
 import re
-from collections.abc import Sequence
-from typing import NamedTuple
-from urllib.parse import parse_qsl, urlencode
-
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import harmless
+from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 LONGEST = 8192
+REALMS = {"nvcr.io": ("nvcr.io", "authn.nvidia.com")}
 
 _TOKEN = r"[A-Za-z0-9!#$%&'*+.^_`|~-]+"
-_SCHEME = re.compile(rf"[\s,]*({_TOKEN})(?:[ \t]+|$|(?=,))(?![ \t]*=)")
-_PARAMETER = re.compile(rf'[\s,]*({_TOKEN})[ \t]*=[ \t]*(?:"((?:[^"\\]|\\.)*)"|({_TOKEN}))[ \t]*(?=,|$)')
+_SCHEME = re.compile(r"[\s,]*(%s)(?:[ \t]+|$|(?=,))(?![ \t]*=)" % _TOKEN)
+_PARAMETER = re.compile(r'[\s,]*(%s)[ \t]*=[ \t]*(?:"((?:[^"\\]|\\.)*)"|(%s))[ \t]*(?=,|$)' % (_TOKEN, _TOKEN))
 _PLAIN = re.compile(r"https://(?P<host>[A-Za-z0-9.:\[\]-]+)(?P<path>(?:/[!->@-~]*)?)(?:\?(?P<query>[!-~]*))?")
+_HOST = re.compile(r"([a-z0-9.-]+|\[[0-9a-f:.]+\])(?::([0-9]{1,5}))?")
 
 
 class Refused(Exception):
@@ -37,7 +34,15 @@ class Challenge(NamedTuple):
     scope: str
 
 
-def bearer(headers: Sequence[str]) -> Challenge:
+def allowed_hosts(registry: str, named: Sequence[str] = ()) -> Tuple[str, ...]:
+    """The hosts that may see a key of this registry: the named ones, else the registry's known ones, else itself.
+
+    registry and named: hosts, or host:port where the port is not that of https.
+    """
+    return tuple(named) or REALMS.get(registry, (registry,))
+
+
+def read_challenge(headers: Sequence[str]) -> Challenge:
     """The one Bearer challenge of these WWW-Authenticate headers. Raises Refused."""
     found = [params for header in headers for scheme, params in _challenges(header) if scheme == "bearer"]
     if len(found) != 1 or not found[0].get("realm"):
@@ -45,20 +50,20 @@ def bearer(headers: Sequence[str]) -> Challenge:
     return Challenge(found[0]["realm"], found[0].get("service", ""), found[0].get("scope", ""))
 
 
-def _challenges(header: str) -> list[tuple[str, dict[str, str]]]:
+def _challenges(header: str) -> List[Tuple[str, Dict[str, str]]]:
     """Scheme (in small letters) and parameters of each challenge in one header; nothing where it cannot be read."""
-    found: list[tuple[str, dict[str, str]]] = []
+    found: List[Tuple[str, Dict[str, str]]] = []
     at = 0
     while at < len(header) <= LONGEST:
-        if parameter := _PARAMETER.match(header, at):
-            if not found or parameter[1].lower() in found[-1][1]:
+        parameter, scheme = _PARAMETER.match(header, at), _SCHEME.match(header, at)
+        if parameter:
+            name, quoted, bare = parameter.group(1).lower(), parameter.group(2), parameter.group(3)
+            if not found or name in found[-1][1]:
                 return []
-            quoted = parameter[2]
-            value = parameter[3] if quoted is None else re.sub(r"\\(.)", r"\1", quoted)
-            found[-1][1][parameter[1].lower()] = value
+            found[-1][1][name] = bare if quoted is None else re.sub(r"\\(.)", r"\1", quoted)
             at = parameter.end()
-        elif scheme := _SCHEME.match(header, at):
-            found.append((scheme[1].lower(), {}))
+        elif scheme:
+            found.append((scheme.group(1).lower(), {}))
             at = scheme.end()
         else:
             return [] if header[at:].strip(" ,\t\r\n") else found
@@ -68,35 +73,37 @@ def _challenges(header: str) -> list[tuple[str, dict[str, str]]]:
 def token_address(challenge: Challenge, allowed: Sequence[str], repository: str) -> str:
     """The address that gives a token to pull the repository, put together anew. Raises Refused.
 
-    allowed: hosts, or host:port where the port is not that of https.
+    allowed: see allowed_hosts.
     """
+    from urllib.parse import parse_qsl, urlencode  # here, because an account needs it for a check alone
+
     host, path, query = _checked(challenge.realm, allowed)
     kept = [(name, value) for name, value in parse_qsl(query) if name not in ("scope", "service")]
     service = [("service", challenge.service)] if challenge.service else []
-    scope = [("scope", f"repository:{repository}:pull")]
-    return f"https://{host}{path or '/'}?{urlencode([*kept, *service, *scope])}"
+    scope = [("scope", "repository:%s:pull" % repository)]
+    return "https://%s%s?%s" % (host, path or "/", urlencode(kept + service + scope))
 
 
-def _checked(realm: str, allowed: Sequence[str]) -> tuple[str, str, str]:
+def _checked(realm: str, allowed: Sequence[str]) -> Tuple[str, str, str]:
     """Host (with its port), path and query of a realm that a key may go to."""
-    shown = harmless(realm, 100).replace("\n", "?")
+    shown = "".join(c if c.isprintable() else "?" for c in realm[:100])
     parts = _PLAIN.fullmatch(realm)
     if not parts or re.search(r"[\\#]", realm):
-        raise Refused(f"the registry sends to {shown}, which is no plain https address: the key was not sent")
-    host = _with_port(parts["host"])
+        raise Refused("the registry sends to %s, which is no plain https address: the key was not sent" % shown)
+    host = _with_port(parts.group("host"))
     if host is None or host not in [_with_port(one) for one in allowed]:
         raise Refused(
-            f"the registry sends to {shown}, which is not allowed to see its keys: the key was not sent;"
-            " if that host is the right one, add it to the allowed realms"
+            "the registry sends to %s, which is not allowed to see its keys: the key was not sent;"
+            " if that host is the right one, add it to the allowed realms" % shown
         )
-    return host, parts["path"], parts["query"] or ""
+    return host, parts.group("path"), parts.group("query") or ""
 
 
-def _with_port(netloc: str) -> str | None:
+def _with_port(netloc: str) -> Optional[str]:
     """The host in small letters, with its port unless that is 443; None for what is no host."""
-    found = re.fullmatch(r"([a-z0-9.-]+|\[[0-9a-f:.]+\])(?::([0-9]{1,5}))?", netloc.lower())
+    found = _HOST.fullmatch(netloc.lower())
     if not found:
         return None
-    port = int(found[2] or 443)
-    name = found[1].rstrip(".")
-    return name if port == 443 else f"{name}:{port}"
+    port = int(found.group(2) or 443)
+    name = found.group(1).rstrip(".")
+    return name if port == 443 else "%s:%d" % (name, port)
