@@ -1,13 +1,70 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How a command line is said again, for a person to copy."""
+"""The commands that we tell a person to run: each works when it is pasted where it was printed."""
 
 from __future__ import annotations
 
 import os
 import shlex
+import shutil
+import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import COLLECTION
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.playbook_options import read
+
+PROGRAM = "HPC_ONBOARD_COMMAND"  # set by the command hpc-onboard for what it starts: how it was called, for a shell
+PLAYBOOKS: dict[str, tuple[str, ...]] = {  # verb -> playbook, and the options that make it this verb
+    "onboard": ("onboard",),
+    "plan": ("onboard", "--check", "--diff"),
+    "audit": ("audit",),
+    "rotate": ("rotate_ngc",),
+    "offboard": ("offboard",),
+    "doctor": ("doctor",),
+}
+
+
+class Start(NamedTuple):
+    """How this run was started.
+
+    program: the words that start hpc-onboard here, none where it is not installed. front: whether it started this run.
+    checkout: the folder with our playbooks, in a checkout. inventory: the -i options as typed, with their values.
+    """
+
+    program: tuple[str, ...]
+    front: bool
+    checkout: Path | None
+    inventory: tuple[str, ...]
+
+    def command(self, verb: str, options: Sequence[str] = ()) -> list[str]:
+        """The words of the command for a verb of hpc-onboard and its options.
+
+        Whoever runs playbooks is told of playbooks, and whoever runs hpc-onboard of hpc-onboard. Installed without a
+        checkout, playbooks have longer names, so hpc-onboard is told of where it would find the same accounts.
+        """
+        if verb not in PLAYBOOKS:
+            return [*(self.program or ("hpc-onboard",)), verb, *options]
+        if self.front or (self.program and self.inventory and not self.checkout):
+            return [*self.program, verb, *self.inventory, *options]
+        playbook, *own = _of_playbook(verb, options)
+        file = near(str(self.checkout / f"{playbook}.yml")) if self.checkout else f"hpc.onboard.{playbook}"
+        return ["ansible-playbook", *self.inventory, file, *own]
+
+
+def command(verb: str, options: Sequence[str] = ()) -> list[str]:
+    """The words of the command for a verb of hpc-onboard, for somebody who started this run as it was started."""
+    return started().command(verb, options)
+
+
+def started() -> Start:
+    """How this run was started, from its environment and its words."""
+    front = shlex.split(os.environ.get(PROGRAM, ""))
+    checkout = COLLECTION if (COLLECTION / "onboard.yml").is_file() else None
+    typed = [one.value for one in read(sys.argv[1:]) if one.option == "--inventory" and one.value]
+    inventory = tuple(word for value in typed for word in ("-i", near(value)))
+    return Start(tuple(front) or _installed(), bool(front), checkout, inventory)
 
 
 def again(typed: Mapping[str, Any], given: Sequence[str], playbooks: Sequence[str]) -> str:
@@ -29,3 +86,26 @@ def again(typed: Mapping[str, Any], given: Sequence[str], playbooks: Sequence[st
 def near(path: str) -> str:
     """The path from here, when it lies below here."""
     return os.path.relpath(path) if path.startswith(os.getcwd() + os.sep) else path
+
+
+def _of_playbook(verb: str, options: Sequence[str]) -> list[str]:
+    """A verb and its options as ansible-playbook takes them: the name of the playbook and its options.
+
+    What hpc-onboard calls --secret is another playbook and a variable.
+    """
+    playbook, *own = PLAYBOOKS[verb]
+    rest = list(options)
+    if verb == "rotate" and "--secret" in rest:
+        at = rest.index("--secret")
+        rest[at : at + 2] = ["-e", f"secret={rest[at + 1]}"]
+        playbook = "rotate"
+    return [playbook, *own, *rest]
+
+
+def _installed() -> tuple[str, ...]:
+    """The words that start the hpc-onboard that belongs to this Python: its name where a shell finds it by that."""
+    beside = Path(sys.executable).with_name("hpc-onboard")
+    found = shutil.which("hpc-onboard")
+    if not beside.is_file():
+        return ()
+    return ("hpc-onboard",) if found and os.path.samefile(found, beside) else (str(beside),)
