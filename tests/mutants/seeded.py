@@ -77,7 +77,7 @@ BUGS = (
     Bug(
         "no lock",
         "test_a_second_run_waits_for_the_first",
-        [("_engine/lock.py", "            fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)\n", "")],
+        [("_core/lock_file.py", "            fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)\n", "")],
     ),
     Bug(
         "key printed",

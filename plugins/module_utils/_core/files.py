@@ -1,14 +1,15 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""System calls on an open folder, as host.py puts them together: drafts, renames, attributes.
+"""System calls on an open folder: a file replaced as a whole, and what host.py puts together of drafts and renames.
 
-Each does one thing and raises OSError; what that means for a person is said in host.py.
+All raise OSError; what that means for a person is said by who calls. replace() is how anything that must last is
+written, on the account and on the controller.
 """
 
 import errno
 import os
 import stat
-from typing import Dict, List, NamedTuple, Optional, Union
+from typing import Callable, Dict, List, NamedTuple, Optional, Union
 
 from .errors import errno_name
 
@@ -32,6 +33,44 @@ class Entry(NamedTuple):
 
 
 KINDS = {stat.S_IFDIR: "folder", stat.S_IFREG: "file", stat.S_IFLNK: "link"}
+
+
+class Unconfirmed(OSError):
+    """The new content has its name, but the disk did not confirm the change of names."""
+
+
+class NotKept(OSError):
+    """What is read back is not what was written: another program writes there, too."""
+
+
+def replace(
+    folder: int,
+    name: str,
+    content: bytes,
+    mode: int,
+    attributes: Dict[str, bytes],
+    check: Optional[Callable[[str], None]] = None,
+) -> None:
+    """Put a whole file in place or leave what is there: draft, flush, rename, flush, read back.
+
+    A link of that name is replaced, not followed. check is told the draft's name when that is whole; what it raises
+    leaves the old file as it is.
+    """
+    draft = DRAFT % name
+    try:
+        write_draft(folder, draft, content, mode, attributes)
+        if check:
+            check(draft)
+        os.rename(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except BaseException:
+        forget(folder, draft)
+        raise
+    try:
+        flush(folder)
+    except OSError as error:
+        raise Unconfirmed(error.errno, "") from None
+    if read_at(folder, name, len(content)) != content:
+        raise NotKept(errno.EIO, "")
 
 
 def write_draft(folder: int, name: str, content: bytes, mode: int, attributes: Dict[str, bytes]) -> None:
@@ -88,8 +127,8 @@ def attributes(file: str) -> Dict[str, bytes]:
     return {name: os.getxattr(file, name) for name in attribute_names(file) if name.startswith(KEPT)}
 
 
-def content(folder: int, name: str) -> Optional[bytes]:
-    """What a file of the folder holds, or None where there is nothing of that name. A link is not opened."""
+def read_at(folder: int, name: str, most: int = LARGEST) -> Optional[bytes]:
+    """What a file of the folder holds, one byte more than most at the most; None without one. No link is opened."""
     try:
         handle = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     except OSError as error:
@@ -97,7 +136,7 @@ def content(folder: int, name: str) -> Optional[bytes]:
             return None
         raise
     with os.fdopen(handle, "rb") as stream:
-        return stream.read(LARGEST + 1)
+        return stream.read(most + 1)
 
 
 def free(folder: Optional[int], name: str) -> bool:

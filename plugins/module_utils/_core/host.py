@@ -243,21 +243,28 @@ class Host:
 
         A private one lies in safe folders and has no access list.
         """
-        name, draft = os.path.basename(path), files.DRAFT % os.path.basename(path)
+        name = os.path.basename(path)
         kept = {} if private or old is None else self._attributes(path)
         folder = self._open_private(os.path.dirname(path)) if private else self._open_folder(os.path.dirname(path))
-        try:
-            files.write_draft(folder, draft, content, mode, kept)
-            if files.content(folder, name) != old:
+
+        def unchanged(_draft: str) -> None:
+            if files.read_at(folder, name) != old:
                 raise AccountError("%s was changed by another program meanwhile: run again" % self.shown(path))
-            os.rename(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
-            files.flush(folder)
+
+        try:
+            files.replace(folder, name, content, mode, kept, unchanged)
+        except files.NotKept:
+            raise self._not_kept(path) from None
         except OSError as error:
             raise explained(error, "writing " + self.shown(path)) from None
         finally:
-            files.forget(folder, draft)
             os.close(folder)
-        self._read_back(path, content, mode)
+        found = self.entry(path)  # by its path: the folder may have been changed for another one
+        if found is None or found.kind != "file" or found.mode != mode:
+            raise self._not_kept(path)
+
+    def _not_kept(self, path: str) -> AccountError:
+        return AccountError("%s is not what was just written: is another program writing it?" % self.shown(path))
 
     def _open_folder(self, folder: str) -> int:
         try:
@@ -283,11 +290,6 @@ class Host:
         except OSError as error:
             raise explained(error, "opening the folder " + self.shown(done)) from None
         return handle
-
-    def _read_back(self, path: str, content: bytes, mode: int) -> None:
-        found = self.entry(path)
-        if found is None or found.kind != "file" or found.mode != mode or self.read(path) != content:
-            raise AccountError("%s is not what was just written: is another program writing it?" % self.shown(path))
 
     def _attributes(self, path: str) -> Dict[str, bytes]:
         """The extended attributes of a file that is about to be replaced, access lists among them."""

@@ -16,7 +16,7 @@ from .._core.host import Host
 from .._formats import condarc, origin_mark
 from .conda_spec import MADE, MAKING, Wanted
 from .download import check_sum, fetch
-from .job import MARK, Failed, Job
+from .job import MARK, Failed, Job, put
 
 TAKEN_OUT = ("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "CONDARC", "CI", "LD_PRELOAD", "LD_LIBRARY_PATH", "BASH_ENV")
 TERMS = (
@@ -70,10 +70,10 @@ class CondaJob(Job):
 
     def _begin(self, path: str) -> None:
         """Note that path is about to be made from nothing: until it is finished, it may be taken out again."""
-        write(os.path.join(self.folder, MAKING), path)
+        put(os.path.join(self.folder, MAKING), path)
 
     def _finished(self, marker: str, content: str) -> None:
-        write(marker, content)
+        put(marker, content)
         os.unlink(os.path.join(self.folder, MAKING))
 
     # -- the installer -------------------------------------------------------------------------
@@ -108,7 +108,7 @@ class CondaJob(Job):
         self._run([os.path.join(wanted.prefix, "bin", "conda"), "--version"], "the new conda")
         os.unlink(self._installer)
         if self._update:
-            write(os.path.join(wanted.prefix, MADE), wanted.made)
+            put(os.path.join(wanted.prefix, MADE), wanted.made)
         else:
             self._finished(os.path.join(wanted.prefix, MADE), wanted.made)
 
@@ -117,7 +117,7 @@ class CondaJob(Job):
         self.say("writing the settings", 2, self._steps)
         file = os.path.join(self._wanted.prefix, condarc.PLACE)
         os.makedirs(os.path.dirname(file), exist_ok=True)
-        write(file, self._wanted.settings)
+        put(file, self._wanted.settings)
 
     # -- the environments ----------------------------------------------------------------------
 
@@ -125,7 +125,7 @@ class CondaJob(Job):
         name, folder = environment["name"], os.path.dirname(marker)
         explicit = condarc.is_explicit(environment["content"])
         file = os.path.join(self.folder, "%s.%s" % (name, "txt" if explicit else "yml"))
-        write(file, environment["content"])
+        put(file, environment["content"])
         there = os.path.exists(marker)
         if there:
             line = ["install", "--yes", "-n", name] if explicit else ["env", "update", "--prune", "-n", name]
@@ -137,7 +137,7 @@ class CondaJob(Job):
         conda = os.path.join(self._wanted.prefix, "bin", "conda")
         self._run([conda, *line, "--file", file], "the environment %s" % name)
         if there:
-            write(marker, origin_mark.digest(environment["content"]))
+            put(marker, origin_mark.digest(environment["content"]))
         else:
             self._finished(marker, origin_mark.digest(environment["content"]))
 
@@ -201,15 +201,6 @@ def written(path: str) -> Optional[str]:
             return stream.read(4096)
     except (FileNotFoundError, NotADirectoryError):
         return None
-
-
-def write(path: str, content: str) -> None:
-    """Write a small file as a whole, durably."""
-    with open(path + ".new", "w", encoding="utf-8") as stream:
-        stream.write(content)
-        stream.flush()
-        os.fsync(stream.fileno())
-    os.rename(path + ".new", path)
 
 
 def last_words(log: str) -> str:

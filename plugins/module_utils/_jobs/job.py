@@ -8,19 +8,18 @@ job goes on. It may be killed: the next one ends what it left running and goes o
 done, the folder goes.
 """
 
-import errno
-import fcntl
 import json
 import os
 import resource
 import shutil
 import signal
-import struct
 import time
 from typing import Any, Dict, List, Optional
 
+from .._core import files
 from .._core.errors import AccountError, errno_name, explained, located
 from .._core.host import Host
+from .._core.lock_file import LockFile, is_held
 
 LOCK = "lock"
 PROGRESS = "progress.json"
@@ -90,28 +89,16 @@ class Job:
         _close_others(writer)
         try:
             os.makedirs(self.folder, 0o700, exist_ok=True)
-            lock = self._locked()
+            mine = LockFile(self.folder, LOCK).take()  # until this process ends
         except OSError as error:
             os.write(writer, str(explained(error, "locking " + self.folder)).encode("utf-8"))
             return
-        if lock is not None:
+        if mine:
             self.say("beginning")
         os.write(writer, b"begun")
         os.close(writer)
-        if lock is not None:
+        if mine:
             self._worked()
-
-    def _locked(self) -> Optional[int]:
-        """The held lock, or None when another process has it."""
-        path = os.path.join(self.folder, LOCK)
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            if error.errno in (errno.EAGAIN, errno.EACCES):
-                return None
-            raise
-        return handle
 
     def _worked(self) -> None:
         try:
@@ -139,10 +126,7 @@ class Job:
         except FileNotFoundError:
             pass
         self.mark = os.urandom(16).hex()
-        with open(file, "w", encoding="ascii") as stream:
-            stream.write(self.mark)
-            stream.flush()
-            os.fsync(stream.fileno())
+        put(file, self.mark)
 
     def say(self, step: str, done: Optional[int] = None, total: Optional[int] = None, unit: str = "steps") -> None:
         """Say how far it is, for whoever looks."""
@@ -152,13 +136,21 @@ class Job:
         self._record({"step": step, "done": done, "total": total, "unit": unit})
 
     def _record(self, progress: Progress) -> None:
-        path = os.path.join(self.folder, PROGRESS)
         try:
-            with open(path + ".new", "w", encoding="utf-8") as stream:
-                json.dump(progress, stream)
-            os.rename(path + ".new", path)
+            put(os.path.join(self.folder, PROGRESS), json.dumps(progress))
         except OSError:
             pass  # a full file system: the work itself will say so
+
+
+def put(path: str, content: str) -> None:
+    """Replace a small file of a job's as a whole, durably, with the mode of any new file here. Raises OSError."""
+    umask = os.umask(0o077)
+    os.umask(umask)
+    folder = os.open(os.path.dirname(path), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        files.replace(folder, os.path.basename(path), content.encode("utf-8"), 0o666 & ~umask, {})
+    finally:
+        os.close(folder)
 
 
 def progress_of(folder: str) -> Optional[Progress]:
@@ -178,22 +170,6 @@ def progress_of(folder: str) -> Optional[Progress]:
     if "failed" in progress:
         return BEGINNING if running else progress
     return progress if running else {"failed": ENDED}
-
-
-def is_held(path: str) -> bool:
-    """Whether a process holds the lock on this file; asked without taking it."""
-    try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        asked = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
-        answered = fcntl.fcntl(handle, fcntl.F_GETLK, asked)
-        return bool(struct.unpack("hhqqi4x", answered)[0] != fcntl.F_UNLCK)
-    except OSError:
-        return False
-    finally:
-        os.close(handle)
 
 
 def clear(folder: str) -> None:

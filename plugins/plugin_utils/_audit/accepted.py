@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.module_utils._core.files import replace
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import waivers as _waivers
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import put
 
 BASELINE = "hpc.onboard/baseline/1.0"
 NAMES = ("rule", "account", "resource", "place", "since")
@@ -62,7 +62,7 @@ def write(wishes: Mapping[str, Any], report: Mapping[str, Any]) -> None:
     file = _path(wishes["audit_baseline"])
     at = os.open(file.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        put(at, file.name, text.encode())
+        replace(at, file.name, text.encode(), 0o600, {})
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(file)) from None
     finally:

@@ -4,19 +4,29 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 from pathlib import Path
 
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.module_utils._core.lock_file import Busy, LockFile
 from ansible_collections.hpc.onboard.plugins.module_utils._jobs.download import Said, fetch
+
+WAIT_SECONDS = 3600.0  # an account waits for what another one fetches
 
 
 def fetched(url: str, sha256: str, said: Said) -> Path:
     """The file with this sum, fetched once for all accounts; said is told the bytes. Raises AccountError."""
     folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "hpc.onboard"
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / sha256
-    with open(folder / f"{sha256}.lock", "w", encoding="ascii") as lock:
-        fcntl.lockf(lock, fcntl.LOCK_EX)
-        fetch(url, str(path), sha256, {}, said)
-    return path
+    lock = LockFile(str(folder), f"{sha256}.lock")
+    try:
+        lock.hold(WAIT_SECONDS)
+    except Busy as error:
+        raise AccountError(
+            f"another process fetches {url} and does not end ({error}): end it, then run again"
+        ) from None
+    try:
+        fetch(url, str(folder / sha256), sha256, {}, said)
+    finally:
+        lock.let_go()
+    return folder / sha256

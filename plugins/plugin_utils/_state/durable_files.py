@@ -3,34 +3,25 @@
 """Files that must survive a crash and nobody else may touch: what hpc.onboard remembers of the user's keys.
 
 They lie in the state folder (XDG base directories), which is the user's alone (0700, files 0600). A
-file is a plain one with one name, never a link. A lock is fcntl on a file that stays: the kernel frees
-what a dead process held, also on a home that several machines share as far as its server passes locks on.
+file is a plain one with one name, never a link, and a lock is a file that stays. How they are written and locked
+is the engine's (files.py, lock_file.py); here is what it means for a person.
 """
 
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import stat
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from ansible_collections.hpc.onboard.plugins.module_utils._core import files
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import errno_name
-from ansible_collections.hpc.onboard.plugins.module_utils._core.files import (
-    DRAFT,
-    entry,
-    flush,
-    forget,
-    unsafe,
-    write_draft,
-)
+from ansible_collections.hpc.onboard.plugins.module_utils._core.lock_file import Busy, LockFile
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import state_folder
 
 LARGEST = 64 * 1024 * 1024
-AGAIN_SECONDS = 0.02
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 PLAIN = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -64,7 +55,7 @@ def folder(below: str = "", make: bool = True) -> Iterator[int]:
         if make:
             _make(base.parent)
         if base.parent.is_dir():
-            _check_way(Path(os.path.realpath(base.parent)))
+            check_way(Path(os.path.realpath(base.parent)))
             handle = _private(str(base), None, make, str(base))
             if below and handle >= 0:
                 outer, handle = handle, -1
@@ -90,10 +81,10 @@ def _make(path: Path) -> None:
                 raise refused(error, str(one)) from None
 
 
-def _check_way(path: Path) -> None:
-    """Nobody else may be able to swap a folder on the way down (the rule of OpenSSH)."""
+def check_way(path: Path) -> None:
+    """Nobody else may be able to swap a folder on the way down (the rule of OpenSSH). Raises StateError."""
     for one in [*reversed(path.parents), path]:
-        why = unsafe(entry(one.lstat(), ""), str(one))
+        why = files.unsafe(files.entry(one.lstat(), ""), str(one))
         if why:
             raise StateError(why)
 
@@ -110,14 +101,15 @@ def _private(name: str, above: int | None, make: bool, shown: str) -> int:
     except OSError as error:
         raise refused(error, shown) from None
     try:
-        _check_mine(os.fstat(handle), shown, 0o700)
+        check_mine(os.fstat(handle), shown, 0o700)
     except StateError:
         os.close(handle)
         raise
     return handle
 
 
-def _check_mine(found: os.stat_result, shown: str, mode: int) -> None:
+def check_mine(found: os.stat_result, shown: str, mode: int) -> None:
+    """A folder or a file is mine and closed to all others; mode is the one that it should have. Raises StateError."""
     if found.st_uid != os.getuid():
         raise StateError(f"{shown} belongs to somebody else: what it says cannot be trusted; move it away")
     if found.st_mode & 0o077:
@@ -128,101 +120,64 @@ def _shown(name: str) -> str:
     return f"{name} below {state_folder()}"
 
 
-def open_file(at: int, name: str, flags: int) -> int:
-    """An open file of the folder: plain, mine, one name, 0600. Raises StateError, or FileNotFoundError."""
+def open_file(at: int, name: str, flags: int, shown: str = "") -> int:
+    """An open file of the folder: plain, mine, one name, 0600. Raises StateError, or FileNotFoundError.
+
+    shown: what it is called where the folder is not the state folder.
+    """
+    shown = shown or _shown(name)
     try:
         handle = os.open(name, flags | PLAIN, 0o600, dir_fd=at)
     except FileNotFoundError:
         raise
     except OSError as error:
-        raise refused(error, _shown(name)) from None
+        raise refused(error, shown) from None
     try:
         found = os.fstat(handle)
-        if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1:
-            raise StateError(f"{_shown(name)} is no plain file with one name: look at it and move it away")
-        _check_mine(found, _shown(name), 0o600)
+        if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:  # 0: a writer has replaced it just now
+            raise StateError(f"{shown} is no plain file with one name: look at it and move it away")
+        check_mine(found, shown, 0o600)
     except StateError:
         os.close(handle)
         raise
     return handle
 
 
-def read(at: int, name: str) -> bytes | None:
+def read(at: int, name: str, largest: int = LARGEST, shown: str = "") -> bytes | None:
     """What a file of the folder holds; None where there is none."""
     try:
-        handle = open_file(at, name, os.O_RDONLY)
+        handle = open_file(at, name, os.O_RDONLY, shown)
     except FileNotFoundError:
         return None
     with os.fdopen(handle, "rb") as stream:
-        content = stream.read(LARGEST + 1)
-    if len(content) > LARGEST:
-        raise StateError(f"{name} is larger than anything that is kept here: look at it and move it away")
+        content = stream.read(largest + 1)
+    if len(content) > largest:
+        raise StateError(f"{shown or name} is larger than anything that is kept here: look at it and move it away")
     return content
 
 
-def put(at: int, name: str, content: bytes) -> None:
-    """Put the content in place by a draft, for the user alone; a link of that name is replaced. Raises OSError."""
-    draft = DRAFT % name
-    try:
-        write_draft(at, draft, content, 0o600, {})
-        os.rename(draft, name, src_dir_fd=at, dst_dir_fd=at)
-        flush(at)
-    except OSError:
-        forget(at, draft)
-        raise
-
-
 def replace(at: int, name: str, content: bytes) -> None:
-    """Put the whole content in place or leave the old one: draft, flush, rename, flush, read back."""
+    """Put the whole content in place, for the user alone, or leave the old one."""
     read(at, name)  # what must not be read must not be replaced
     try:
-        put(at, name, content)
+        files.replace(at, name, content, 0o600, {})
+    except files.NotKept:
+        raise StateError(f"{name} does not hold what was just written: is another program at work? run again") from None
     except OSError as error:
         raise refused(error, _shown(name)) from None
-    if read(at, name) != content:
-        raise StateError(f"{name} does not hold what was just written: is another program at work? run again")
 
 
 @contextmanager
 def locked(at: int, name: str, what: str, wait: float) -> Iterator[None]:
     """Hold the lock of that name in the folder; what is said of one who holds it longer than wait seconds."""
-    handle = open_file(at, name, os.O_RDWR | os.O_CREAT)
+    lock = LockFile(at, name, opened=lambda: open_file(at, name, os.O_RDWR | os.O_CREAT))
     try:
-        deadline = time.monotonic() + wait
-        while not _taken(handle, name):
-            if time.monotonic() >= deadline:
-                raise StateError(f"{what} ({_owner(handle)}): wait for it, or end it, then run again")
-            time.sleep(AGAIN_SECONDS)
-        _sign(handle)
-        os.listdir(at)  # NFS clients serve stale names until the folder is listed anew
+        lock.hold(wait)
+    except Busy as error:
+        raise StateError(f"{what} ({error}): wait for it, or end it, then run again") from None
+    except OSError as error:
+        raise refused(error, _shown(name)) from None
+    try:
         yield
     finally:
-        os.close(handle)
-
-
-def _taken(handle: int, name: str) -> bool:
-    try:
-        fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        if error.errno in (errno.EAGAIN, errno.EACCES):
-            return False
-        raise refused(error, _shown(name)) from None
-    return True
-
-
-def _sign(handle: int) -> None:
-    """Say who holds it, for the others' message; on a full file system it stays unsaid."""
-    text = f"{os.uname().nodename}, process {os.getpid()}, since {time.strftime('%Y-%m-%d %H:%M:%S')}\n"
-    try:
-        os.ftruncate(handle, 0)
-        os.pwrite(handle, text.encode(), 0)
-    except OSError:
-        pass
-
-
-def _owner(handle: int) -> str:
-    """Who signed the lock, and how long ago."""
-    text = os.pread(handle, 200, 0).decode("utf-8", "replace").strip()
-    said = "".join(c if c.isprintable() else "?" for c in text) or "it did not say who"
-    minutes = max(0, int(time.time() - os.fstat(handle).st_mtime)) // 60
-    return f"{said}, {minutes} minutes ago"
+        lock.let_go()

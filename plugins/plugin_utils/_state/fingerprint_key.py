@@ -33,16 +33,17 @@ def local_key() -> str:
 
 def _make(path: Path) -> None:
     """Put a whole key in place or none: of two runs that make it at once, the first one's stays."""
+    from ansible_collections.hpc.onboard.plugins.module_utils._core import files  # here, because it is made once
+
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")  # a killed run of the same number left its own
-    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    draft = f".{path.name}.{secrets.token_hex(8)}"  # a killed run of the same number left its own
     try:
-        with os.fdopen(handle, "w") as stream:
-            stream.write(secrets.token_hex(BYTES) + "\n")
-            stream.flush()
-            os.fsync(handle)  # all records are signed with it
-        os.link(draft, path)
+        files.write_draft(folder, draft, f"{secrets.token_hex(BYTES)}\n".encode(), 0o600, {})
+        os.link(draft, path.name, src_dir_fd=folder, dst_dir_fd=folder)
+        files.flush(folder)  # all records are signed with it
     except FileExistsError:
         pass
     finally:
-        draft.unlink()
+        files.forget(folder, draft)
+        os.close(folder)

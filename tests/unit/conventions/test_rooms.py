@@ -40,7 +40,7 @@ CONTROLLER = {
         *("_input", "_state", "_secrets", "_validate", "_capabilities"),
         *("_core", "_formats", "_resources"),
     },
-    "_audit/formats": {"_audit/rules", "_text", "_state", "_core"},
+    "_audit/formats": {"_audit/rules", "_text", "_core"},
     "_audit": {
         *("_input", "_state", "_secrets", "_capabilities", "_accounts", "_delivery", "_audit/formats"),
         *("_core", "_formats", "_receipt", "_watches"),

@@ -87,6 +87,21 @@ def test_it_outlives_who_started_it_and_holds_none_of_its_files(folder: Path, tm
     until(lambda: not folder.exists())
 
 
+def test_what_somebody_laid_where_its_words_go_is_not_written_through(folder: Path, tmp_path: Path) -> None:
+    """A shared area may hold a job's folder that a colleague made before us."""
+    mine, names = tmp_path / "mine", ("progress.json", "progress.json.new", ".progress.json.hpc.onboard-draft", "mark")
+    mine.write_text("precious")
+    folder.mkdir()
+    for name in names:
+        (folder / name).symlink_to(mine)
+    Work(folder, wait_for(tmp_path / "go")).detach()
+    until(lambda: (job.progress_of(str(folder)) or {}).get("step") == "waiting")
+    assert mine.read_text() == "precious"
+    (tmp_path / "go").touch()
+    until(lambda: not folder.exists())
+    assert mine.read_text() == "precious"
+
+
 def test_a_second_one_is_not_started_beside_it(folder: Path, tmp_path: Path) -> None:
     starts = tmp_path / "starts"
 

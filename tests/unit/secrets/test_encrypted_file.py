@@ -20,6 +20,7 @@ import pytest
 
 pytest.importorskip("cryptography")
 
+from ansible_collections.hpc.onboard.plugins.module_utils._core.files import DRAFT
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import encrypted_file, file_format, rekey_command
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import passphrase as _passphrase
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.encrypted_file import Store
@@ -347,7 +348,7 @@ def test_what_cannot_be_read_back_does_not_take_the_place(path: Path, monkeypatc
 
 def test_a_draft_that_a_killed_writer_left_is_no_obstacle(path: Path) -> None:
     keep(path)
-    path.with_name(".keyring.draft").write_text("half")
+    path.with_name(DRAFT % "keyring").write_text("half")
     keep(path, "more", "m")
     assert kept(path) == {"ngc": "nvapi-1", "more": "m"}
 

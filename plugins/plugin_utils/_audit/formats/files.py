@@ -10,8 +10,8 @@ from importlib import import_module
 from pathlib import Path
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import errno_name
+from ansible_collections.hpc.onboard.plugins.module_utils._core.files import replace
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.shared import Report
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import put
 
 FORMATS = {
     "json": "audit.json",
@@ -67,7 +67,7 @@ def opened(folder: str) -> int:
 
 def _replace(at: int, name: str, content: bytes, folder: str) -> None:
     try:
-        put(at, name, content)
+        replace(at, name, content, 0o600, {})
     except OSError as error:
         raise _refused(str(Path(folder) / name), error) from None
 

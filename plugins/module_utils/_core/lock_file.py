@@ -1,0 +1,127 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A file that one process at a time holds, over every machine that shares its folder.
+
+fcntl, because flock does not exclude two NFS clients. The kernel frees the lock of a dead process, and the next one
+takes the file over. After locking, the folder is listed anew: without that an NFS client serves a stale name and loses
+an update. Who holds it stands in the file, for the others' message.
+"""
+
+import errno
+import fcntl
+import os
+import struct
+import time
+from typing import Callable, Optional, Union
+
+AGAIN_SECONDS = 0.05
+
+
+class Busy(Exception):
+    """Another process holds the lock: which one, on which machine, since when."""
+
+
+class LockFile:
+    """The lock of that name in a folder: a path, or an open one that stays open.
+
+    stays: whether the file is there for ever, or gone whenever nobody holds it. opened: opens the file where the
+    usual way is not strict enough.
+    """
+
+    def __init__(
+        self, folder: Union[int, str], name: str, stays: bool = True, opened: Optional[Callable[[], int]] = None
+    ) -> None:
+        self._folder, self._stays = folder, stays
+        self._above = folder if isinstance(folder, int) else None
+        self._place = name if isinstance(folder, int) else os.path.join(folder, name)
+        self._opened = opened or self._open
+        self._handle = -1
+
+    def _open(self) -> int:
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        return os.open(self._place, flags, 0o600, dir_fd=self._above)
+
+    def hold(self, wait: float) -> None:
+        """Take the lock, after waiting so many seconds at most. Raises Busy, and OSError where there is no locking."""
+        deadline = time.monotonic() + wait
+        while not self.take():
+            if time.monotonic() >= deadline:
+                raise Busy(self._owner())
+            time.sleep(AGAIN_SECONDS)
+        try:
+            self._sign()
+            os.listdir(self._folder)
+        except OSError:
+            self.let_go()
+            raise
+
+    def take(self) -> bool:
+        """Try once. A file that was removed while we waited for it is no lock."""
+        handle = self._opened()
+        try:
+            fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            there = os.stat(self._place, dir_fd=self._above, follow_symlinks=False)
+            if os.fstat(handle).st_ino == there.st_ino:
+                self._handle = handle
+                return True
+        except OSError as error:
+            if error.errno not in (errno.EAGAIN, errno.EACCES, errno.ENOENT):
+                os.close(handle)
+                raise
+        os.close(handle)
+        return False
+
+    def let_go(self) -> None:
+        """Remove the file while it is still ours, unless it stays, and free the lock."""
+        if self._handle < 0:
+            return
+        try:
+            if not self._stays:
+                os.unlink(self._place, dir_fd=self._above)
+        except OSError:
+            pass  # a file that stays is no lock
+        try:
+            os.close(self._handle)
+        except OSError:
+            pass
+        self._handle = -1
+
+    def _sign(self) -> None:
+        """Say who holds it, for the others' message; on a full file system it stays unsaid."""
+        since = time.strftime("%Y-%m-%d %H:%M:%S")
+        text = "%s, process %d, since %s\n" % (os.uname().nodename, os.getpid(), since)
+        try:
+            os.ftruncate(self._handle, 0)
+            os.pwrite(self._handle, text.encode("utf-8"), 0)
+        except OSError:
+            pass
+
+    def _owner(self) -> str:
+        """Who signed the lock, and how long ago."""
+        try:
+            handle = os.open(
+                self._place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=self._above
+            )
+            with os.fdopen(handle, "rb") as stream:
+                text = stream.read(200).decode("utf-8", "replace").strip()
+                seconds = time.time() - os.fstat(handle).st_mtime
+        except OSError:
+            text, seconds = "", 0.0
+        said = "".join(c if c.isprintable() else "?" for c in text)
+        return "%s, %d minutes ago" % (said, max(0, int(seconds)) // 60) if said else "it did not say who"
+
+
+def is_held(path: str) -> bool:
+    """Whether a process holds the lock on this file; asked without taking it."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        asked = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+        answered = fcntl.fcntl(handle, fcntl.F_GETLK, asked)
+        return bool(struct.unpack("hhqqi4x", answered)[0] != fcntl.F_UNLCK)
+    except OSError:
+        return False
+    finally:
+        os.close(handle)
