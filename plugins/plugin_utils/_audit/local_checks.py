@@ -16,6 +16,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_certificate import read_end
+
 Finding = dict[str, str]
 
 SECONDS = 10
@@ -67,19 +69,11 @@ def certificates(
 
     No file that is a certificate: nothing can be said; it may be in the agent, or not be signed yet.
     """
-    ends = [(end, file) for file, text in printed if (end := certificate_end(text)) is not None]
+    ends = [(end, file) for file, text in printed if (end := read_end(text)) is not None]
     if not ends:
         return []
     end, file = max(ends)
-    return _ending(cluster, "certificate", file, end, now)
-
-
-def certificate_end(text: str) -> datetime.datetime | None:
-    """When a certificate ends, by ssh-keygen -L: 'Valid: from ... to 2026-11-22T10:00:00'; None where it says none."""
-    if re.search(r"^\s*Valid: (forever|after \S+)\s*$", text, re.MULTILINE):
-        return datetime.datetime.max.replace(tzinfo=datetime.UTC)
-    found = re.search(r"^\s*Valid: (?:from \S+ to|before) (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\s*$", text, re.MULTILINE)
-    return datetime.datetime.fromisoformat(found[1]).replace(tzinfo=datetime.UTC) if found else None
+    return _ending(cluster, "certificate", file, end.replace(tzinfo=datetime.UTC), now)
 
 
 def tickets(cluster: Mapping[str, Any], printed: str | None, now: datetime.datetime) -> list[Finding]:

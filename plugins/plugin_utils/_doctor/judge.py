@@ -15,6 +15,7 @@ from typing import Any
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import AccountsFile, Host, hosts
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import Roles
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, Mistakes, shown
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_certificate import FOREVER, read_end
 
 OK, WARNING, FAILED = "ok", "warning", "failed"
 
@@ -229,12 +230,11 @@ def certificate(name: str, path: Path, listing: str | None, now: datetime) -> Ch
     renew = "get a new certificate from the site"
     if listing is None:
         return Check(name, WARNING, f"ssh's settings name the certificate {path}, which is not there.", renew)
-    if re.search(r"^\s*Valid: forever", listing, re.MULTILINE):
-        return Check(name, OK, f"the certificate {path} is valid for ever.")
-    found = re.search(r"^\s*Valid: (?:from (\S+) to (\S+)|before (\S+))", listing, re.MULTILINE)
-    if not found:
+    end = read_end(listing)
+    if end is None:
         return Check(name, WARNING, f"{path} is no certificate that ssh-keygen can read.", renew)
-    end = datetime.fromisoformat(found[2] or found[3])
+    if end == FOREVER:
+        return Check(name, OK, f"the certificate {path} is valid for ever.")
     if end <= now:
         return Check(name, FAILED, f"the certificate {path} expired on {end:%Y-%m-%d at %H:%M}.", renew)
     if end <= now + SOON:

@@ -42,11 +42,11 @@ CONTROLLER = {
     },
     "_audit/formats": {"_audit/rules", "_text", "_core"},
     "_audit": {
-        *("_input", "_state", "_secrets", "_capabilities", "_accounts", "_delivery", "_audit/formats"),
+        *("_text", "_input", "_state", "_secrets", "_capabilities", "_accounts", "_delivery", "_audit/formats"),
         *("_core", "_formats", "_receipt", "_watches"),
     },
     "_terminal": {"_text", "_delivery", "_audit/rules", "_audit/formats"},
-    "_doctor": {"_input", "_accounts"},
+    "_doctor": {"_text", "_input", "_accounts"},
 }
 DOORS = {  # what Ansible and the keyring library load; nothing but an action imports an action
     "modules": {"_resources", "module_utils/_module"},

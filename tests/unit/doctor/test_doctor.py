@@ -157,7 +157,7 @@ def test_other_certificates() -> None:
     assert judge.certificate("x", path, None, NOW).status == WARNING
     assert judge.certificate("x", path, "", NOW).status == WARNING
     assert judge.certificate("x", path, "        Valid: forever\n", NOW).status == OK
-    assert judge.certificate("x", path, "        Valid: after 2020-01-01T00:00:00\n", NOW).status == WARNING
+    assert judge.certificate("x", path, "        Valid: after 2020-01-01T00:00:00\n", NOW).status == OK
     assert judge.certificate("x", path, "        Valid: before 2020-01-01T00:00:00\n", NOW).status == FAILED
 
 
