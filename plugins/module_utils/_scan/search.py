@@ -8,34 +8,15 @@ read. What was left out is said, so that nothing counts as looked at that was no
 
 import os
 import stat
-import time
-from typing import Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Tuple
+from typing import Callable, Iterable, Iterator, List, Optional, Tuple
 
-from .._core.errors import AccountError
+from .._core.errors import AccountError, errno_name
 from .._core.host import Host
-from .._core.mounts import mount_points
 from .._formats import key_files
+from .walk import USUAL, Limits, Listed, Walk
 
 LARGEST = 4 * 1024 * 1024
 TOO_MUCH = "too many files for one look, or it took too long"
-
-
-class Limits(NamedTuple):
-    """Where a look ends: names seen, seconds."""
-
-    entries: int = 20000
-    seconds: float = 15.0
-
-
-USUAL = Limits()
-
-
-class Listed(NamedTuple):
-    """A folder, and the names of the plain files and of the folders in it."""
-
-    folder: str
-    files: List[str]
-    folders: List[str]
 
 
 def expanded(host: Host, paths: Iterable[str]) -> Tuple[List[str], List[str]]:
@@ -55,25 +36,17 @@ class Search:
     def __init__(self, host: Host, areas: List[str], limits: Limits = USUAL) -> None:
         self.host = host
         self._areas = areas + [host.resolve(area) or area for area in areas]
-        self._limits = limits
-        self._entries = 0
-        self._deadline = time.time() + limits.seconds
-        self._left_out: Dict[str, List[str]] = {}
+        self._walk = Walk(host, limits, self._not_entered)
 
     # -- what was left out ---------------------------------------------------------------------
 
     def leave_out(self, why: str, path: str) -> None:
         """Remember that a path was not looked at."""
-        self._left_out.setdefault(why, []).append(self.host.shown(path))
+        self._walk.left_out.add(self.host.shown(path), why)
 
     def left_out(self) -> List[str]:
         """What was not looked at and why, one sentence for each reason."""
-        said = []
-        for why, paths in sorted(self._left_out.items()):
-            several = sorted(set(paths))
-            more = " and %d more" % (len(several) - 3) if len(several) > 3 else ""
-            said.append("not looked at: %s%s (%s)" % (", ".join(several[:3]), more, why))
-        return said
+        return self._walk.left_out.sentences()
 
     # -- files ---------------------------------------------------------------------------------
 
@@ -137,47 +110,25 @@ class Search:
 
         dull: whether a folder of this name is not gone into.
         """
-        mounts = set(mount_points())
-        level = [folder]
-        while level:
-            below = []
-            for place in level:
-                if place != folder and self.host.real(place) in mounts:
-                    self.leave_out("another file system", place)
-                    continue
-                if self.is_over():
-                    self.leave_out(TOO_MUCH, place)
-                    return
-                listed = self._listed(place)
-                if "conda-meta" in listed.folders or "pyvenv.cfg" in listed.files:
-                    continue  # an environment: what is in it was not written by hand
-                yield listed
-                below += [place.rstrip("/") + "/" + name for name in listed.folders if not dull(name)]
-            level = below
+        for listed in self._walk.folders(folder):
+            if self._walk.cut:
+                self.leave_out(TOO_MUCH, listed.folder)
+            if "conda-meta" in listed.folders or "pyvenv.cfg" in listed.files:
+                listed.folders = []  # an environment: what is in it was not written by hand
+                continue
+            listed.folders = [name for name in listed.folders if not dull(name)]
+            yield listed
+        if self._walk.cut:
+            self.leave_out(TOO_MUCH, self._walk.cut_at)
 
     def is_over(self) -> bool:
         """Whether the look has taken as long, or seen as much, as it may."""
-        return self._entries > self._limits.entries or time.time() > self._deadline
+        return self._walk.is_over()
 
-    def _listed(self, folder: str) -> Listed:
-        files, folders = [], []
-        try:
-            with os.scandir(self.host.real(folder) or "/") as found:
-                for one in found:
-                    self._entries += 1
-                    if self._entries > self._limits.entries:
-                        self.leave_out(TOO_MUCH, folder)
-                        break
-                    if one.is_file(follow_symlinks=False):
-                        files.append(one.name)
-                    elif one.is_dir(follow_symlinks=False):
-                        folders.append(one.name)
-        except (FileNotFoundError, NotADirectoryError):
-            pass  # there is nothing to look at
-        except OSError:
-            if folder in self._areas or self._is_mine(folder):  # a colleague's own folder is not this account's
-                self.leave_out("not permitted", folder)
-        return Listed(folder, sorted(files), sorted(folders))
+    def _not_entered(self, path: str, error: OSError) -> str:
+        """Why a folder is left out; a colleague's own folder is not this account's to look at."""
+        there = errno_name(error) not in ("ENOENT", "ENOTDIR")
+        return "not permitted" if there and (path in self._areas or self._is_mine(path)) else ""
 
     def _is_mine(self, path: str) -> bool:
         try:

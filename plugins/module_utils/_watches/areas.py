@@ -10,7 +10,7 @@ from typing import Any, Dict, List, Optional
 
 from .._core.errors import AccountError
 from .._core.host import Host
-from .._scan.tree import Passed, Walk, counted
+from .._scan.walk import Limits, Passed, Walk, counted
 from .base import Look, is_in
 
 LINKS = 1000  # names in the home that are looked at
@@ -93,7 +93,7 @@ class Areas(Look):
         except AccountError as error:
             self.miss(str(error))
             return
-        walk, due = Walk(host, ENTRIES, SECONDS), Due(area)
+        walk, due = Walk(host, Limits(ENTRIES, SECONDS)), Due(area)
         trees: Dict[str, Tree] = {}
         name = ""
         for passed in walk.below(real):
@@ -104,8 +104,8 @@ class Areas(Look):
         if walk.cut:
             self.miss("%s holds more than could be looked at: the rest of it is not known" % shown)
             trees.pop(name, None)  # the walk ended inside it
-        if walk.closed:
-            self.miss("%s: not all of it can be looked at: %s" % (shown, walk.closed[0]))
+        if walk.left_out.paths:
+            self.miss("%s: not all of it can be looked at: %s (%s)" % ((shown,) + walk.left_out.paths[0]))
         for name, tree in sorted(trees.items()):
             self._emptied(area, os.path.join(real, name), tree, walk, host)
         if due.files:
@@ -126,7 +126,7 @@ class Areas(Look):
     def _emptied(self, area: Dict[str, Any], path: str, tree: "Tree", walk: Walk, host: Host) -> None:
         """Folders without a single file, and links to files that were there: what a purge leaves."""
         made = [host.resolve(one["path"]) or one["path"] for one in self.places("made")]
-        closed = any(is_in(one.rpartition(" (")[0], host.shown(path)) for one in walk.closed)
+        closed = any(is_in(one, host.shown(path)) for one, _why in walk.left_out.paths)
         if tree.looks_purged() and not closed and not any(is_in(one, path) for one in made):
             text = "%s left, and no file: %s is purged after %d days"
             self.find("USE-003", host.shown(path), text % (tree.left(), area["name"], area["days"]))

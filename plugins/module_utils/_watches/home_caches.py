@@ -13,7 +13,7 @@ from typing import Any, Dict, List, NamedTuple, Tuple
 
 from .._core.errors import AccountError
 from .._core.host import Host
-from .._scan.tree import Walk, counted, size
+from .._scan.walk import Limits, Walk, counted, size
 from .base import Look, is_in, real_home
 
 ENTRIES = 20000  # of one cache; one that holds more is big
@@ -81,7 +81,8 @@ class HomeCaches(Look):
                 real = self._inside(folder, host)
                 if real and real not in looked:
                     looked.append(real)
-                    walk = Walk(host, max(ENTRIES, self.options["big_files"]), deadline - time.time())
+                    most = max(ENTRIES, self.options["big_files"])
+                    walk = Walk(host, Limits(most, deadline - time.time()))
                     self._judge(cache, real, remark, host, walk)
 
     def _variables(self, host: Host) -> Dict[str, str]:
@@ -112,8 +113,8 @@ class HomeCaches(Look):
             self.find("ENV-001", shown, text + ("; this site wants it in %s" % wanted if wanted else ""))
         elif walk.cut:
             self.miss("%s: there was no time to look at all of it" % shown)
-        if walk.closed:
-            self.miss("%s: not all of it can be looked at: %s" % (shown, walk.closed[0]))
+        if walk.left_out.paths:
+            self.miss("%s: not all of it can be looked at: %s (%s)" % ((shown,) + walk.left_out.paths[0]))
 
     def _big(self, content: Content) -> bool:
         return bool(content.bytes >= self.options["big_bytes"] or content.files >= self.options["big_files"])

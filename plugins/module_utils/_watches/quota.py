@@ -10,7 +10,7 @@ from .._core.errors import AccountError, explained
 from .._core.host import Host
 from .._core.program import found, said
 from .._formats.quota_tables import Usage, read
-from .._scan.tree import size
+from .._scan.walk import size
 from .base import Look
 
 SECONDS = 15.0

@@ -8,8 +8,9 @@ from typing import Any, Dict, List, Optional, Tuple
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.values import check_path
-from .._scan.search import USUAL, Limits, Search, expanded
+from .._scan.search import Search, expanded
 from .._scan.strays import SHOWN, Stray, Strays
+from .._scan.walk import USUAL, Limits
 from .watch import Seen, Watch
 
 

@@ -12,7 +12,7 @@ import pytest
 from account_scene import HOME, KEY, Folder, Link, Plain, Scene, Thing
 from ansible_collections.hpc.onboard.plugins.module_utils._core.account import Account
 from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
-from ansible_collections.hpc.onboard.plugins.module_utils._scan import tree as _tree
+from ansible_collections.hpc.onboard.plugins.module_utils._scan import walk as _walk
 from ansible_collections.hpc.onboard.plugins.module_utils._watches.home_caches import HomeCaches
 from watching import watched, whole
 
@@ -166,17 +166,17 @@ def test_a_login_shell_that_does_not_answer_is_said(tmp_path: Path) -> None:
 
 def test_a_walk_ends_in_time_and_says_so(scene: Scene) -> None:
     scene.make(cache("~/a/b", 1, 1))
-    walk = _tree.Walk(scene.host(), 100, -1.0)
+    walk = _walk.Walk(scene.host(), _walk.Limits(100, -1.0))
     assert list(walk.below(f"{HOME}/a")) == []
     assert walk.cut == "time"
-    assert _tree.counted(7, "files", walk) == "files"
+    assert _walk.counted(7, "files", walk) == "files"
 
 
-def test_a_walk_goes_no_deeper_than_it_may(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_tree, "DEPTH", 2)
+def test_a_walk_goes_no_deeper_than_it_may(scene: Scene) -> None:
     scene.make(cache("~/a/b/c/d", 1))
-    walk = _tree.Walk(scene.host(), 100, 10.0)
+    walk = _walk.Walk(scene.host(), _walk.Limits(depth=2))
     assert [one.path for one in walk.below(f"{HOME}/a")] == [f"{HOME}/a/b", f"{HOME}/a/b/c", f"{HOME}/a/b/c/d"]
+    assert walk.left_out.sentences() == ["not looked at: ~/a/b/c/d (too deep)"]
 
 
 @pytest.mark.parametrize(
@@ -184,4 +184,4 @@ def test_a_walk_goes_no_deeper_than_it_may(scene: Scene, monkeypatch: pytest.Mon
     [(0, "0 bytes"), (999, "999 bytes"), (1000, "1.0 kB"), (123456, "123 kB"), (4.7e13, "47.0 TB"), (5e15, "5000 TB")],
 )
 def test_sizes_in_words(number: float, words: str) -> None:
-    assert _tree.size(number) == words
+    assert _walk.size(number) == words
