@@ -24,10 +24,10 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answer as _answer
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import ASKED, PLACES, Plan
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import diffs, result
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import diffs, result, unnoted
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.session import SESSION, current_version
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import receipts
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import local_key
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import account_key
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.run_memory import BOARD
 
 # Every account is a forked process; what is made here, before the forks, is made once.
@@ -114,7 +114,9 @@ class Conversation:
         self._entries = entries
         self._variables = variables
         self._plan = {
-            "fingerprint_key": local_key(),
+            "schema": "hpc.onboard/plan/1.0",
+            "fingerprint_key": account_key(str(variables.get("inventory_hostname", ""))),
+            "cluster": str((variables.get("cluster") or {}).get("id", "")),
             "sandbox": action.sandbox_of(variables),
             **wishes,
         }
@@ -185,7 +187,7 @@ class ActionModule(AccountAction):
             plan = Plan.of(declared.resources, lambda name: self.key_of(name, variables))
             account = Conversation(self, plan.entries, self.work_of(arguments), variables)
             outcomes = plan.merged(account.outcomes(arguments["wait"]))
-            self._keep(account.receipt, variables)
+            outcomes += self._keep(account.receipt, variables)
         except AnsibleConnectionFailure as error:
             name = variables.get("inventory_hostname", "it")
             missed = {"unreachable": True, "msg": _answer.not_reached(str(error), name)}
@@ -208,17 +210,18 @@ class ActionModule(AccountAction):
         work = "foresee" if self._task.check_mode else "reconcile"
         return {"work": work, "seconds": arguments["seconds"], "receipt": True}
 
-    def _keep(self, receipt: Mapping[str, Any] | None, variables: Mapping[str, Any]) -> None:
-        """Keep what is noted on the account on this machine, too."""
+    def _keep(self, receipt: Mapping[str, Any] | None, variables: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Keep what is noted on the account here, too; the outcome of a receipt that cannot be kept there."""
         if receipt is None:
-            return
-        problem = receipt["problem"]
-        if not problem and not self._task.check_mode:
-            problem = receipts.keep(
-                str(variables["inventory_hostname"]), bool(self.sandbox_of(variables)), receipt["notes"]
-            )
-        if problem:
-            self._display.warning(problem)
+            return []
+        if receipt["problem"]:
+            return [unnoted(receipt["problem"])]
+        if not self._task.check_mode:
+            name, sandbox = str(variables["inventory_hostname"]), bool(self.sandbox_of(variables))
+            problem = receipts.keep(name, sandbox, receipt)
+            if problem:
+                self._display.warning(problem)
+        return []
 
     def declare(self, arguments: Mapping[str, Any], variables: Mapping[str, Any]) -> Declared:
         """What the account is to have, as far as --tags and --skip-tags ask for it."""

@@ -34,10 +34,11 @@ class ActionModule(Converge):
         every = self.collect_all(arguments["capabilities"], arguments, variables)
         chosen = every.of(self.leave_tagged(arguments["capabilities"], variables)).resources
         notes = receipts.kept(str(variables["inventory_hostname"]), bool(self.sandbox_of(variables)))
-        entries = offboarding.undeclared(every.resources, notes)
+        cluster = str((variables.get("cluster") or {}).get("id", ""))
+        entries = offboarding.undeclared(every.resources, notes, cluster)
         if arguments["only"] == "everything":
             entries = [offboarding.absent(entry) for entry in chosen] + entries
-        return Declared(offboarding.in_order(offboarding.with_folders(entries, notes)), [])
+        return Declared(offboarding.in_order(offboarding.with_folders(entries, notes, cluster)), [])
 
     def work_of(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """As that of converge, of what we made and nothing else."""

@@ -30,6 +30,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.next_step im
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.options import PREFIX, wishes
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ports import Unanswered, Unreachable
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.steps import Rotation
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import key_marks
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import Sidecar
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import VersionError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
@@ -120,7 +121,9 @@ class ActionModule(AccountAction):
 
         outside = Account(secret, mine, lambda: str(lead["current"]), trip)
         rotation = Rotation(secret, Ledger(key), labels, outside, tuple(lead["wanted"]))
-        sweep = Sweep.of(rotation.situation(), step["name"], files, variables.get("cluster") or {})
+        known = labels.secret()
+        marks = key_marks.marks({secret: known} if known else {}, name, key)
+        sweep = Sweep.of(rotation.situation(), step["name"], files, variables.get("cluster") or {}, marks)
         taken = Step(step["name"], step["version"], tuple(file.target for file in mine))
         for file in mine:
             if taken.name == "plan":

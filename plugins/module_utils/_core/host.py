@@ -33,8 +33,9 @@ class Host:
     # -- names ---------------------------------------------------------------------------------
 
     def fingerprint(self, secret: str) -> str:
-        """The keyed short hash that stands for a secret wherever it is shown."""
-        return "key " + hmac.new(self.fingerprint_key, secret.encode("utf-8"), hashlib.sha256).hexdigest()[:12]
+        """The keyed short hash that stands for a secret wherever it is shown; the key is this account's alone."""
+        digest = hashlib.sha256(secret.encode("utf-8")).digest()
+        return "key " + hmac.new(self.fingerprint_key, digest, hashlib.sha256).hexdigest()[:12]
 
     def expand(self, path: str) -> str:
         """The absolute path for one that begins with ~ or with a variable of the site."""

@@ -14,14 +14,16 @@ import time
 from typing import Any, Callable, Container, Dict, List, Mapping, NamedTuple, Optional
 
 from .._core.account import Account, Guard
+from .._core.document_version import refusal
 from .._core.errors import AccountError, explained, located
 from .._core.host import Host
-from .._core.resource import CHANGES, Resource, examine, reconcile
-from .._receipt import receipt
+from .._core.resource import CHANGES, FAILURES, Outcome, Resource, examine, reconcile
+from .._receipt import notes, receipt
 from .isolation import Document, Step, run_isolated
 from .plan import LOCK, Kinds, Loop, build
 
-SCHEMA = "hpc.onboard/answer/1.2"
+SCHEMA = "hpc.onboard/answer/1.3"
+PLAN = "hpc.onboard/plan/1.0"
 SECONDS = 30.0
 LOOK_SECONDS = 0.5
 
@@ -41,6 +43,11 @@ class Task(NamedTuple):
     real: Callable[[], Host]
     seconds: float
 
+    @property
+    def cluster(self) -> str:
+        """The id of the cluster that this account is on; others may share its home."""
+        return str(self.plan.get("cluster") or "")
+
     def looked(self, resources: List[Resource]) -> List[Document]:
         """The outcomes of a look that changes nothing."""
         return run_isolated(resources, Step(self.real, examine, False, self.seconds), {})
@@ -56,15 +63,19 @@ class Task(NamedTuple):
 def answer(plan: Mapping[str, Any], kinds: Kinds) -> Document:
     """Carry out a plan and say what came of it; an error that stops the whole plan is its 'error'.
 
-    plan: resources [{kind, capability, options}], work, fingerprint_key (hex), and where given sandbox
+    plan: schema, resources [{kind, capability, options}], work, fingerprint_key (hex), and where given sandbox
     {root, home, shell, environment, folders}, seconds for one resource, receipt and only_made. work is one of
     WORKS: reconcile puts right; foresee says what that would do; examine only looks; follow looks, for
     follow_seconds at most, how far the work is that goes on by itself. With receipt (true) what is written is
-    noted on the account, and the notes are told; with only_made, what we did not make stays as it is.
+    noted on the account, for cluster (its id), and the notes are told; where nothing can be noted, nothing is made.
+    With only_made, what we did not make, or made for another cluster, too, stays as it is.
     """
     started = time.time()
     said: Document = {"schema": SCHEMA, "outcomes": [], "error": None, "receipt": None}
     try:
+        why = refusal(plan.get("schema", PLAN), PLAN, "the plan", "make it anew")
+        if why:
+            raise AccountError(why)
         account = Account.of_this_process(plan.get("sandbox"), _guard(plan))
         said["account"] = {"home": account.home, "shell": account.shell}
         task = _task(plan, kinds, account)
@@ -72,7 +83,8 @@ def answer(plan: Mapping[str, Any], kinds: Kinds) -> Document:
         seen = WORKS[plan["work"]](task, alone)
         said["outcomes"] = _named(task, seen.documents)
         if plan.get("receipt"):
-            said["receipt"] = receipt.told(_noted(task, seen.receipt, _news(task, seen.documents, alone, True)))
+            news = _news(task, seen.documents, alone, True) if plan["work"] == "reconcile" else {}
+            said["receipt"] = receipt.told(_noted(task, seen.receipt, news))
     except AccountError as error:
         said["error"] = str(error)
     except OSError as error:
@@ -121,17 +133,32 @@ def _examined(task: Task, settled: Dict[int, Document]) -> Seen:
 def _foreseen(task: Task, settled: Dict[int, Document]) -> Seen:
     from .._core.dry import DryHost  # here, because most runs only look and starting Python is what they wait for
 
-    return task.gone_through(lambda: DryHost(task.real()), reconcile, False, settled)
+    seen = task.gone_through(lambda: DryHost(task.real()), reconcile, False, settled)
+    if not task.plan.get("receipt") or not _has_changes(seen):
+        return seen
+    kept = task.looked([receipt.Receipt(_news(task, seen.documents, settled, False), task.cluster)])[0]
+    return Seen(kept, _held_back(seen.documents)) if kept["status"] in FAILURES else seen
 
 
 def _reconciled(task: Task, settled: Dict[int, Document]) -> Seen:
     seen = _examined(task, settled)
-    if any(one["status"] in CHANGES for one in seen.documents) or _is_lock_there(task.real()):
+    if _has_changes(seen) or _is_lock_there(task.real()):
         hung = {position: one for position, one in enumerate(seen.documents) if one["status"] == "not_measured"}
         if task.plan.get("receipt"):
-            _noted(task, seen.receipt, _news(task, seen.documents, settled, False))
+            kept = _noted(task, seen.receipt, _news(task, seen.documents, settled, False))
+            if kept["status"] in FAILURES:  # what cannot be noted is not made
+                return Seen(kept, _held_back(seen.documents))
         seen = task.gone_through(task.real, reconcile, True, {**hung, **settled})
     return seen
+
+
+def _has_changes(seen: Seen) -> bool:
+    return any(one["status"] in CHANGES for one in seen.documents)
+
+
+def _held_back(documents: List[Document]) -> List[Document]:
+    """The outcomes of a run that may change nothing."""
+    return [receipt.held_back(one) if one["status"] in CHANGES else one for one in documents]
 
 
 def _is_lock_there(host: Host) -> bool:
@@ -153,24 +180,25 @@ WORKS = {"reconcile": _reconciled, "foresee": _foreseen, "examine": _examined, "
 
 
 def _news(task: Task, documents: List[Document], alone: Container[int], done: bool) -> Mapping[str, Any]:
-    """What is to be noted of a run, or, before it is done, of what it is about to make; of a mere look, nothing.
+    """What is to be noted of a run, or, before it is done, of what it is about to make.
 
     What is left alone is noted no more.
     """
-    if task.plan["work"] != "reconcile":
-        return {}
     both = list(enumerate(zip(task.plan["resources"], documents)))
-    own = receipt.own(task.plan["fingerprint_key"])
-    news = receipt.notes([pair for position, pair in both if position not in alone], own, done)
-    left = {receipt.key(entry, one["identity"]): None for position, (entry, one) in both if position in alone}
+    own = notes.own_key(task.plan["fingerprint_key"])
+    news = notes.notes([pair for position, pair in both if position not in alone], own, task.cluster, done)
+    left = {notes.key(entry, one["identity"]): notes.RELEASED for position, (entry, one) in both if position in alone}
     return {**left, **news}
 
 
-def _noted(task: Task, found: Document, notes: Mapping[str, Any]) -> Document:
+def _noted(task: Task, found: Document, news: Mapping[str, Any]) -> Document:
     """The outcome of bringing the receipt, found so, up to date; what differs is written under the lock."""
-    if receipt.joined(found["after"], notes) == found["after"]:
+    if (
+        found["status"] in FAILURES
+        or notes.state(notes.joined(found["after"], news, task.cluster, {})) == found["after"]
+    ):
         return found
-    kept = [receipt.Receipt(notes)]  # type: List[Resource]
+    kept = [receipt.Receipt(news, task.cluster)]  # type: List[Resource]
     seen = task.looked(kept)
     if seen[0]["status"] in CHANGES:
         seen = run_isolated(kept, Step(task.real, reconcile, True, task.seconds), {})
@@ -178,16 +206,18 @@ def _noted(task: Task, found: Document, notes: Mapping[str, Any]) -> Document:
 
 
 def _not_ours(task: Task) -> Dict[int, Document]:
-    """The outcomes of what is left alone because we did not make it, by position."""
+    """The outcomes of what is left alone, by position: we did not make it, or other clusters need it as well."""
     if not task.plan.get("only_made"):
         return {}
-    noted = receipt.read(task.looked([receipt.Receipt({})])[0]["after"])
-    entries = enumerate(zip(task.plan["resources"], task.resources))
-    return {
-        position: receipt.left_alone(resource.identity)
-        for position, (entry, resource) in entries
-        if not receipt.is_made(noted, entry, resource.identity)
-    }
+    kept = task.looked([receipt.Receipt({})])[0]
+    noted, found = notes.read(kept["after"]), {}
+    for position, (entry, resource) in enumerate(zip(task.plan["resources"], task.resources)):
+        others = notes.others(noted, notes.key(entry, resource.identity), task.cluster)
+        if kept["status"] in FAILURES:  # whose it is cannot be known
+            found[position] = receipt.held_back(Outcome(resource.identity, {}, {}).document())
+        elif others or not notes.is_made(noted, entry, resource.identity):
+            found[position] = receipt.left_alone(resource.identity, others)
+    return found
 
 
 def _steps(seen: Seen) -> List[Any]:

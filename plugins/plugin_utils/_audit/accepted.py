@@ -11,6 +11,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ansible_collections.hpc.onboard.plugins.module_utils._core import document_version
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.module_utils._core.files import replace
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import waivers as _waivers
@@ -48,11 +49,16 @@ def _baseline(wishes: Mapping[str, Any]) -> frozenset[str] | None:
         if not file.parent.is_dir():
             raise AccountError(f"audit_baseline: there is no folder {file.parent}: make it, then run again")
         return None
+    advice = "write one with -e audit_baseline_write=true"
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
-        return frozenset(str(fingerprint) for fingerprint in found["findings"])
+        findings = frozenset(str(fingerprint) for fingerprint in found["findings"])
+        why = document_version.refusal(found["schema"], BASELINE, str(file), advice)
     except (ValueError, KeyError, TypeError):
-        raise AccountError(f"{file} is no baseline: write one with -e audit_baseline_write=true") from None
+        raise AccountError(f"{file} is no baseline: {advice}") from None
+    if why:
+        raise AccountError(why)
+    return findings
 
 
 def write(wishes: Mapping[str, Any], report: Mapping[str, Any]) -> None:

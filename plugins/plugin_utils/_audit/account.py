@@ -9,14 +9,21 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.module_utils._receipt import receipt
+from ansible_collections.hpc.onboard.plugins.module_utils._receipt import notes as _notes
+from ansible_collections.hpc.onboard.plugins.module_utils._receipt.receipt import IDENTITY
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import findings as _findings
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import key_ages, local_checks, report, watches
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import (
+    key_ages,
+    local_checks,
+    report,
+    watch_keys,
+    watches,
+)
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import RULES, SEVERITIES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import Declared
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import offboarding
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS, Plan, key_of
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import local_key
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import account_key
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.receipts import Notes
 
 MOST = 300  # findings of one account
@@ -54,6 +61,15 @@ def here(variables: Mapping[str, Any]) -> list[dict[str, Any]]:
         {**one, "capability": "watch", "severity": RULES[one["rule"]].severity, "desired": {}, "actual": {}}
         for one in local_checks.findings(cluster, destination, datetime.now(UTC), age)
     ]
+
+
+def _of_receipt(receipt: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The finding of a receipt that cannot be read, or that nothing can be noted in."""
+    if not receipt.get("problem"):
+        return []
+    about = {"rule": "RUN-003", "capability": "watch", "resource": IDENTITY, "place": ""}
+    what = {"class": "broken", "cause": "unknown", "severity": RULES["RUN-003"].severity}
+    return [{**about, **what, "text": f"{receipt['problem']}.", "desired": {}, "actual": {}}]
 
 
 def _bounded(findings: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -95,9 +111,15 @@ class Audited:
         self._variables, self._declared, self._plan, self._kept = variables, declared, plan, kept
         self._asked = asked
         cluster, account = variables.get("cluster") or {}, variables.get("account") or {}
-        self._orphans = Plan.of(offboarding.undeclared(every, kept), lambda _name: "").entries if watching else []
+        self._orphans = (
+            Plan.of(offboarding.undeclared(every, kept, str(cluster.get("id", ""))), lambda _name: "").entries
+            if watching
+            else []
+        )
         self._secrets = key_ages.known({entry["options"].get("secret") for entry in every} - {None})
-        self._watches = watches.watches(cluster, account, every, self._secrets) if watching else []
+        self._marks = key_ages.marks(self._secrets, str(variables.get("inventory_hostname", "")))
+        known = watch_keys.known_keys(self._secrets, self._marks)
+        self._watches = watches.watches(cluster, account, every, known) if watching else []
         self._watching = watching
 
     @property
@@ -117,6 +139,7 @@ class Audited:
         found = [_findings.of_resource(e, key_of(e), o, look) for e, o in zip(entries, merged, strict=True)]
         found += [_findings.of_orphan(e, o) for e, o in zip(self._orphans, orphans, strict=True)]
         found += [_findings.of_watch(e, o) for e, o in zip(self._watches, watched, strict=True)]
+        found.append(_of_receipt(conversation.receipt or {}))
         if self._watching:
             found += [key_ages.findings(self._secrets, datetime.now(UTC).date()), here(self._variables)]
         return {
@@ -139,7 +162,8 @@ class Audited:
         purged = [
             str(area[name]) for area in areas if area.get("purge") for name in ("path", "variable") if area.get(name)
         ]
-        return _findings.Look(notes, receipt.own(local_key()), key_ages.old_keys(self._secrets), tuple(purged))
+        own = _notes.own_key(account_key(str(self._variables["inventory_hostname"])))
+        return _findings.Look(notes, own, key_ages.old_keys(self._secrets, self._marks), tuple(purged))
 
     def _capabilities(self) -> dict[str, str]:
         """Each capability that was looked at: it is ok, until a finding says more, or not for this account."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from ansible_collections.hpc.onboard.plugins.module_utils._receipt.receipt import hashes
+from ansible_collections.hpc.onboard.plugins.module_utils._receipt.notes import DONE, hashes, is_keyed
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import RULES, WATCHED
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.watch_places import severity
 
@@ -143,18 +143,19 @@ def _cause(outcome: Outcome, wrong: Wrong, note: Mapping[str, Any] | None, look:
     """Who moved since we wrote it: what is there, or what is wanted; by hashes, field by field."""
     if note is None:  # where others are noted, it was wished for since
         return "spec" if look.notes and not outcome["before"] else "unknown"
-    if not note["done"]:
+    if note["state"] != DONE:
         return "unknown"
-    fields = [field for field in wrong.fields or outcome["fields"] if _compares(field, note, look)]
-    noted, there, wanted = note["hashes"], hashes(outcome["before"]), hashes(outcome["after"])
+    noted = {**note["hashes"], **note["keyed"].get(look.fingerprints, {})}
+    fields = [field for field in wrong.fields or outcome["fields"] if field in noted or not _is_others(field, outcome)]
+    there, wanted = hashes(outcome["before"]), hashes(outcome["after"])
     if any(there.get(field) != noted.get(field) for field in fields):
         return "hand"
     return "spec" if any(wanted.get(field) != noted.get(field) for field in fields) else "unknown"
 
 
-def _compares(field: str, note: Mapping[str, Any], look: Look) -> bool:
-    """Whether a field can be compared with what was noted; another machine's fingerprints cannot."""
-    return note["fingerprints"] == look.fingerprints or not field.endswith("password")
+def _is_others(field: str, outcome: Outcome) -> bool:
+    """Whether a field that we did not note is made of fingerprints, which another machine may have noted as its own."""
+    return any(is_keyed(side.get(field, "")) for side in (outcome["before"], outcome["after"]))
 
 
 # -- kinds -------------------------------------------------------------------------------------

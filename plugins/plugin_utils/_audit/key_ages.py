@@ -6,11 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import RULES, WATCHED
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import Secret
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import local_key, state_folder
+
+if TYPE_CHECKING:  # few keys were ever rotated
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.key_marks import Marks
 
 SOON = timedelta(days=14)
 REPLACED = ("previous", "retired")
@@ -29,14 +32,23 @@ def known(names: Iterable[str]) -> dict[str, Secret]:
     return {name: secret for name, secret in found.items() if secret}
 
 
-def old_keys(secrets: Mapping[str, Secret]) -> dict[str, str]:
-    """The fingerprints of keys that were replaced, as states show them, and of which secret each is."""
+def old_keys(secrets: Mapping[str, Secret], marks: Marks) -> dict[str, str]:
+    """The fingerprints of keys that were replaced, as an account's states show them, and of which secret each is."""
     return {
-        f"key {version.fingerprint}": name
+        marks[name, version.id]: name
         for name, secret in secrets.items()
         for version in secret.versions
-        if version.fingerprint and version.label not in ("current", "pending")
+        if (name, version.id) in marks and version.label not in ("current", "pending")
     }
+
+
+def marks(secrets: Mapping[str, Secret], account: str) -> Marks:
+    """The fingerprints of all their versions, as that account shows them."""
+    if not secrets:
+        return {}
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import key_marks  # few keys were ever rotated
+
+    return key_marks.marks(secrets, account, bytes.fromhex(local_key()))
 
 
 def findings(secrets: Mapping[str, Secret], today: date) -> list[dict[str, Any]]:

@@ -86,6 +86,7 @@ RULES = {
     "ORP-001": Rule("Something that was set up here is not declared any more", "low"),
     "RUN-001": Rule("It could not be measured", "info"),
     "RUN-002": Rule("An account could not be measured", "high"),
+    "RUN-003": Rule("What was made on an account cannot be noted there", "high"),
 }
 
 WATCHED = {  # of what no capability declares: the class of its finding, and who moved

@@ -82,20 +82,34 @@ def _report(
     run = {**_run(now, wishes, called), "seconds": round(time.monotonic() - begun, 1)}
     sources = [str(Path(source).resolve()) for source in called.options.get("inventory") or ()]
     place, name = audit_history.series(*sources), audit_history.series(*sources, run["limit"], *run["tags"])
-    known, history = audit_history.read(place, name)
+    known, history, newer = _remembered(place, name)
     past = _audit.Past(known, history, *accepted.read(variables, wishes, now.date()))
     report = _audit.report(run, list(_rows(variables)), past, _commands(variables, called.options), now.date())
     summary = report["summary"]
     entry = {"started": run["started"], **{key: summary[key] for key in ("accounts", "not_measured", "by_severity")}}
-    try:
-        audit_history.keep(_audit.known_now(known, report), place, name, entry)
-    except StateError as error:
-        warn(f"what this audit found will not be remembered: {error}")
+    for said in [newer] if newer else _remember(_audit.known_now(known, report), place, name, entry):
+        warn(said)
     if wishes["audit_output"]:
         write(report, _output(wishes), wishes["audit_formats"])
     if wishes["audit_baseline_write"]:
         accepted.write(wishes, report)
     return report
+
+
+def _remembered(place: str, name: str) -> tuple[audit_history.Known, list[dict[str, Any]], str]:
+    """What audits before this one left, and why it can neither be read nor added to, where a newer version wrote it."""
+    try:
+        return (*audit_history.read(place, name), "")
+    except audit_history.NewerHistory as error:
+        return {}, [], f"nothing here is compared with earlier audits, and this one is not remembered: {error}"
+
+
+def _remember(known: audit_history.Known, place: str, name: str, entry: Mapping[str, Any]) -> list[str]:
+    """Keep what this audit came to; gives what is to be said of that."""
+    try:
+        return audit_history.keep(known, place, name, entry)
+    except StateError as error:
+        return [f"what this audit found will not be remembered: {error}"]
 
 
 def _output(wishes: Mapping[str, Any]) -> str:

@@ -13,6 +13,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ansible_collections.hpc.onboard.plugins.module_utils._core import document_version
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import schema
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import RULES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import (
@@ -24,6 +26,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics imp
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema import Checker
 
+SCHEMA = "hpc.onboard/waivers/1.0"
 LONGEST = timedelta(days=366)
 LONGEST_CRITICAL = timedelta(days=30)
 
@@ -54,9 +57,13 @@ class Waiver(NamedTuple):
 
 
 def read(file: Path, today: date) -> list[Waiver]:
-    """The waivers of a file. Raises Mistakes, all at once, and OSError."""
+    """The waivers of a file. Raises Mistakes, all at once, OSError, and AccountError for a newer format."""
     lines = Lines(file, file.read_text(encoding="utf-8"))
     document = lines.document()
+    said = document.get("schema", SCHEMA) if isinstance(document, dict) else SCHEMA
+    why = document_version.refusal(said, SCHEMA, shown(file), f"write {SCHEMA}, or leave the line out")
+    if why:
+        raise AccountError(why)
     found = [lines.mistake(one.place, one.text, one.at_key) for one in Checker(schema("waivers")).violations(document)]
     if not found:
         entries = (document or {}).get("waivers") or []

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ansible_collections.hpc.onboard.plugins.module_utils._formats.key_files import ENROOTS
 from ansible_collections.hpc.onboard.plugins.module_utils._watches.enroot_lines import EnrootLines
@@ -21,6 +21,9 @@ Entry = Mapping[str, Any]
 KINDS: dict[str, type[Watch]] = {
     kind.KIND: kind for kind in (EnrootLines, OpenKeys, ScatteredKeys, ShadowedKeys, UnreadKeys)
 }
+if TYPE_CHECKING:  # few keys were ever rotated
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.key_marks import Marks
+
 FILES = {  # kind of a file of keys -> where it lies when nobody says
     "enroot_credential": "~/.config/enroot/.credentials",
     "netrc_entry": "~/.netrc",
@@ -124,7 +127,7 @@ WORDS = {
 }
 
 
-def known_keys(secrets: Mapping[str, Secret]) -> dict[str, str]:
-    """Of every version of these secrets: the fingerprint, as accounts show it -> which key it is."""
+def known_keys(secrets: Mapping[str, Secret], marks: Marks) -> dict[str, str]:
+    """Of every version of these secrets: the fingerprint, as the account shows it -> which key it is."""
     versions = [(name, one) for name, secret in secrets.items() for one in secret.versions]
-    return {f"key {one.fingerprint}": WORDS[one.label].format(name) for name, one in versions if one.fingerprint}
+    return {marks[name, one.id]: WORDS[one.label].format(name) for name, one in versions if (name, one.id) in marks}

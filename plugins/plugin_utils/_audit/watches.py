@@ -9,7 +9,6 @@ from typing import Any
 
 from ansible_collections.hpc.onboard.plugins.module_utils._watches.watch import Watch
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import watch_keys, watch_places
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import Secret
 
 KINDS: dict[str, type[Watch]] = {**watch_keys.KINDS, **watch_places.KINDS}
 
@@ -18,11 +17,11 @@ def watches(
     cluster: Mapping[str, Any],
     account: Mapping[str, Any],
     declared: Sequence[Mapping[str, Any]],
-    secrets: Mapping[str, Secret],
+    known: Mapping[str, str],
 ) -> list[dict[str, Any]]:
     """The entries {kind, capability, options} of an account's watches, their options complete.
 
-    secrets: the versions of those that were rotated.
+    known: the fingerprints of keys that were rotated, as the account shows them -> which key that is, in words.
     """
-    keys = watch_keys.watches(cluster, account, declared, watch_keys.known_keys(secrets))
+    keys = watch_keys.watches(cluster, account, declared, known)
     return [*keys, *(watch_places.watches(cluster, account, declared) if cluster else [])]

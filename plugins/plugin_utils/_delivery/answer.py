@@ -13,6 +13,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import paylo
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import WORDS
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import harmless
 
+SCHEMA = "hpc.onboard/answer/1.3"  # as _engine/engine.py writes it
 LARGEST = 4 * 1024 * 1024
 
 LOOK = "'ssh {name} true' should end at once and print nothing; look at the start-up files of that account"
@@ -33,9 +34,21 @@ def parse(stdout: str, stderr: str, code: int, name: str) -> dict[str, Any]:
     if not 0 <= length <= LARGEST or len(rest) < length:
         raise NoAnswer("the answer was cut: did the line drop? Run again: it reads back what was done")
     try:
-        return _typed(json.loads(rest[:length]))
+        document = json.loads(rest[:length])
+        if document["schema"] != SCHEMA:
+            _check_version(document["schema"], name)
+        return _typed(document)
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
         raise NoAnswer("the answer cannot be read; is another program writing into this connection?") from None
+
+
+def _check_version(said: object, name: str) -> None:
+    """The answer of another version, which a plan that was taken there as a file may have. Raises NoAnswer."""
+    from ansible_collections.hpc.onboard.plugins.module_utils._core import document_version  # the engine is mostly ours
+
+    why = document_version.refusal(said, SCHEMA, f"the answer of {name}", "is another program writing into it?")
+    if why:
+        raise NoAnswer(why)
 
 
 def _typed(document: dict[str, Any]) -> dict[str, Any]:
@@ -86,7 +99,17 @@ def _receipt(receipt: dict[str, Any] | None) -> dict[str, Any] | None:
     if receipt is None:
         return None
     problem = receipt["problem"]
-    return {"notes": _notes(receipt["notes"]), "problem": None if problem is None else harmless(problem, 500)}
+    return {
+        "notes": _notes(receipt["notes"]),
+        "keys": {harmless(name, 100): _mark(mark) for name, mark in receipt.get("keys", {}).items()},
+        "problem": None if problem is None else harmless(problem, 500),
+    }
+
+
+def _mark(mark: dict[str, Any]) -> dict[str, Any]:
+    """Which rotation last installed a key."""
+    words = {name: harmless(mark[name], 100) for name in ("rotation", "machine", "when")}
+    return {"sequence": int(mark["sequence"]), **words}
 
 
 def _notes(state: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -94,11 +117,24 @@ def _notes(state: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def _note(note: dict[str, Any]) -> dict[str, Any]:
-    """One note (see module_utils/_receipt/receipt.py)."""
-    words = {name: harmless(note[name], 500) for name in ("kind", "capability", "identity", "fingerprints")}
-    words["for"] = harmless(note.get("for", ""), 500)
-    facts = {name: note[name] is True for name in ("made", "done")}
-    return {**words, **facts, "options": dict(note["options"]), "hashes": _state(note["hashes"])}
+    """One note (see module_utils/_receipt/notes.py)."""
+    if "state" not in note:
+        from ansible_collections.hpc.onboard.plugins.module_utils._receipt.notes import (
+            upgraded_note,  # of a plan that an older version took there as a file
+        )
+
+        note = upgraded_note(note)
+    words = {name: harmless(note[name], 500) for name in ("kind", "capability", "identity", "state", "for")}
+    keyed = {harmless(own, 100): _state(hashes) for own, hashes in note["keyed"].items()}
+    return {
+        **words,
+        "made": note["made"] is True,
+        "options": dict(note["options"]),
+        "hashes": _state(note["hashes"]),
+        "keyed": keyed,
+        "before": _state(note["before"]),
+        "clusters": [harmless(one, 100) for one in note["clusters"]],
+    }
 
 
 def _seconds(value: Any) -> float:

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.module_utils._receipt.receipt import ABOVE, folder_key
+from ansible_collections.hpc.onboard.plugins.module_utils._receipt.notes import folder_key, is_for
+from ansible_collections.hpc.onboard.plugins.module_utils._receipt.receipt import ABOVE
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.kept_key import KeptKey
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS, key_of
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.receipts import Notes
@@ -19,33 +20,34 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._state.receipts import
 Entry = dict[str, Any]
 
 
-def undeclared(declared: Iterable[Mapping[str, Any]], notes: Notes) -> list[Entry]:
-    """The entries of what is noted on an account and not declared any more, as they would be taken out."""
+def undeclared(declared: Iterable[Mapping[str, Any]], notes: Notes, cluster: str) -> list[Entry]:
+    """The entries of what is noted on an account for this cluster and not declared any more, as they are taken out."""
     known = {key_of(entry) for entry in declared}
-    return [entry for key, entry in _noted(notes) if key not in known and not notes[key].get("for")]
+    return [entry for key, entry in _noted(notes, cluster) if key not in known and not notes[key].get("for")]
 
 
-def with_folders(entries: Iterable[Entry], notes: Notes) -> list[Entry]:
+def with_folders(entries: Iterable[Entry], notes: Notes, cluster: str) -> list[Entry]:
     """The entries in their order, before each the folders that were made for it, and before all those of other things.
 
     The folder of the receipt itself goes with the receipt.
     """
     made: dict[str, list[Entry]] = {}
-    for key, entry in sorted(_noted(notes)):
+    for key, entry in sorted(_noted(notes, cluster)):
         if notes[key].get("for") and key != folder_key(ABOVE):
             made.setdefault(str(notes[key]["for"]), []).append(entry)
     here = [one for entry in entries for one in (*made.pop(key_of(entry), ()), entry)]
     return [*(one for others in made.values() for one in others), *here]
 
 
-def _noted(notes: Notes) -> Iterator[tuple[str, Entry]]:
-    """The entries of what is noted, as they would be taken out."""
+def _noted(notes: Notes, cluster: str) -> Iterator[tuple[str, Entry]]:
+    """The entries of what is noted for a cluster, as they would be taken out."""
     for key, note in notes.items():
         try:
             entry = absent({name: note[name] for name in ("kind", "capability", "options")})
+            mine = is_for(notes, key, cluster)
         except (KeyError, TypeError, AttributeError):
             continue
-        if _is_one_of_ours(key, entry):
+        if mine and _is_one_of_ours(key, entry):
             yield key, entry
 
 

@@ -111,9 +111,9 @@ def key_of(entry: Mapping[str, Any]) -> str:
     options = dict(entry["options"])
     if options.pop("secret", None) is not None:
         options["password"] = UNKNOWN_KEY
-    from ansible_collections.hpc.onboard.plugins.module_utils._receipt import receipt  # onboarding notes nothing here
+    from ansible_collections.hpc.onboard.plugins.module_utils._receipt import notes  # onboarding notes nothing here
 
-    return receipt.key(entry, asked_of(entry["kind"])(_checked(entry, options)).identity)
+    return notes.key(entry, asked_of(entry["kind"])(_checked(entry, options)).identity)
 
 
 def asked_of(kind: str) -> type[values.Options]:

@@ -48,6 +48,14 @@ def result(outcomes: list[dict[str, Any]], notes: list[dict[str, str]], check: b
     }
 
 
+def unnoted(problem: str) -> dict[str, Any]:
+    """The outcome of a receipt that nothing can be noted in, whose reason is why nothing was made."""
+    from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import Outcome  # few lack their receipt
+    from ansible_collections.hpc.onboard.plugins.module_utils._receipt.receipt import IDENTITY
+
+    return {**Outcome.unmet(IDENTITY, "failed", problem).document(), "capability": "receipt"}
+
+
 def diffs(outcomes: list[dict[str, Any]]) -> list[dict[str, str]]:
     """One diff for each resource that changes; a state is one 'field: value' a line."""
     return [

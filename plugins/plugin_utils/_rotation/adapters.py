@@ -16,11 +16,15 @@ from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import 
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.rotated_key import VERDICT
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ports import Found, Refused, Unanswered, Unreachable
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.targets import File
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import key_marks, versions
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.session import SESSION, MissingKey
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import Sidecar
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import Version
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import local_key, state_folder
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import (
+    local_key,
+    machine_id,
+    state_folder,
+)
 from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.key_kinds import Key, Malformed, recognised
 from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.validate import Settings, judged
 from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.verdict import Judgement, Verdict
@@ -42,7 +46,7 @@ def record_key() -> bytes:
 
 
 def fingerprint(value: str) -> str:
-    """What stands for a key in the records, as in all that is shown of it."""
+    """What stands for a key in the records of this machine; each account shows another one (key_marks.py)."""
     return hmac.digest(record_key(), value.encode(), "sha256").hex()[:12]
 
 
@@ -105,7 +109,10 @@ class Controller(Nothing):
                 SESSION.store(user, key.value)
         except (MissingKey, Malformed) as error:
             raise Refused(str(error)) from None
-        return Version(version, kind_of(key), fingerprint=fingerprint(key.value))
+        own = record_key()
+        sealed = key_marks.sealed(key.value, self._name, version, own)
+        mark = fingerprint(key.value)
+        return Version(version, kind_of(key), fingerprint=mark, sealed=sealed, machine=machine_id(own))
 
     def prove(self, version: str) -> Found:
         """What the services say of the version; dead only where every one that was asked says so."""

@@ -31,7 +31,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.options impo
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ports import Refused
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.standing import Situation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.steps import Rotation
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import key_marks, versions
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.session import SESSION, MissingKey
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import Sidecar
 from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.issuers import KEY_PAGES
@@ -221,7 +221,11 @@ class Lead:
         return [_judgement_check(found)]
 
     def _open(self, kind: str, first_kind: str, first: str) -> str:
-        return self._rotation.begin(kind, self._wishes.mode, first_kind, first, self._wishes.grace)
+        sealed = ""
+        if not self._rotation.situation().secret:
+            value = SESSION.value(self._secret)[0]  # that _first has read
+            sealed = key_marks.sealed(value, self._secret, versions.FIRST, record_key())
+        return self._rotation.begin(kind, self._wishes.mode, first_kind, first, self._wishes.grace, sealed)
 
     def _first(self, situation: Situation) -> tuple[str, str]:
         """Fingerprint and kind of the key that is current."""

@@ -21,6 +21,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ports import
     Unreachable,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.standing import Situation
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import Version
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.signed_record import Event
 
@@ -73,8 +74,12 @@ class Delivery:
     ) -> None:
         """Write down what is begun or came of it."""
         found = found or Found("", evidence or {})
-        fingerprint = next((v.fingerprint for v in self.known_versions() if v.id == version), "")
-        self.book.append(Event(self.name, step, result, version, target, fingerprint, found.verdict, found.evidence))
+        known = self.known_versions()
+        mine = next((one for one in known if one.id == version), None)
+        sequence = mine.sequence if mine else versions.next_sequence(known)
+        fingerprint = mine.fingerprint if mine else ""
+        event = Event(self.name, step, result, version, target, fingerprint, found.verdict, found.evidence, sequence)
+        self.book.append(event)
 
     def known_versions(self) -> tuple[Version, ...]:
         """The versions of the secret; none before its first rotation."""

@@ -18,13 +18,15 @@ import os
 import pwd
 import re
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 
+from ansible_collections.hpc.onboard.plugins.module_utils._core import document_version
 from ansible_collections.hpc.onboard.plugins.module_utils._core.files import flush
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import durable_files, signed_record
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import machine_id
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.signed_record import (
     Author,
     Event,
@@ -33,6 +35,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._state.signed_record i
     Record,
 )
 
+HEAD_SCHEMA = "hpc.onboard/ledger-head/2.0"
 LEDGER, HEAD, LOCK = "ledger.jsonl", "ledger.head", "ledger.lock"
 WAIT_SECONDS = 60.0
 TAIL = 64 * 1024  # no record is nearly as long
@@ -44,15 +47,15 @@ class LedgerError(StateError):
     """The ledger is not as it was written, or cannot be."""
 
 
-def author(run: str = "") -> Author:
-    """Who writes: this user and machine, and the run (a new one where none is given)."""
+def author(run: str = "", machine: str = "") -> Author:
+    """Who writes: this user and machine (its id, where there is one), and the run (a new one where none is given)."""
     try:
         user = pwd.getpwuid(os.getuid()).pw_name
     except KeyError:
         user = str(os.getuid())
     actor = re.sub(r"[^A-Za-z0-9_.-]", "_", user.split("@")[0])[:32]
     controller = re.sub(r"[^A-Za-z0-9.-]", "-", os.uname().nodename)[:63]
-    return Author(run or str(uuid.uuid4()), actor or "unknown", controller or "unknown")
+    return Author(run or str(uuid.uuid4()), actor or "unknown", controller or "unknown", machine)
 
 
 def now() -> str:
@@ -66,7 +69,7 @@ class Ledger:
     def __init__(self, key: bytes, by: Author | None = None) -> None:
         self._key = signed_record.subkey(key, "ledger")
         self._head_key = signed_record.subkey(key, "ledger head")
-        self._by = by or author()
+        self._by = by or author(machine=machine_id(key))
 
     def append(self, event: Event) -> Record:
         """Add a record; when this returns, it is on the disk. Raises LedgerError, StateError or RecordError."""
@@ -88,6 +91,8 @@ class Ledger:
     def records(self) -> list[Record]:
         """All records, oldest first. Raises LedgerError when a line does not fit."""
         records, misfit = self._fitting()
+        if misfit and misfit.newer:
+            raise LedgerError(misfit.why)
         if misfit:
             raise LedgerError(f"line {misfit.line} of {LEDGER} does not fit: {misfit.why}; {AWAY}")
         return records
@@ -149,6 +154,8 @@ class Ledger:
             line = whole[:-1].rpartition(b"\n")[2]
             try:
                 record = signed_record.parsed(line, self._key)
+            except signed_record.NewerRecord as error:
+                raise LedgerError(str(error)) from None
             except signed_record.RecordError as error:
                 raise LedgerError(f"the last line of {LEDGER} does not fit: {error}; {AWAY}") from None
             last = Head(record.seq, record.hash, end)
@@ -164,17 +171,23 @@ class Ledger:
             return None
         try:
             found = json.loads(content)
-            head = Head(int(found["seq"]), str(found["hash"]), int(found["size"]))
-            if hmac.compare_digest(self._head_text(head), content):
-                return head
-        except (ValueError, KeyError, TypeError):
+            said = found.get("schema", 1)  # of 0.1.0, which did not say it
+            why = document_version.refusal(said, HEAD_SCHEMA, HEAD, AWAY)
+            if why:
+                raise LedgerError(why)
+            mac = str(found.pop("mac"))
+            if hmac.compare_digest(self._head_mac(found), mac):
+                return Head(int(found["seq"]), str(found["hash"]), int(found["size"]))
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             pass
         raise LedgerError(f"{HEAD} was edited, or written with another key; {AWAY}")
 
+    def _head_mac(self, found: Mapping[str, object]) -> str:
+        return hmac.digest(self._head_key, signed_record.canonical(found).encode(), "sha256").hex()
+
     def _head_text(self, head: Head) -> bytes:
-        text = signed_record.canonical(head._asdict())
-        mac = hmac.digest(self._head_key, text.encode(), "sha256").hex()
-        return signed_record.canonical({**head._asdict(), "mac": mac}).encode() + b"\n"
+        found = {"schema": HEAD_SCHEMA, **head._asdict()}
+        return signed_record.canonical({**found, "mac": self._head_mac(found)}).encode() + b"\n"
 
     def _write_head(self, at: int, head: Head) -> None:
         durable_files.replace(at, HEAD, self._head_text(head))

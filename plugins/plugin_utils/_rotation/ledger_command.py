@@ -9,7 +9,22 @@ import sys
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.adapters import record_key
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import Ledger
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.key_marks import marks
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import Sidecar
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import VersionError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
+
+
+def in_records(mark: str, ledger: Ledger) -> str:
+    """The fingerprint that the records have of a key, for that or for one that an account shows of it."""
+    records, key, wanted = ledger.records(), record_key(), f"key {mark.removeprefix('key ')}"
+    secrets = {name: Sidecar(name, key).secret() for name in {one.secret for one in records}}
+    for account in sorted({one.target.partition(":")[0] for one in records if one.target}):
+        for (name, version), shown in marks({name: one for name, one in secrets.items() if one}, account, key).items():
+            secret = secrets[name]
+            if shown == wanted and secret:
+                return secret.version(version).fingerprint
+    return mark
 
 
 def main() -> None:
@@ -23,11 +38,11 @@ def main() -> None:
     try:
         ledger = Ledger(record_key())
         if wish.what == "who-has":
-            for target, state in ledger.who_has(wish.fingerprint).items():
+            for target, state in ledger.who_has(in_records(wish.fingerprint, ledger)).items():
                 print(f"{target}  {state}")
             return
         misfit = ledger.verify()
-    except StateError as error:
+    except (StateError, VersionError) as error:
         sys.exit(str(error))
     if misfit:
         sys.exit(f"line {misfit.line} does not fit: {misfit.why}")

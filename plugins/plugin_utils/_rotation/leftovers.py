@@ -11,8 +11,10 @@ from typing import Any
 from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import FAILURES
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.key_leftovers import LEFT
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.standing import COMPROMISED, Situation
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.key_marks import Marks
 
 Outcome = dict[str, Any]
+NO_MARK = "an older version wrote its record, and its value is not in the keyring; grep for it there by hand"
 KNOWN = "the key of '{}' that was replaced"
 
 
@@ -24,22 +26,27 @@ class Sweep:
     outcome: Outcome = field(default_factory=dict)
 
     @classmethod
-    def of(cls, situation: Situation, step: str, files: Iterable[Any], cluster: Mapping[str, Any]) -> Sweep:
+    def of(
+        cls, situation: Situation, step: str, files: Iterable[Any], cluster: Mapping[str, Any], marks: Marks
+    ) -> Sweep:
         """The look that belongs to a step: that after the old key is deactivated and the account has the new one.
 
-        files: those of the account that hold the key. A compromised key is deactivated before the new one is spread.
+        files: those of the account that hold the key; marks: the fingerprints of the versions there. A compromised
+        key is deactivated before the new one is spread.
         """
         old = situation.replaced
         due = step == "retire" or (step in ("canary", "spread") and situation.mode == COMPROMISED)
         if not due or old is None or not old.fingerprint:
             return cls(None)
+        if (situation.name, old.id) not in marks:
+            return cls(None, {"status": "not_measured", "reason": NO_MARK, "remarks": []})
         from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.enroot_caches import (
             caches,  # few steps need it
         )
 
         return cls(
             {
-                "known": {f"key {old.fingerprint}": KNOWN.format(situation.name)},
+                "known": {marks[situation.name, old.id]: KNOWN.format(situation.name)},
                 "own": [file.path for file in files],
                 "caches": caches(cluster, ()),
             }

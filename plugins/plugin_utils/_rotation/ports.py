@@ -49,7 +49,7 @@ class Labels(Protocol):
     def secret(self) -> Secret | None:
         """What is known."""
 
-    def adopt(self, kind: str, fingerprint: str = "", targets: tuple[str, ...] = ()) -> Secret:
+    def adopt(self, kind: str, fingerprint: str = "", targets: tuple[str, ...] = (), sealed: str = "") -> Secret:
         """What is known, or the first version."""
 
     def move(self, change: Callable[[Secret], Secret]) -> Secret:

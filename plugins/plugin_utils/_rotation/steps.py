@@ -48,16 +48,23 @@ class Rotation(Delivery):
     grace_until: str = ""
 
     def begin(
-        self, kind: str, mode: str = SCHEDULED, first_kind: str = "", fingerprint: str = "", grace: int = 0
+        self,
+        kind: str,
+        mode: str = SCHEDULED,
+        first_kind: str = "",
+        fingerprint: str = "",
+        grace: int = 0,
+        sealed: str = "",
     ) -> str:
         """Open a rotation: the version that is to be made, named before it is. Raises RotationError.
 
-        grace: for how many seconds after it settles the old version is to live.
+        fingerprint, sealed: of the key that was there before any rotation; grace: for how many seconds after it
+        settles the old version is to live.
         """
         why = may_begin(self.situation())
         if why:
             raise RotationError(why)
-        self.labels.adopt(first_kind or kind, fingerprint, self.wanted)
+        self.labels.adopt(first_kind or kind, fingerprint, self.wanted, sealed)
         version = versions.new_id()
         evidence: dict[str, str | int] = {"mode": mode, "kind": kind, **({"grace": grace} if grace else {})}
         self.note("plan", "begun", version, evidence=evidence)

@@ -16,11 +16,13 @@ import binascii
 import hmac
 import json
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
 
+from ansible_collections.hpc.onboard.plugins.module_utils._core import document_version
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.file_errors import (
     StoreDamaged,
     StoreLocked,
@@ -41,6 +43,7 @@ except ImportError:
     Argon2id = None
 
 MAGIC = b"HPCON-KEYRING 1"
+SCHEMA = "hpc.onboard/keyring/1.0"  # what the magic says, in the words of all other documents
 BLOCK = 4096
 LARGEST = 4 * 1024 * 1024
 NONCE = bytes(12)
@@ -141,14 +144,21 @@ def parse(content: bytes) -> Sealed:
     """Take a file apart. Whatever is not exactly as seal writes it is refused."""
     lines = content.split(b"\n")
     if lines[0] != MAGIC:
-        newer = lines[0].startswith(MAGIC[:-1]) and len(lines[0]) < 32
-        raise StoreDamaged("another version of hpc.onboard wrote it: use that one" if newer else "it is no such file")
+        raise StoreDamaged(_other(lines[0]))
     if len(lines) != 5 or lines[4]:
         raise StoreDamaged("it does not have four lines")
     header, mac, body = _header(lines[1]), _decoded(lines[2]), _decoded(lines[3])
     if len(mac) != 32 or len(body) % BLOCK != 16 or len(body) < BLOCK:
         raise StoreDamaged("its lines do not have the right length")
     return Sealed(header, mac, body)
+
+
+def _other(line: bytes) -> str:
+    """What a first line says that is not ours."""
+    word, _blank, number = line.partition(b" ")
+    if line[: len(word) + 1] == MAGIC[:-1] and re.fullmatch(rb"[1-9][0-9]{0,3}", number):
+        return document_version.refusal(int(number), SCHEMA, "it", "") or "it is no such file"
+    return "it is no such file"
 
 
 _LACKING = "its passphrase needs Argon2id, which the Python package 'cryptography' has from version 44 on: upgrade it"

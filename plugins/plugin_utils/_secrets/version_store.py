@@ -49,11 +49,11 @@ class Sidecar:
         with durable_files.told(self._file), durable_files.folder(BELOW, make=False) as at:
             return self._read(at)[0] if at >= 0 else None
 
-    def adopt(self, kind: str, fingerprint: str = "", targets: tuple[str, ...] = ()) -> Secret:
+    def adopt(self, kind: str, fingerprint: str = "", targets: tuple[str, ...] = (), sealed: str = "") -> Secret:
         """The versions; where nothing is known yet, the value stored by hand becomes the first one."""
 
         def adopted(known: Secret | None) -> Secret:
-            return known or versions.adopt(self.name, kind, fingerprint, targets)
+            return known or versions.adopt(self.name, kind, fingerprint, targets, sealed)
 
         return self._change(adopted)
 

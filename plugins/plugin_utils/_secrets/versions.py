@@ -20,9 +20,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
+from ansible_collections.hpc.onboard.plugins.module_utils._core import document_version
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import signed_record
 
-SCHEMA = 1
+SCHEMA = "hpc.onboard/labels/2.0"
 FIRST = "first"
 LABELS = ("pending", "current", "previous", "retired", "dead", "purged")
 KINDS = ("personal", "service", "legacy", "token")
@@ -36,6 +37,8 @@ TEXTS = {
     "expires": MOMENT,
     "fingerprint": f"({signed_record.FINGERPRINT})?",
     "label": "|".join(LABELS),
+    "sealed": f"({signed_record.DIGEST})?",
+    "machine": f"({signed_record.MACHINE})?",
 }
 
 _WAY_OUT = "keep it for a look, move it away, and see in the ledger which version the accounts hold"
@@ -47,7 +50,12 @@ class VersionError(Exception):
 
 @dataclass(frozen=True)
 class Version:
-    """What is known of a version besides its value. Days are YYYY-MM-DD, or moments of UTC, or empty."""
+    """What is known of a version besides its value. Days are YYYY-MM-DD, or moments of UTC, or empty.
+
+    fingerprint: what stands for the value in the records of this machine; sealed: what the fingerprints that accounts
+    show are made of (key_marks.py). sequence: which rotation of this secret made it, 0 for the one before all;
+    machine: the id of the machine that led that rotation. more: fields of a later version, as JSON; they are kept.
+    """
 
     id: str
     kind: str
@@ -57,14 +65,19 @@ class Version:
     scope: tuple[str, ...] = ()
     fingerprint: str = ""
     targets: tuple[str, ...] = ()
+    sealed: str = ""
+    sequence: int = 0
+    machine: str = ""
+    more: str = ""
 
 
 @dataclass(frozen=True)
 class Secret:
-    """A secret by name and all its versions, oldest first."""
+    """A secret by name and all its versions, oldest first. more: fields of a later version, as JSON; they are kept."""
 
     name: str
     versions: tuple[Version, ...]
+    more: str = ""
 
     def labelled(self, *labels: str) -> tuple[Version, ...]:
         """The versions with one of these labels, oldest first."""
@@ -116,6 +129,8 @@ def checked(secret: Secret) -> Secret:
         signed_record.check_texts({"name": secret.name}, {"name": signed_record.NAME}, "the record of a secret")
         for one in secret.versions:
             signed_record.check_texts(vars(one), TEXTS, f"a version of '{secret.name}'")
+            if isinstance(one.sequence, bool) or not isinstance(one.sequence, int) or one.sequence < 0:
+                raise VersionError(f"a version of '{secret.name}': 'sequence' is no number from 0 up")
             for target in one.targets:
                 signed_record.check_texts(
                     {"targets": target}, {"targets": signed_record.TARGET}, f"a version of '{secret.name}'"
@@ -130,19 +145,26 @@ def checked(secret: Secret) -> Secret:
     return secret
 
 
-def adopt(name: str, kind: str, fingerprint: str = "", targets: tuple[str, ...] = ()) -> Secret:
+def adopt(name: str, kind: str, fingerprint: str = "", targets: tuple[str, ...] = (), sealed: str = "") -> Secret:
     """The secret of which a person stored the value by hand: it stays where it is."""
-    return checked(Secret(name, (Version(FIRST, kind, "current", fingerprint=fingerprint, targets=targets),)))
+    first = Version(FIRST, kind, "current", fingerprint=fingerprint, targets=targets, sealed=sealed)
+    return checked(Secret(name, (first,)))
 
 
 def begin(secret: Secret, pending: Version) -> Secret:
-    """With a pending version, whose value is in the keyring already."""
+    """With a pending version, whose value is in the keyring already. It is of the next rotation of the secret."""
     for label in ("pending", "previous"):
         if secret.one(label):
             raise VersionError(
                 f"a rotation of '{secret.name}' is open: one version is {label}; resume it, then begin another"
             )
-    return checked(replace(secret, versions=(*secret.versions, replace(pending, label="pending"))))
+    next_one = max(pending.sequence, next_sequence(secret.versions))
+    return checked(replace(secret, versions=(*secret.versions, replace(pending, label="pending", sequence=next_one))))
+
+
+def next_sequence(known: tuple[Version, ...]) -> int:
+    """Which rotation the next one is."""
+    return 1 + max((one.sequence for one in known), default=0)
 
 
 def promote(secret: Secret, wanted: str, targets: tuple[str, ...]) -> Secret:
@@ -191,8 +213,21 @@ def _moved(secret: Secret, wanted: str, before: tuple[str, ...], after: str) -> 
 
 def text(secret: Secret, seq: int, key: bytes) -> bytes:
     """The secret as it is kept, signed; seq counts the writes."""
-    found = {"schema": SCHEMA, "seq": seq, "secret": secret.name, "versions": [asdict(v) for v in secret.versions]}
-    return (json.dumps({**found, "mac": _mac(found, key)}, indent=1, sort_keys=True) + "\n").encode()
+    listed = [_with_more(asdict(one)) for one in secret.versions]
+    head = _with_more({"schema": SCHEMA, "seq": seq, "secret": secret.name, "versions": listed, "more": secret.more})
+    return (json.dumps({**head, "mac": _mac(head, key)}, indent=1, sort_keys=True) + "\n").encode()
+
+
+def _with_more(found: dict[str, Any]) -> dict[str, Any]:
+    """A document with the fields of a later version in their places, and its schema if that is a later one."""
+    more = json.loads(found.pop("more") or "{}")
+    return {**found, **more}
+
+
+def _more(found: Mapping[str, Any], known: set[str]) -> str:
+    """The fields that are not known, as JSON; with the schema, where they make it a later one."""
+    rest = {name: value for name, value in found.items() if name not in known}
+    return signed_record.canonical(rest) if rest else ""
 
 
 def _mac(found: Mapping[str, Any], key: bytes) -> str:
@@ -208,15 +243,20 @@ def parsed(content: bytes, name: str, key: bytes) -> tuple[Secret, int]:
         mac = found.pop("mac")
         if not hmac.compare_digest(_mac(found, key), mac) or found["secret"] != name:
             raise VersionError(f"{advice} was edited, or written with another key: do not go by it; {_WAY_OUT}")
-        if found["schema"] != SCHEMA:
-            raise VersionError(f"{advice} is of another hpc.onboard: update, then run again")
-        names = {one.name for one in fields(Version)}
-        if any(set(one) != names for one in found["versions"]):
-            raise VersionError(f"{advice} has fields that are not known: update, then run again")
-        versions = tuple(
-            Version(**{**one, "scope": tuple(one["scope"]), "targets": tuple(one["targets"])})
-            for one in found["versions"]
-        )
-        return checked(Secret(name, versions)), int(found["seq"])
+        why = document_version.refusal(found["schema"], SCHEMA, advice, _WAY_OUT)
+        if why:
+            raise VersionError(why)
+        later = document_version.compare(found["schema"], SCHEMA) == document_version.LATER
+        head = {"seq", "secret", "versions", *(() if later else ("schema",))}
+        versions = tuple(_version(one) for one in found["versions"])
+        return checked(Secret(name, versions, _more(found, head))), int(found["seq"])
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise VersionError(f"{advice} cannot be read: it is damaged; {_WAY_OUT}") from None
+
+
+def _version(found: Mapping[str, Any]) -> Version:
+    """A version of any format that is read; what is not known stays with it."""
+    known = {one.name for one in fields(Version)} - {"more"}
+    texts = {name: value for name, value in found.items() if name in known}
+    lists = {"scope": tuple(found["scope"]), "targets": tuple(found["targets"])}
+    return Version(**{**texts, **lists, "more": _more(found, known)})

@@ -2,25 +2,36 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What audits remember on this machine: since when each finding is known, and how the runs before this one ended.
 
-Without it a run is as good, but tells nothing of the past.
+Without it a run is as good, but tells nothing of the past. What is damaged is moved aside when it is written again;
+what a newer version wrote is left as it is.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping
 from typing import Any
 
+from ansible_collections.hpc.onboard.plugins.module_utils._core import document_version
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import durable_files
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
 
+KNOWN_SCHEMA, RUN_SCHEMA = "hpc.onboard/audit-known/2.0", "hpc.onboard/audit-run/1.1"
 FOLDER = "audit"
 KNOWN, HISTORY, LOCK = "known-%s.json", "history.jsonl", "lock"
+DAMAGED = "%s.damaged"
 RUNS = 60  # that are told of
 KEPT = 2000  # runs that are remembered
 WAIT_SECONDS = 30.0
 
 Known = dict[str, dict[str, str]]
+Document = dict[str, Any]
+
+
+class NewerHistory(StateError):
+    """A newer version of hpc.onboard wrote what is remembered here."""
 
 
 def series(*words: str) -> str:
@@ -28,49 +39,85 @@ def series(*words: str) -> str:
     return hashlib.sha256("\0".join(words).encode()).hexdigest()[:12]
 
 
-def read(place: str, name: str) -> tuple[Known, list[dict[str, Any]]]:
+def read(place: str, name: str) -> tuple[Known, list[Document]]:
     """The findings that are known, by fingerprint, and the runs of that series, oldest first.
 
     place: the series of all runs over the same accounts files, for another file may have an account of the same name.
+    Raises NewerHistory; what is damaged is as if it were not there, and keep() says so.
     """
     with durable_files.told(FOLDER), durable_files.folder(FOLDER, make=False) as at:
         if at < 0:
             return {}, []
-        known, history = durable_files.read(at, KNOWN % place), durable_files.read(at, HISTORY)
-    runs = [run for run in _lines(history) if run.get("series") == name]
-    return _object(known), [{key: run[key] for key in run if key != "series"} for run in runs[-RUNS:]]
+        known, _damaged = _known(durable_files.read(at, KNOWN % place))
+        lines, _damaged = _lines(durable_files.read(at, HISTORY))
+    runs = [run for run in lines if run.get("series") == name]
+    told = [{key: run[key] for key in run if key not in ("series", "schema")} for run in runs[-RUNS:]]
+    return known["findings"], told
 
 
-def keep(known: Known, place: str, name: str, run: Mapping[str, Any]) -> None:
-    """Remember these findings, and this run."""
+def keep(findings: Known, place: str, name: str, run: Mapping[str, Any]) -> list[str]:
+    """Remember these findings, and this run. Gives what is to be said of damaged files. Raises NewerHistory."""
     with (
         durable_files.told(FOLDER),
         durable_files.folder(FOLDER) as at,
         durable_files.locked(at, LOCK, "another audit writes down what it found, and does not end", WAIT_SECONDS),
     ):
-        text = json.dumps(known, indent=1, sort_keys=True).encode() + b"\n"
-        if text != durable_files.read(at, KNOWN % place):
+        before, history = durable_files.read(at, KNOWN % place), durable_files.read(at, HISTORY)
+        (known, known_damaged), (lines, lines_damaged) = _known(before), _lines(history)
+        said = [
+            _moved_aside(at, file)
+            for file, damaged in ((KNOWN % place, known_damaged), (HISTORY, lines_damaged))
+            if damaged
+        ]
+        text = json.dumps({**known, "findings": findings}, indent=1, sort_keys=True).encode() + b"\n"
+        if text != before:
             durable_files.replace(at, KNOWN % place, text)
-        runs = [*_lines(durable_files.read(at, HISTORY)), {**run, "series": name}][-KEPT:]
+        runs = [*lines, {"schema": RUN_SCHEMA, **run, "series": name}][-KEPT:]
         durable_files.replace(at, HISTORY, b"".join(json.dumps(one, sort_keys=True).encode() + b"\n" for one in runs))
+    return said
 
 
-def _object(content: bytes | None) -> Known:
+def _moved_aside(at: int, name: str) -> str:
+    """Keep a damaged file under another name, and say so."""
+    os.rename(name, DAMAGED % name, src_dir_fd=at, dst_dir_fd=at)
+    return f"{name}, what audits remember, was damaged: it lies beside the new one as {DAMAGED % name}"
+
+
+def _known(content: bytes | None) -> tuple[Document, bool]:
+    """The document of the findings that are known, and whether it is damaged."""
+    empty: Document = {"schema": KNOWN_SCHEMA, "findings": {}}
+    if content is None:
+        return empty, False
     try:
-        found = json.loads(content or b"{}")
-    except ValueError:
-        return {}
-    return {key: one for key, one in found.items() if isinstance(one, dict)} if isinstance(found, dict) else {}
+        found = json.loads(content)
+        if "schema" not in found:  # of 0.1.0: the findings alone
+            found = {**empty, "findings": found}
+        if not all(isinstance(one, dict) for one in found["findings"].values()):
+            return empty, True
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return empty, True
+    damaged = _is_foreign(found["schema"], KNOWN_SCHEMA)
+    return (empty if damaged else found), damaged
 
 
-def _lines(content: bytes | None) -> list[dict[str, Any]]:
-    """The runs that can be read; a line that a crash has cut is none."""
-    found = []
+def _lines(content: bytes | None) -> tuple[list[Document], bool]:
+    """The runs that can be read, and whether there are lines that cannot: those that a crash has cut, say."""
+    found, damaged = [], False
     for line in (content or b"").splitlines():
         try:
             run = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(run, dict):
+            known = not _is_foreign(run.get("schema", 1), RUN_SCHEMA)
+        except (ValueError, AttributeError, RecursionError):
+            known = False
+        if known:
             found.append(run)
-    return found
+        damaged = damaged or not known
+    return found, damaged
+
+
+def _is_foreign(said: object, known: str) -> bool:
+    """Whether that is no document of this kind. Raises NewerHistory."""
+    standing = document_version.compare(said, known)
+    if standing == document_version.NEWER:
+        raise NewerHistory(str(document_version.refusal(said, known, "what audits remember here", "")))
+    return standing == document_version.FOREIGN

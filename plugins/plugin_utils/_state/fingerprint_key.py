@@ -1,9 +1,14 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The local key that fingerprints are made with, so that two runs show the same one and nobody else can."""
+"""The key of this machine, which never leaves it, and the keys for single purposes that are derived from it.
+
+The machine's own key signs the records here and makes the fingerprints in them. An account gets a key that is made
+for its name alone: what it could learn or leak says nothing of another account, and signs nothing here.
+"""
 
 from __future__ import annotations
 
+import hmac
 import os
 import secrets
 from pathlib import Path
@@ -29,6 +34,22 @@ def local_key() -> str:
     except (OSError, ValueError):
         pass
     return secrets.token_hex(BYTES)
+
+
+def derived(key: bytes, purpose: str, subject: str = "") -> bytes:
+    """The key for one purpose, of one subject (an account, say): 32 bytes that tell nothing of any other."""
+    words = b"\0".join((b"hpc.onboard derived key", purpose.encode(), subject.encode()))
+    return hmac.digest(key, words, "sha256")
+
+
+def account_key(account: str) -> str:
+    """The key, in hexadecimal, that an account makes the fingerprints of its keys with."""
+    return derived(bytes.fromhex(local_key()), "fingerprints of an account", account).hex()
+
+
+def machine_id(key: bytes) -> str:
+    """What tells the machine of this key from others in records and receipts: 16 hexadecimal digits."""
+    return derived(key, "id of the machine").hex()[:16]
 
 
 def _make(path: Path) -> None:

@@ -1,20 +1,25 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""This machine's copy of what is noted on each account (see module_utils/_receipt/receipt.py).
+"""This machine's copy of what is noted on each account (see module_utils/_receipt/notes.py).
 
 It is what tells of things that are not declared any more, and stands in where the account's own notes are gone.
-Nothing here is a key, and losing it costs an answer to "who changed that?", not more.
+Nothing here is a key, and losing it costs an answer to "who changed that?", not more. One that is damaged, or that a
+newer version wrote, is neither taken for an empty one nor replaced.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any
 
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import state_folder
 
 FOLDER = "receipts"
+SCHEMA = "hpc.onboard/receipt/2.0"  # as module_utils/_receipt/notes.py writes it
+NOW_WHAT = "move it away, and let onboarding or an audit read the account's own again"
 Notes = dict[str, dict[str, Any]]
 
 
@@ -23,26 +28,75 @@ def _file(account: str, sandbox: bool) -> str:
     return f"{name}{'.sandbox' if sandbox else ''}.json"
 
 
-def kept(account: str, sandbox: bool) -> Notes:
-    """The notes that this machine has of an account; none where it has none that can be read."""
+def document(account: str, sandbox: bool) -> dict[str, Any]:
+    """This machine's copy of the receipt of an account, in the words of this version; {} where there is none.
+
+    Raises AccountError where it is damaged or a newer version wrote it.
+    """
+    path = state_folder() / FOLDER / _file(account, sandbox)
     try:
-        text = (state_folder() / FOLDER / _file(account, sandbox)).read_text(encoding="utf-8")
-        notes = json.loads(text)["resources"]
-        return {str(key): dict(note) for key, note in notes.items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        found = json.loads(path.read_text(encoding="utf-8"))
+        return found if found["schema"] == SCHEMA else _of_other_version(found, path.name)
+    except FileNotFoundError:
         return {}
+    except OSError as error:
+        raise AccountError(f"{path}: {error.strerror}: put that right, then run again") from None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise AccountError(f"{path}, the copy of the receipt of {account}, is damaged: {NOW_WHAT}") from None
 
 
-def keep(account: str, sandbox: bool, notes: Notes) -> str | None:
-    """Have the notes of an account here, too. Gives a warning where they cannot be kept."""
-    if notes == kept(account, sandbox):
+def _of_other_version(found: dict[str, Any], name: str) -> dict[str, Any]:
+    from ansible_collections.hpc.onboard.plugins.module_utils._core.document_version import (
+        refusal,  # most are of this version
+    )
+    from ansible_collections.hpc.onboard.plugins.module_utils._receipt.notes import upgraded
+
+    why = refusal(found["schema"], SCHEMA, f"{name} below {state_folder() / FOLDER}", NOW_WHAT)
+    if why:
+        raise AccountError(why)
+    return upgraded(found)
+
+
+def kept(account: str, sandbox: bool) -> Notes:
+    """The notes that this machine has of an account. Raises AccountError as document() does."""
+    notes: Notes = document(account, sandbox).get("resources", {})
+    return notes
+
+
+def keep(account: str, sandbox: bool, receipt: Mapping[str, Any]) -> str | None:
+    """Have the notes and marks of an account here, too. Gives a warning where they cannot be kept."""
+    try:
+        before = document(account, sandbox)
+    except AccountError as error:
+        return f"what was written on {account} is not noted here: {error}"
+    if before.get("schema", SCHEMA) == SCHEMA and all(
+        before.get(name, {}) == receipt[own] for name, own in PARTS.items()
+    ):
         return None
     from ansible_collections.hpc.onboard.plugins.plugin_utils._state import durable_files  # most runs change nothing
 
-    text = json.dumps({"schema": "hpc.onboard/receipt/1.0", "resources": notes}, indent=1, sort_keys=True)
+    text = json.dumps(joined(before, receipt), indent=1, sort_keys=True)
     try:
         with durable_files.told(FOLDER), durable_files.folder(FOLDER) as at:
             durable_files.replace(at, _file(account, sandbox), text.encode() + b"\n")
     except durable_files.StateError as error:
         return f"what was written on {account} could not be noted here: {error}"
     return None
+
+
+PARTS = {"resources": "notes", "keys": "keys"}  # of a receipt, and what an answer calls them
+
+
+def joined(before: Mapping[str, Any], receipt: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy brought up to date; what a later version has written into it stays with what is still there."""
+    from ansible_collections.hpc.onboard.plugins.module_utils._core.document_version import (
+        LATER,  # most runs change nothing
+        compare,
+    )
+
+    said = before.get("schema")
+    merged: dict[str, Any] = {**before, "schema": said if compare(said, SCHEMA) == LATER else SCHEMA}
+    for name, own in PARTS.items():
+        old = before.get(name, {})
+        merged[name] = {key: {**old.get(key, {}), **note} for key, note in receipt[own].items()}
+    return merged

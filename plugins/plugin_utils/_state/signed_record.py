@@ -5,6 +5,9 @@
 Every field has an allow-list, so that no value of a key, no answer of a service and no mail address can
 get in. The chain is an HMAC: whoever has not the key can neither add nor edit a line unseen. Nothing
 here reads a file or the clock.
+
+Lines are never written anew: those of older versions stay between newer ones in the same chain. A field that is added
+is a minor version; a new word for a step or a result is a major one, since what comes next is decided by them.
 """
 
 from __future__ import annotations
@@ -18,7 +21,9 @@ from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Any, NamedTuple
 
-SCHEMA = 1
+from ansible_collections.hpc.onboard.plugins.module_utils._core import document_version
+
+SCHEMA = "hpc.onboard/ledger/2.0"
 SHORTEST_KEY = 16
 _STEPS = "plan take prove canary spread settle grace retire prove_dead purge abort excuse"
 _RESULTS = "begun ok failed unknown staged installed verified rolled_back unreachable excused reactivated refused"
@@ -30,6 +35,7 @@ VERSION = r"first|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 TARGET = r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,31}@[a-z][a-z0-9_-]{0,31}:[a-z][a-z0-9_]{0,31}"
 FINGERPRINT = r"[0-9a-f]{12}"
 DIGEST = r"[0-9a-f]{64}"
+MACHINE = r"[0-9a-f]{16}"
 TEXTS = {
     "ts": TIME,
     "run": r"[0-9a-f-]{8,36}",
@@ -42,6 +48,7 @@ TEXTS = {
     "target": f"({TARGET})?",
     "result": "|".join(RESULTS),
     "verdict": f"({'|'.join(VERDICTS)})?",
+    "machine": f"({MACHINE})?",
     "prev": f"({DIGEST})?",
     "hash": DIGEST,
 }
@@ -65,9 +72,16 @@ class RecordError(Exception):
     """A record that the ledger does not take: the field is named, never what it held."""
 
 
+class NewerRecord(RecordError):
+    """A record that a newer version of hpc.onboard wrote: nothing is wrong with it."""
+
+
 @dataclass(frozen=True)
 class Event:
-    """One thing that was begun or came of a rotation: of a version, or of a version on a target."""
+    """One thing that was begun or came of a rotation: of a version, or of a version on a target.
+
+    sequence: which rotation of this secret it is, counted over all machines that know of each other; 0 before any.
+    """
 
     secret: str
     step: str
@@ -77,27 +91,30 @@ class Event:
     fingerprint: str = ""
     verdict: str = ""
     evidence: Mapping[str, str | int] = field(default_factory=dict)
+    sequence: int = 0
 
 
 @dataclass(frozen=True)
 class Author:
-    """Who writes: the run, the user's name here and the machine's."""
+    """Who writes: the run, the user's name here, the machine's name, and its id, which no other machine has."""
 
     run: str
     actor: str
     controller: str
+    machine: str = ""
 
 
 @dataclass(frozen=True)
 class Record(Event):
     """An event in its place in the chain."""
 
-    schema: int = SCHEMA
+    schema: str = SCHEMA
     seq: int = 0
     ts: str = ""
     run: str = ""
     actor: str = ""
     controller: str = ""
+    machine: str = ""
     prev: str = ""
     hash: str = ""
 
@@ -111,13 +128,18 @@ class Head(NamedTuple):
 
 
 class Misfit(NamedTuple):
-    """The first line of the ledger that is not as it was written (from 1), and why."""
+    """The first line of the ledger that is not as it was written (from 1), and why.
+
+    newer: a newer version of hpc.onboard wrote it, and it may well be whole.
+    """
 
     line: int
     why: str
+    newer: bool = False
 
 
 FIELDS = {one.name for one in fields(Record)}
+FIELDS_OF_1 = FIELDS - {"sequence", "machine"}
 
 
 def subkey(key: bytes, purpose: str) -> bytes:
@@ -141,22 +163,29 @@ def check_texts(found: Mapping[str, Any], patterns: Mapping[str, str], what: str
 
 
 def check(found: Mapping[str, Any]) -> None:
-    """The fields of a record are the ones that are allowed, each of its form. Raises RecordError."""
-    if set(found) != FIELDS:
+    """The fields of a record are those of its version, each of its form. Raises RecordError."""
+    said = found.get("schema")
+    why = document_version.refusal(said, SCHEMA, "a record of the ledger", "it is no record of ours")
+    if why:
+        raise NewerRecord(why) if document_version.compare(said, SCHEMA) == document_version.NEWER else RecordError(why)
+    wanted = FIELDS_OF_1 if said == 1 else FIELDS
+    later = document_version.compare(said, SCHEMA) == document_version.LATER
+    if not (set(found) >= wanted if later else set(found) == wanted):
         raise RecordError("a record: fields are missing or unknown")
-    check_texts(found, TEXTS, "a record")
-    for name, low in (("schema", SCHEMA), ("seq", 1)):
-        if not _is_number(found[name]) or found[name] < low:
+    check_texts(found, {name: form for name, form in TEXTS.items() if name in wanted}, "a record")
+    for name, low in (("sequence", 0), ("seq", 1)):
+        if name in wanted and (not _is_number(found[name]) or found[name] < low):
             raise RecordError(f"a record: '{name}' is no number from {low} up")
-    if found["schema"] != SCHEMA:
-        raise RecordError("a record of a newer hpc.onboard: update, then run again")
-    _check_evidence(found["evidence"])
+    _check_evidence(found["evidence"], later)
 
 
-def _check_evidence(evidence: Any) -> None:
-    if not isinstance(evidence, dict) or not set(evidence) <= set(EVIDENCE):
+def _check_evidence(evidence: Any, later: bool) -> None:
+    """later: of a later minor version, whose further evidence is not looked at."""
+    if not isinstance(evidence, dict) or not (later or set(evidence) <= set(EVIDENCE)):
         raise RecordError(f"a record: evidence may only hold {', '.join(sorted(EVIDENCE))}")
     for name, value in evidence.items():
+        if name not in EVIDENCE:
+            continue
         form = EVIDENCE[name]
         if isinstance(form, str):
             check_texts({name: value}, {name: form}, "evidence")
@@ -187,7 +216,13 @@ def seal(event: Event, author: Author, head: Head, ts: str, key: bytes) -> Recor
     }
     found["hash"] = _hash(found, key)
     check(found)
-    return Record(**found)
+    return _record(found)
+
+
+def _record(found: Mapping[str, Any]) -> Record:
+    """The record of a mapping that was checked; what a later version has added is left to the line itself."""
+    known = {name: value for name, value in found.items() if name in FIELDS}
+    return Record(**{**known, "schema": "hpc.onboard/ledger/1.0" if found["schema"] == 1 else found["schema"]})
 
 
 def _hash(found: Mapping[str, Any], key: bytes) -> str:
@@ -211,7 +246,7 @@ def parsed(text: bytes, key: bytes) -> Record:
     without = {name: value for name, value in found.items() if name != "hash"}
     if not hmac.compare_digest(_hash(without, key), found["hash"]):
         raise RecordError("it was edited, or written with another key")
-    return Record(**found)
+    return _record(found)
 
 
 def fitting(lines: Sequence[bytes], head: Head | None, key: bytes) -> tuple[list[Record], Misfit | None]:
@@ -222,7 +257,7 @@ def fitting(lines: Sequence[bytes], head: Head | None, key: bytes) -> tuple[list
         try:
             record = parsed(text, key)
         except RecordError as error:
-            return records, Misfit(number, str(error))
+            return records, Misfit(number, str(error), isinstance(error, NewerRecord))
         if (record.seq, record.prev) != (last.seq + 1, last.hash):
             return records, Misfit(number, "a line before it was removed, or lines changed places")
         last = Head(record.seq, record.hash)

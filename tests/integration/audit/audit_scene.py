@@ -116,11 +116,14 @@ def replaced(state: str, old: str) -> None:
     code = (
         "import sys; sys.path[:0] = sys.argv[2:]\n"
         "from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import adapters\n"
-        "from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import version_store, versions\n"
+        "from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import key_marks, version_store, versions\n"
         "from ansible_collections.hpc.onboard.plugins.plugin_utils._state import fingerprint_key\n"
-        "old = versions.Version(versions.new_id(), 'personal', 'dead', fingerprint=adapters.fingerprint(sys.argv[1]))\n"
+        "key, name = bytes.fromhex(fingerprint_key.local_key()), versions.new_id()\n"
+        "marks = {'fingerprint': adapters.fingerprint(sys.argv[1])}\n"
+        "marks['sealed'] = key_marks.sealed(sys.argv[1], 'ngc', name, key)\n"
+        "old = versions.Version(name, 'personal', 'dead', **marks)\n"
         "now = versions.Version('first', 'personal', 'current')\n"
-        "sidecar = version_store.Sidecar('ngc', bytes.fromhex(fingerprint_key.local_key()))\n"
+        "sidecar = version_store.Sidecar('ngc', key)\n"
         "sidecar.adopt('personal'); sidecar.move(lambda secret: versions.Secret('ngc', (old, now)))\n"
     )
     order = [sys.executable, "-c", code, old, str(REPOSITORY / "collections"), *sys.path]

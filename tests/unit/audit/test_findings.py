@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import Outcome
-from ansible_collections.hpc.onboard.plugins.module_utils._receipt.receipt import hashes
+from ansible_collections.hpc.onboard.plugins.module_utils._receipt.notes import note as _note
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.findings import (
     JUDGES,
     Look,
@@ -34,9 +34,10 @@ def outcome(before: dict[str, str], after: dict[str, str], reason: str | None = 
     return {**Outcome("the thing", before, after, reason).document(), "capability": "some"}
 
 
-def note(state: dict[str, str], **more: Any) -> dict[str, Any]:
+def note(reached: dict[str, str], own: str = MINE, **more: Any) -> dict[str, Any]:
     """What is noted of a thing that was brought to this state."""
-    return {"hashes": hashes(state), "fingerprints": MINE, "made": True, "done": True, **more}
+    after = {"identity": "the thing", "before": {}, "after": reached, "status": "missing"}
+    return {**_note({"kind": "k", "capability": "", "options": {}}, after, own, "lrz", True), **more}
 
 
 def look(noted: dict[str, Any] | None = None, **more: Any) -> Look:
@@ -124,8 +125,8 @@ def test_every_declared_kind_has_a_judge() -> None:
         (note({**KEY, "mode": "0644"}), {**KEY, "mode": "0644"}, KEY, "spec"),
         (note(KEY), {**KEY, "password": "key b"}, KEY, "hand"),
         (note({**KEY, "password": "key b"}), {**KEY, "password": "key b"}, KEY, "spec"),
-        (note(KEY, fingerprints="another machine"), {**KEY, "password": "key b"}, KEY, "unknown"),
-        (note(KEY, done=False), {**KEY, "mode": "0644"}, KEY, "unknown"),
+        (note(KEY, "another machine"), {**KEY, "password": "key b"}, KEY, "unknown"),
+        (note(KEY, state="intended"), {**KEY, "mode": "0644"}, KEY, "unknown"),
         (None, {**KEY, "mode": "0644"}, KEY, "unknown"),
         (note(KEY), {}, KEY, "hand"),
     ],

@@ -39,7 +39,8 @@ def test_a_key_that_was_replaced_is_told_until_it_is_dead(label: str, said: list
     before = Version("v1", "personal", label, fingerprint="0123456789ab")
     versions = secret(before, Version("v2", "personal", "current", issued="2026-11-01"))
     assert [one["rule"] for one in findings(versions, TODAY)] == said
-    assert old_keys(versions) == {"key 0123456789ab": "ngc"}
+    assert old_keys(versions, {("ngc", "v1"): "key a", ("ngc", "v2"): "key b"}) == {"key a": "ngc"}
+    assert old_keys(versions, {}) == {}
 
 
 def test_a_secret_that_was_never_rotated_is_not_looked_for() -> None:

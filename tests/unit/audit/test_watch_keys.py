@@ -113,15 +113,15 @@ def test_the_login_shell_is_not_asked_where_no_key_is_kept() -> None:
 
 
 def test_versions_are_known_by_fingerprint_and_label() -> None:
-    secret = versions.adopt("ngc", "personal", "0" * 12)
-    version = versions.Version(versions.new_id(), "personal", fingerprint="1" * 12)
-    secret = versions.begin(secret, version)
-    assert known_keys({"ngc": secret}) == {
+    version = versions.Version(versions.new_id(), "personal")
+    secret = versions.begin(versions.adopt("ngc", "personal"), version)
+    marks = {("ngc", "first"): "key " + "0" * 12, ("ngc", version.id): "key " + "1" * 12}
+    assert known_keys({"ngc": secret}, marks) == {
         "key " + "0" * 12: "the key of 'ngc'",
         "key " + "1" * 12: "the new key of 'ngc' that is being brought out",
     }
     secret = versions.promote(secret, version.id, ())
-    assert known_keys({"ngc": secret})["key " + "0" * 12] == "the key of 'ngc' that was replaced"
+    assert known_keys({"ngc": secret}, marks)["key " + "0" * 12] == "the key of 'ngc' that was replaced"
     assert set(WORDS) == set(versions.LABELS)
 
 

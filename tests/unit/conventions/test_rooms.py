@@ -30,7 +30,7 @@ ENGINE = {  # room -> the rooms, or the single files of one, that it may import;
 CONTROLLER = {
     "_text": set(),
     "_input": set(),
-    "_state": {"_core"},
+    "_state": {"_core", "_receipt"},
     "_secrets": {"_state", "_core"},
     "_validate": {"_text", "_core", "_formats"},
     "_capabilities": {"_input", "_core"},

@@ -30,7 +30,7 @@ OUTCOME = {
     "remarks": ["look at ~/.bashrc"],
 }
 DOCUMENT: dict[str, Any] = {
-    "schema": "hpc.onboard/answer/1.2",
+    "schema": "hpc.onboard/answer/1.3",
     "outcomes": [OUTCOME],
     "error": None,
     "account": {"home": "/home/simone", "shell": "/bin/bash"},

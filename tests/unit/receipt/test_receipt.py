@@ -11,7 +11,9 @@ import pytest
 from account_scene import HOME, Folder, Link, Plain, Scene
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
+from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import reconcile
 from ansible_collections.hpc.onboard.plugins.module_utils._engine.engine import answer
+from ansible_collections.hpc.onboard.plugins.module_utils._receipt import notes as _notes
 from ansible_collections.hpc.onboard.plugins.module_utils._receipt import receipt
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.storage_link import StorageLink
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.offboarding import (
@@ -39,6 +41,11 @@ def notes(scene: Scene) -> dict[str, dict[str, Any]]:
     return {key: note for key, note in everything(scene).items() if not note["for"]}
 
 
+def noted(scene: Scene) -> dict[str, str]:
+    """The notes as an answer tells them."""
+    return _notes.state({"resources": everything(scene), "keys": {}})
+
+
 def everything(scene: Scene) -> dict[str, dict[str, Any]]:
     """What is noted on the account."""
     thing = scene.tree().get(PLACE)
@@ -50,8 +57,8 @@ def test_what_is_made_and_what_was_there_are_noted_apart(scene: Scene) -> None:
     told = said(scene, LINK, CREDENTIAL)
     found = notes(scene)
     assert {note["kind"]: note["made"] for note in found.values()} == {"storage_link": False, "enroot_credential": True}
-    assert all(note["done"] for note in found.values())
-    assert told["receipt"] == {"notes": receipt.state(everything(scene)), "problem": None}
+    assert all(note["state"] == "done" for note in found.values())
+    assert told["receipt"] == {"notes": noted(scene), "keys": {}, "problem": None}
     assert scene.tree()[PLACE].mode == 0o600  # type: ignore[union-attr]  # a plain file
 
 
@@ -67,7 +74,7 @@ def test_a_run_that_has_nothing_to_do_touches_nothing(scene: Scene) -> None:
     before = scene.footprints()
     again = said(scene, LINK, CREDENTIAL)
     assert scene.footprints() == before
-    assert again["receipt"]["notes"] == receipt.state(everything(scene))
+    assert again["receipt"]["notes"] == noted(scene)
 
 
 def test_a_thing_is_noted_before_it_is_made(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,7 +82,7 @@ def test_a_thing_is_noted_before_it_is_made(scene: Scene, monkeypatch: pytest.Mo
     scene.make(AREA)
     monkeypatch.setattr(StorageLink, "apply", lambda _link, _host: os._exit(9))
     said(scene, LINK)
-    assert [(note["made"], note["done"]) for note in notes(scene).values()] == [(True, False)]
+    assert [(note["made"], note["state"]) for note in notes(scene).values()] == [(True, "intended")]
 
 
 def test_only_what_we_made_is_taken_out(scene: Scene) -> None:
@@ -102,7 +109,7 @@ def test_the_receipt_goes_with_the_last_thing(scene: Scene) -> None:
 def taken_out(scene: Scene, *resources: dict[str, Any]) -> dict[str, str]:
     """What offboarding says of these things and of the folders that were made for them."""
     plan = scene.plan([{**one, "state": "absent"} for one in resources])
-    plan["resources"] = with_folders(plan["resources"], everything(scene))[::-1]
+    plan["resources"] = with_folders(plan["resources"], everything(scene), "")[::-1]
     told = answer({**plan, "receipt": True, "only_made": True}, KINDS)
     return {one["identity"]: one["status"] for one in told["outcomes"]}
 
@@ -134,15 +141,17 @@ def test_a_folder_goes_right_after_what_it_was_made_for_and_keys_go_before_all()
     script = {"kind": "path_script", "capability": "", "options": {"path": "~/a/b/run", "content": "#!/bin/sh\n"}}
     credential = {"kind": "enroot_credential", "capability": "", "options": {"machine": "nvcr.io", "state": "absent"}}
     made = {"~/a": key_of(script), "~/a/b": key_of(script), "~/c": key_of(credential), "~/d": "a thing of old"}
-    noted = {
-        receipt.folder_key(path): {"kind": "directory", "capability": "", "options": {"path": path}, "for": what}
+    known = {
+        _notes.folder_key(path): {
+            **{"kind": "directory", "capability": "", "options": {"path": path}, "for": what, "clusters": []}
+        }
         for path, what in made.items()
     }
     hostile = {"directory folder ~/e": {"kind": "directory", "capability": 3, "options": [], "for": "script"}}
-    entries = in_order(with_folders([credential, script], {**noted, **hostile}))
+    entries = in_order(with_folders([credential, script], {**known, **hostile}, ""))
     paths = [entry["options"].get("path") for entry in entries]
     assert paths == [None, "~/a/b/run", "~/a/b", "~/a", "~/c", "~/d"]
-    assert undeclared([], {**noted, **hostile}) == []
+    assert undeclared([], {**known, **hostile}, "") == []
 
 
 def test_a_folder_that_was_there_stays(scene: Scene) -> None:
@@ -167,26 +176,183 @@ def test_a_folder_that_was_made_for_a_thing_that_failed_is_ours_too(
     assert "directory folder ~/a" in everything(scene)
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"resources": 3}', b"\xff\xfe", b'{"resources": {"a": 1}}'])
-def test_a_damaged_receipt_is_written_anew(scene: Scene, content: bytes) -> None:
-    scene.make(
-        {
-            **AREA,
-            "~/.config": Folder(),
-            "~/.config/hpc.onboard": Folder(),
-            "~/.config/hpc.onboard/receipt.json": Plain(content),
-        }
-    )
+NEWER = b'{"schema": "hpc.onboard/receipt/3.0", "resources": []}'
+DAMAGED = [b"", b"{", b"[]", b'{"resources": 3}', b"\xff\xfe", b'{"resources": {"a": 1}}', b'{"resources": {}}', NEWER]
+
+
+@pytest.mark.parametrize("content", DAMAGED)
+@pytest.mark.parametrize("work", ["reconcile", "foresee", "examine"])
+def test_beside_a_receipt_that_cannot_be_read_nothing_is_made_and_all_is_looked_at(
+    scene: Scene, content: bytes, work: str
+) -> None:
+    scene.make({**AREA, **{path: Folder() for path in ("~/.config", "~/.config/hpc.onboard")}, PLACE: Plain(content)})
+    scene.make({"~/other": Link("/work")})
+    before = scene.footprints()
+    told = said(scene, LINK, {**LINK, "path": "~/other", "target": "/work"}, work=work)
+    assert [one["status"] for one in told["outcomes"]] == ["missing" if work == "examine" else "blocked", "in_place"]
+    assert "newer hpc.onboard" in told["receipt"]["problem"] or "is damaged" in told["receipt"]["problem"]
+    assert scene.footprints() == before
+    if work != "examine":
+        assert told["outcomes"][0]["reason"] == "waits for: receipt ~/.config/hpc.onboard/receipt.json"
+
+
+@pytest.mark.parametrize("content", DAMAGED)
+def test_by_a_receipt_that_cannot_be_read_nothing_is_taken_out(scene: Scene, content: bytes) -> None:
+    scene.make(AREA)
     said(scene, LINK)
-    assert [note["kind"] for note in notes(scene).values()] == ["storage_link"]
+    scene.at(PLACE).write_bytes(content)
+    before = scene.tree()
+    told = said(scene, {**LINK, "state": "absent"}, only_made=True)
+    assert told["outcomes"][0]["status"] == "blocked"
+    assert told["receipt"]["problem"]
+    assert scene.tree() == before
 
 
-def test_where_it_cannot_be_noted_the_work_is_done_and_that_is_said(scene: Scene) -> None:
+def test_a_newer_receipt_says_what_to_do(scene: Scene) -> None:
+    scene.make({**{path: Folder() for path in ("~/.config", "~/.config/hpc.onboard")}, PLACE: Plain(NEWER)})
+    assert said(scene, LINK, work="examine")["receipt"]["problem"] == (
+        "the receipt on this account was written by a newer hpc.onboard (receipt 3.0; this one knows 2.0): update it:"
+        " pip install -U hpc-onboard"
+    )
+
+
+def test_what_a_later_minor_version_wrote_survives(scene: Scene) -> None:
+    scene.make(AREA)
+    said(scene, LINK)
+    document = json.loads(scene.at(PLACE).read_text())
+    (key,) = notes(scene)
+    document.update(schema="hpc.onboard/receipt/2.7", images=["a.sqsh"])
+    document["resources"][key]["seen"] = 3
+    scene.at(PLACE).write_text(json.dumps(document))
+    said(scene, {**LINK, "target": "/work"})
+    after = json.loads(scene.at(PLACE).read_text())
+    assert (after["schema"], after["images"]) == ("hpc.onboard/receipt/2.7", ["a.sqsh"])
+    assert after["resources"][key]["seen"] == 3
+    said(scene, {**LINK, "state": "absent"}, only_made=True)
+    assert json.loads(scene.at(PLACE).read_text())["images"] == ["a.sqsh"], "what we do not know of may still be there"
+
+
+@pytest.mark.parametrize("work", ["reconcile", "foresee"])
+def test_where_it_cannot_be_noted_nothing_is_made_and_that_is_said(scene: Scene, work: str) -> None:
     scene.make({**AREA, "~/.config": Plain(b"a file")})
-    told = said(scene, LINK)
-    assert told["outcomes"][0]["status"] == "missing"
-    assert "could not be noted" in told["receipt"]["problem"]
-    assert f"{HOME}/work" in scene.tree()
+    told = said(scene, LINK, work=work)
+    assert told["outcomes"][0]["status"] == "blocked"
+    assert told["receipt"]["problem"] == "~/.config is in the way of a folder: move it away, then run again"
+    assert f"{HOME}/work" not in scene.tree()
+
+
+def test_where_a_link_led_before_is_noted_once(scene: Scene) -> None:
+    scene.make({**AREA, "/work/q": Folder(), "~/work": Link("/work")})
+    for target in ("/work/p", "/work/q"):
+        said(scene, {**LINK, "target": target})
+    (note,) = notes(scene).values()
+    assert (note["before"], note["made"]) == ({"target": "/work"}, True)
+
+
+# Clusters that share a home
+
+
+SCRIPT = {"kind": "path_script", "path": "~/a/b/run", "content": "#!/bin/sh\n"}
+
+
+def test_what_two_clusters_ask_for_stays_until_both_have_gone(scene: Scene) -> None:
+    scene.make(AREA)
+    before = scene.tree()
+    said(scene, LINK, SCRIPT, cluster="lrz")
+    said(scene, LINK, SCRIPT, cluster="cool_muc")
+    assert {tuple(note["clusters"]) for note in notes(scene).values()} == {("cool_muc", "lrz")}
+    assert leave(scene, "lrz", LINK, SCRIPT) == {"in_place"}
+    assert f"{HOME}/a/b/run" in scene.tree()
+    assert {tuple(note["clusters"]) for note in notes(scene).values()} == {("cool_muc",)}
+    assert leave(scene, "cool_muc", LINK, SCRIPT) == {"unwanted"}
+    assert scene.tree() == before
+
+
+def leave(scene: Scene, cluster: str, *resources: dict[str, Any]) -> set[str]:
+    """Offboard a cluster; the statuses of all that was asked for and noted for it."""
+    plan = scene.plan([{**one, "state": "absent"} for one in resources])
+    noted = everything(scene)
+    plan["resources"] = with_folders(
+        [*plan["resources"], *undeclared(plan["resources"], noted, cluster)], noted, cluster
+    )
+    plan["resources"].reverse()
+    told = answer({**plan, "receipt": True, "only_made": True, "cluster": cluster}, KINDS)
+    assert told["error"] is None
+    return {one["status"] for one in told["outcomes"]}
+
+
+def test_the_other_clusters_things_are_no_orphans_and_stay(scene: Scene) -> None:
+    scene.make(AREA)
+    said(scene, LINK, cluster="lrz")
+    alone = scene.tree()
+    said(scene, SCRIPT, cluster="cool_muc")
+    assert undeclared([], everything(scene), "lrz") == [
+        {
+            "kind": "storage_link",
+            "capability": "test",
+            "options": {**notes(scene)["storage_link link ~/work"]["options"], "state": "absent"},
+        }
+    ]
+    assert leave(scene, "cool_muc", SCRIPT) == {"unwanted"}
+    assert {path: thing for path, thing in scene.tree().items() if path != PLACE} == {
+        path: thing for path, thing in alone.items() if path != PLACE
+    }
+    assert leave(scene, "lrz", LINK) == {"unwanted"}
+    assert f"{HOME}/.config" not in scene.tree()
+
+
+def test_what_was_noted_before_clusters_were_is_everybodys_until_the_home_is_known_to_be_shared(scene: Scene) -> None:
+    scene.make(AREA)
+    said(scene, LINK)
+    assert len(undeclared([], everything(scene), "lrz")) == 1
+    said(scene, SCRIPT, cluster="cool_muc")
+    assert undeclared([], everything(scene), "lrz") == []
+    said(scene, LINK, cluster="lrz")
+    assert len(undeclared([], everything(scene), "lrz")) == 1
+
+
+def test_two_clusters_and_two_machines_do_not_write_over_each_other(scene: Scene) -> None:
+    """Each has a key of its own for fingerprints; none has something to do when the others were there."""
+    sides: list[dict[str, Any]] = [
+        {"cluster": name, "fingerprint_key": digits * 32}
+        for name, digits in (("lrz", "11"), ("cool_muc", "22"), ("lrz", "33"))
+    ]
+    for side in sides:
+        said(scene, CREDENTIAL, **side)
+    before = scene.footprints()
+    for side in sides:
+        said(scene, CREDENTIAL, **side)
+    assert scene.footprints() == before
+    (note,) = notes(scene).values()
+    hashes = [one["password"] for one in note["keyed"].values()]
+    assert len(set(hashes)) == 3
+    assert "password" not in note["hashes"]
+
+
+def test_when_a_key_is_replaced_what_others_noted_of_the_old_one_goes(scene: Scene) -> None:
+    said(scene, CREDENTIAL, fingerprint_key="11" * 32)
+    said(scene, CREDENTIAL, fingerprint_key="22" * 32)
+    said(scene, {**CREDENTIAL, "secret": "other"}, fingerprint_key="22" * 32)
+    (note,) = notes(scene).values()
+    assert list(note["keyed"]) == [_notes.own_key("22" * 32)]
+
+
+# Which rotation installed a key
+
+
+def mark(sequence: int, **more: Any) -> dict[str, Any]:
+    return {"sequence": sequence, "rotation": f"r{sequence}", "machine": "m", "when": "2026-01-01T00:00:00Z", **more}
+
+
+def test_the_mark_of_a_rotation_is_kept_and_an_older_one_does_not_replace_it(scene: Scene) -> None:
+    scene.make(AREA)
+    said(scene, LINK)
+    for sequence in (4, 3):
+        reconcile(receipt.Receipt({}, "lrz", {"ngc": mark(sequence)}), scene.host())
+    assert json.loads(scene.at(PLACE).read_text())["keys"] == {"ngc": mark(4)}
+    assert said(scene, LINK)["receipt"]["keys"] == {"ngc": mark(4)}
+    said(scene, {**LINK, "state": "absent"}, only_made=True)
+    assert PLACE not in scene.tree()
 
 
 def test_a_look_notes_nothing_and_tells_what_is_noted(scene: Scene) -> None:
@@ -195,7 +361,7 @@ def test_a_look_notes_nothing_and_tells_what_is_noted(scene: Scene) -> None:
     before = scene.footprints()
     told = said(scene, {**LINK, "target": "/work"}, work="examine")
     assert scene.footprints() == before
-    assert told["receipt"]["notes"] == receipt.state(everything(scene))
+    assert told["receipt"]["notes"] == noted(scene)
     assert told["outcomes"][0]["status"] == "different"
 
 
@@ -219,6 +385,6 @@ def test_what_is_on_its_way_out_is_still_ours() -> None:
         "progress": None,
         "folders": [],
     }
-    assert receipt.notes([(entry, document)], "", True) == {"conda_install conda /c": None}
+    assert _notes.notes([(entry, document)], "", "", True) == {"conda_install conda /c": None}
     under_way = {**document, "progress": {"step": "removing"}}
-    assert receipt.notes([(entry, under_way)], "", True) == {}
+    assert _notes.notes([(entry, under_way)], "", "", True) == {}

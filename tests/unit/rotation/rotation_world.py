@@ -103,8 +103,8 @@ class World:
     def secret(self) -> Secret | None:
         return self.known
 
-    def adopt(self, kind: str, fingerprint: str = "", targets: tuple[str, ...] = ()) -> Secret:
-        return self._set(self.known or versions.adopt(NAME, kind, fingerprint, targets))
+    def adopt(self, kind: str, fingerprint: str = "", targets: tuple[str, ...] = (), sealed: str = "") -> Secret:
+        return self._set(self.known or versions.adopt(NAME, kind, fingerprint, targets, sealed))
 
     def move(self, change: Callable[[Secret], Secret]) -> Secret:
         assert self.known

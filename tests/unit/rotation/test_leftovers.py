@@ -33,6 +33,9 @@ class Line(NamedTuple):
     verdict: str = ""
 
 
+MARKS = {("ngc", "first"): "key " + "0" * 12}
+
+
 def situation(*more: Line, mode: str = "scheduled") -> Situation:
     """A rotation that was begun in a mode, and what was written since."""
     lines = [Line(7, "plan", "begun", evidence={"mode": mode}), *more]
@@ -52,7 +55,7 @@ def situation(*more: Line, mode: str = "scheduled") -> Situation:
     ],
 )
 def test_an_account_is_looked_through_once_the_old_key_is_deactivated(step: str, mode: str, due: bool) -> None:
-    entries = Sweep.of(situation(mode=mode), step, FILES, {}).entries()
+    entries = Sweep.of(situation(mode=mode), step, FILES, {}, MARKS).entries()
     assert bool(entries) == due
     assert len(Plan.of(entries, str).entries) == due
     for entry in entries:
@@ -62,7 +65,7 @@ def test_an_account_is_looked_through_once_the_old_key_is_deactivated(step: str,
 
 
 def test_it_is_looked_once_and_the_share_tells_what_went_and_what_is_left() -> None:
-    sweep = Sweep.of(situation(), "retire", FILES, {})
+    sweep = Sweep.of(situation(), "retire", FILES, {}, MARKS)
     found = {"status": "unwanted", "remarks": [f"{LEFT}: ~/.bashrc:1, x", "not looked at: ~/y"], "reason": None}
     assert sweep.told([found]) == 1
     assert sweep.entries() == []
@@ -73,7 +76,7 @@ def test_it_is_looked_once_and_the_share_tells_what_went_and_what_is_left() -> N
 
 
 def test_what_could_not_be_looked_for_is_said_and_fails_nothing() -> None:
-    sweep = Sweep.of(situation(), "retire", FILES, {})
+    sweep = Sweep.of(situation(), "retire", FILES, {}, MARKS)
     sweep.told([{"status": "not_measured", "remarks": [], "reason": "it hangs"}])
     result = sweep.added({"changed": False, "failed": False, "outcomes": [], "remarks": []})
     assert (result["changed"], result["failed"], result["outcomes"]) == (False, False, [])
@@ -90,3 +93,11 @@ def test_what_is_left_is_counted_once_for_an_account_and_of_the_last_rotation_al
         Line(10, "retire", "verified", "ada@dfki:enroot_credential"),
     ]
     assert left_on(situation(*lines)) == {"ada@lrz": 2}
+
+
+def test_a_key_that_cannot_be_told_is_said_not_to_be_looked_for() -> None:
+    sweep = Sweep.of(situation(), "retire", FILES, {}, {})
+    assert sweep.entries() == []
+    assert sweep.told([]) == 0
+    result = sweep.added({"changed": False, "failed": False, "outcomes": [], "remarks": []})
+    assert "not in the keyring" in result["remarks"][0]["text"]

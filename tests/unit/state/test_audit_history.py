@@ -6,10 +6,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import audit_history, receipts
 
 KNOWN = {"sha256:1": {"rule": "LNK-001", "account": "a@lrz", "since": "2026-01-02"}}
 NOTES = {"k": {"kind": "storage_link", "made": True}}
+RECEIPT = {"notes": NOTES, "keys": {}}
 
 
 @pytest.fixture
@@ -38,22 +40,28 @@ def test_the_last_runs_are_told() -> None:
     ]
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\x00\xff", b'{"a": 1}'])
-def test_what_is_damaged_is_as_if_it_were_not_there(state: Path, content: bytes) -> None:
+DAMAGED = [b"x", b"{", b"[]", b"\x00\xff", b'{"schema": "hpc.onboard/receipt/1.0", "findings": {}}']
+
+
+@pytest.mark.parametrize("content", DAMAGED)
+def test_what_is_damaged_is_as_if_it_were_not_there_and_is_kept_aside(state: Path, content: bytes) -> None:
     audit_history.keep(KNOWN, "file", "one", {"started": "x"})
     for name in (audit_history.KNOWN % "file", audit_history.HISTORY):
         (state / audit_history.FOLDER / name).write_bytes(content)
     assert audit_history.read("file", "one") == ({}, [])
-    audit_history.keep(KNOWN, "file", "one", {"started": "y"})
+    said = audit_history.keep(KNOWN, "file", "one", {"started": "y"})
+    for name, text in zip((audit_history.KNOWN % "file", audit_history.HISTORY), said, strict=True):
+        assert (state / audit_history.FOLDER / f"{name}.damaged").read_bytes() == content
+        assert name in text
     assert audit_history.read("file", "one") == (KNOWN, [{"started": "y"}])
 
 
 def test_a_receipt_is_kept_for_each_account_and_its_sandbox_apart(state: Path) -> None:
-    assert receipts.keep("a@lrz", False, NOTES) is None
+    assert receipts.keep("a@lrz", False, RECEIPT) is None
     assert receipts.kept("a@lrz", False) == NOTES
     assert receipts.kept("a@lrz", True) == {}
     assert receipts.kept("../a@lrz", False) == {}
-    assert receipts.keep("../../x", False, NOTES) is None
+    assert receipts.keep("../../x", False, RECEIPT) is None
     assert all(file.parent == state / "receipts" for file in state.rglob("*.json"))
     assert (state / "receipts" / "a@lrz.json").stat().st_mode & 0o777 == 0o600
 
@@ -61,4 +69,17 @@ def test_a_receipt_is_kept_for_each_account_and_its_sandbox_apart(state: Path) -
 def test_where_it_cannot_be_kept_that_is_said(state: Path) -> None:
     state.mkdir(parents=True, mode=0o700)
     (state / "receipts").symlink_to("/tmp")
-    assert "could not be noted here" in str(receipts.keep("a@lrz", False, NOTES))
+    assert "could not be noted here" in str(receipts.keep("a@lrz", False, RECEIPT))
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"resources": {}}', b'{"schema": 1}'])
+def test_a_damaged_copy_of_a_receipt_is_neither_taken_for_an_empty_one_nor_replaced(
+    state: Path, content: bytes
+) -> None:
+    receipts.keep("a@lrz", False, RECEIPT)
+    file = state / "receipts" / "a@lrz.json"
+    file.write_bytes(content)
+    with pytest.raises(AccountError, match="is damaged: move it away"):
+        receipts.kept("a@lrz", False)
+    assert "is damaged: move it away" in str(receipts.keep("a@lrz", False, RECEIPT))
+    assert file.read_bytes() == content

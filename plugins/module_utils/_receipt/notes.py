@@ -1,0 +1,223 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a receipt says, and how it changes: pure functions over its document.
+
+A note is about one thing: what was declared, which clusters ask for it, whether we made it, and how it was, as hashes.
+Clusters that share a home share a receipt. What stands in a note or a receipt and is not known here (a later minor
+version wrote it) stays as it is.
+"""
+
+import hashlib
+import json
+from typing import Any, Dict, List, Mapping, Optional, Tuple
+
+from .._core.resource import CHANGES, State
+
+Document = Dict[str, Any]
+SCHEMA = "hpc.onboard/receipt/2.0"
+INTENDED, DONE = "intended", "done"  # states of a note: about to be made, or as it was left
+HIDDEN = ("password",)  # options that are never noted
+BEFORE = ("target",)  # fields that offboarding could put back: what stood there before us is noted
+KEY = "key "  # how the fingerprint of a key begins
+ROTATION = "rotation "  # how the fields of marks begin, in the state of a receipt; no kind has this name
+RELEASED = {}  # type: Document
+"""What is to be noted of a thing that this cluster does not ask for any more, though it is still there."""
+
+
+# -- the document ------------------------------------------------------------------------------
+
+
+def upgraded(found: Document) -> Document:
+    """A receipt of any version that is read, as one of this version, with all that is not known in it."""
+    notes = {key: upgraded_note(note) for key, note in found["resources"].items()}
+    return dict(found, resources=notes, keys=found.get("keys", {}))
+
+
+def upgraded_note(note: Document) -> Document:
+    """A note of any version that is read, as one of this version.
+
+    1.0 said 'done' and did not know of clusters. Its hashes of fingerprints go: they were made with one key for all
+    accounts, which could be compared by them.
+    """
+    if "state" in note:
+        return dict(note)
+    added = {
+        "state": DONE if note.get("done") else INTENDED,
+        "hashes": {field: one for field, one in note["hashes"].items() if not field.endswith("password")},
+        "keyed": {},
+        "clusters": [],
+        "before": {},
+        "for": note.get("for", ""),
+    }
+    return {name: value for name, value in dict(note, **added).items() if name not in ("done", "fingerprints")}
+
+
+def state(document: Document) -> State:
+    """A receipt as the state of a resource: each note by its key, and the mark of each secret's last rotation."""
+    found = {key: _text(note) for key, note in document["resources"].items()}
+    found.update({ROTATION + name: _text(mark) for name, mark in document["keys"].items()})
+    return {key: found[key] for key in sorted(found)}
+
+
+def _text(value: Document) -> str:
+    return json.dumps(value, sort_keys=True)
+
+
+def read(found: State) -> Dict[str, Document]:
+    """The notes of a state."""
+    return {key: json.loads(text) for key, text in found.items() if not key.startswith(ROTATION)}
+
+
+def read_marks(found: State) -> Dict[str, Document]:
+    """The marks of a state, by secret."""
+    return {key[len(ROTATION) :]: json.loads(text) for key, text in found.items() if key.startswith(ROTATION)}
+
+
+# -- what changes ------------------------------------------------------------------------------
+
+
+def joined(
+    found: State, news: Mapping[str, Optional[Document]], cluster: str, marks: Mapping[str, Document]
+) -> Document:
+    """The notes and marks of a state with what is new in them.
+
+    news: by key what is noted; None where a thing is gone; RELEASED where this cluster asks for it no more.
+    marks: {sequence, rotation, machine, when} of the rotation that has just installed a secret; never an older one.
+    """
+    before = read(found)
+    noted = dict(before)
+    for key, new in news.items():
+        if new:
+            noted[key] = _merged(before.get(key), new)
+        elif new is None or not others(before, key, cluster):
+            noted.pop(key, None)
+        else:
+            noted[key] = dict(before[key], clusters=[one for one in before[key]["clusters"] if one != cluster])
+    keys = read_marks(found)
+    for name, mark in marks.items():
+        old = keys.get(name, {})
+        if mark["sequence"] >= old.get("sequence", 0):
+            keys[name] = dict(old, **mark)
+    return {"resources": noted, "keys": keys}
+
+
+def _merged(old: Optional[Document], new: Document) -> Document:
+    """A note with what is new in it: what we made stays ours, and each cluster's share in it stays."""
+    if old is None:
+        return new
+    kept = {
+        "made": bool(new["made"] or old["made"]),
+        "for": new["for"] or old["for"],
+        "clusters": sorted(set(old["clusters"]) | set(new["clusters"])),
+        "keyed": new["keyed"] if new["made"] else dict(old["keyed"], **new["keyed"]),  # another key is there since
+        "before": old["before"],
+    }
+    return dict(old, **dict(new, **kept))
+
+
+def others(noted: Mapping[str, Document], key: str, cluster: str) -> List[str]:
+    """The further clusters that a thing is for; a folder that was made for a thing is for those of the thing."""
+    note = noted.get(key, {})
+    if note.get("for"):
+        note = noted.get(note["for"], {})
+    return [one for one in note.get("clusters", []) if one != cluster]
+
+
+def is_for(noted: Mapping[str, Document], key: str, cluster: str) -> bool:
+    """Whether a cluster may take a noted thing for its own.
+
+    What was noted before clusters were is everybody's, unless the home is known to be shared by now.
+    """
+    note = noted[key]
+    if note.get("for"):
+        note = noted.get(note["for"]) or {"clusters": [cluster]}
+    if note["clusters"]:
+        return cluster in note["clusters"]
+    return not any(one != cluster for each in noted.values() for one in each["clusters"])
+
+
+# -- notes -------------------------------------------------------------------------------------
+
+
+def key(declared: Mapping[str, Any], identity: str) -> str:
+    """What a resource is noted under."""
+    return "%s %s" % (declared["kind"], identity)
+
+
+def folder_key(folder: str) -> str:
+    """What a folder that nobody declared is noted under."""
+    return key({"kind": "directory"}, "folder %s" % folder)
+
+
+def folder_notes(made_for: str, capability: str, folders: List[str]) -> Dict[str, Document]:
+    """What is noted of folders that were made for a thing, given by its key."""
+    common: Document = {"kind": "directory", "capability": capability, "keyed": {}, "clusters": [], "before": {}}
+    common.update({"made": True, "state": DONE, "for": made_for})
+    return {
+        folder_key(folder): dict(
+            common, identity="folder %s" % folder, options={"path": folder}, hashes=hashes({"is": "folder"})
+        )
+        for folder in folders
+    }
+
+
+def hashes(found: Mapping[str, str]) -> Dict[str, str]:
+    """A state as hashes, field by field."""
+    return {field: hashlib.sha256(value.encode("utf-8", "replace")).hexdigest()[:16] for field, value in found.items()}
+
+
+def is_keyed(value: str) -> bool:
+    """Whether a field's value is made of fingerprints, which say nothing beside those of another key."""
+    return value.startswith(KEY)
+
+
+def note(declared: Mapping[str, Any], document: Mapping[str, Any], own: str, cluster: str, done: bool) -> Document:
+    """What is noted of a resource that is, or is about to be, as wanted.
+
+    own: which key the fingerprints in its state are made with; what is hashed of them is kept apart for each such key.
+    """
+    after, changed = document["after"], document["status"] in CHANGES
+    options = {name: value for name, value in declared["options"].items() if name not in HIDDEN}
+    keyed = {field: value for field, value in after.items() if is_keyed(value)}
+    before = {field: document["before"][field] for field in BEFORE if changed and field in document["before"]}
+    return {
+        "kind": declared["kind"],
+        "capability": declared["capability"],
+        "identity": document["identity"],
+        "options": options,
+        "hashes": hashes({field: value for field, value in after.items() if field not in keyed}),
+        "keyed": {own: hashes(keyed)} if keyed else {},
+        "clusters": [cluster] if cluster else [],
+        "made": changed,
+        "before": before,
+        "state": DONE if done else INTENDED,
+        "for": "",
+    }
+
+
+def notes(
+    results: List[Tuple[Mapping[str, Any], Document]], own: str, cluster: str, done: bool
+) -> Dict[str, Optional[Document]]:
+    """What is to be noted of a run: all that is as wanted, or is made so; what was taken out no more."""
+    found: Dict[str, Optional[Document]] = {}
+    for entry, document in results:
+        found.update(folder_notes(key(entry, document["identity"]), entry["capability"], document["folders"]))
+    for entry, document in results:
+        if document["status"] not in ("in_place",) + CHANGES:
+            continue
+        gone = not document["after"]
+        if entry["options"].get("state") == "absent" and (document["progress"] or not gone):
+            continue  # on its way out, which may end half-way, or a folder with something in it: noted as it was
+        if not gone or done:
+            found[key(entry, document["identity"])] = None if gone else note(entry, document, own, cluster, done)
+    return found
+
+
+def own_key(fingerprint_key: str) -> str:
+    """What tells the fingerprints that are made with one key from those of another."""
+    return hashlib.sha256(bytes.fromhex(fingerprint_key)).hexdigest()[:16]
+
+
+def is_made(noted: Mapping[str, Document], declared: Mapping[str, Any], identity: str) -> bool:
+    """Whether a thing is there because we made it."""
+    return bool(noted.get(key(declared, identity), {}).get("made"))
