@@ -173,8 +173,7 @@ def _key(entry: Mapping[str, Any], outcome: Outcome, look: Look) -> list[Wrong]:
         return [Wrong("KEY-004", "broken", _sentence(str(outcome["reason"] or f"There is a {before['is']}")), ("is",))]
     file = str(entry["options"].get("path") or outcome["identity"])
     wrongs = [_key_field(field, before.get(field, ""), file, look) for field in outcome["fields"]]
-    blocked = _in_the_way("KEY-004", outcome)
-    return wrongs + ([blocked] if blocked and not wrongs else [])
+    return wrongs or [one for one in [_in_the_way("KEY-004", outcome)] if one]
 
 
 SEVERAL = ("lines", "entries", "keys")  # of which a file should have one for each machine
