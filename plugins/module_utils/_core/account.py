@@ -6,7 +6,7 @@ import os
 import pwd
 from typing import TYPE_CHECKING, Any, Callable, Dict, Mapping, NamedTuple, Optional
 
-from .errors import AccountError
+from .errors import AccountError, printable
 
 if TYPE_CHECKING:  # few accounts' login shells are asked, and every run would wait for its compilation
     from .program import Said
@@ -49,7 +49,7 @@ class Account:
         if os.path.normpath(home) != os.path.normpath(entry.pw_dir):
             raise AccountError(
                 "HOME is %s, but the home of this account is %s: a start-up file changes it."
-                " Take that out, then run again" % (printable(home), entry.pw_dir)
+                " Take that out, then run again" % (printable(home, 200), entry.pw_dir)
             )
         return cls(os.path.normpath(entry.pw_dir), entry.pw_shell or "/bin/sh", None, guard)
 
@@ -117,8 +117,3 @@ def _unanswered(shell: str, start: "Said") -> str:
     if start.why:
         return "the login shell %s: look at what its start-up files run" % start.why
     return "the login shell answered nothing: does a start-up file run 'exec' or 'exit'?"
-
-
-def printable(text: str) -> str:
-    """The text without control characters, cut to what fits a line."""
-    return "".join(c if c.isprintable() else "?" for c in text)[:200]

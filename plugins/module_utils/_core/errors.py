@@ -36,6 +36,12 @@ def explained(error: OSError, doing: str) -> AccountError:
     return AccountError("%s: %s%s" % (doing, name, "; " + advice if advice else ""))
 
 
+def printable(text: str, longest: int = 400) -> str:
+    """Foreign text as it can be shown and sent: nothing in it moves a cursor, and a file name may hold any byte."""
+    whole = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return "".join(c if c.isprintable() else "?" for c in whole)[:longest]
+
+
 def located(error: BaseException) -> str:
     """Kind and place of an unexpected exception, without its text: that may hold a secret."""
     trace = error.__traceback__

@@ -14,6 +14,8 @@ import struct
 import time
 from typing import Callable, Optional, Union
 
+from .errors import printable
+
 AGAIN_SECONDS = 0.05
 
 
@@ -107,7 +109,7 @@ class LockFile:
                 seconds = time.time() - os.fstat(handle).st_mtime
         except OSError:
             text, seconds = "", 0.0
-        said = "".join(c if c.isprintable() else "?" for c in text)
+        said = printable(text)
         return "%s, %d minutes ago" % (said, max(0, int(seconds)) // 60) if said else "it did not say who"
 
 

@@ -5,7 +5,7 @@
 import os
 from typing import Any, Dict, List, Mapping, Tuple
 
-from .._core.errors import AccountError
+from .._core.errors import AccountError, printable
 from .._core.host import Host
 from .watch import Seen, Watch
 
@@ -81,12 +81,6 @@ def _resolved(one: Mapping[str, Any], host: Host) -> Dict[str, Any]:
         return dict(one, path=host.expand(path) if path else "")
     except AccountError as error:
         return dict(one, path="", why=str(error))
-
-
-def printable(text: str) -> str:
-    """The text as it can be shown and sent: file names may hold any byte but a slash."""
-    whole = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    return "".join(c if c.isprintable() else "?" for c in whole)[:400]
 
 
 def is_in(path: str, folder: str) -> bool:

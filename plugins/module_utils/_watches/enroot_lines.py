@@ -9,7 +9,7 @@ curl --netrc-file). Source of its rules: see _formats/enroot.py.
 import re
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
-from .._core.account import printable
+from .._core.errors import printable
 from .._core.host import Host
 from .._formats.enroot import BYTE_ORDER_MARK
 from .._formats.lines import lines, words
@@ -119,4 +119,4 @@ def _doubles(text: str) -> Iterator[Trouble]:
 
 
 def _shown(machine: str) -> str:
-    return printable(machine)[:80] or "no machine"
+    return printable(machine, 80) or "no machine"
