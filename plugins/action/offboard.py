@@ -31,6 +31,7 @@ class ActionModule(Converge):
 
     def declare(self, arguments: Mapping[str, Any], variables: Mapping[str, Any]) -> Declared:
         """What goes: all that was asked for, or what is noted on the account and declared no more."""
+        offboarding.check_settings(variables)
         every = self.collect_all(arguments["capabilities"], arguments, variables)
         chosen = every.of(self.leave_tagged(arguments["capabilities"], variables)).resources
         notes = receipts.kept(str(variables["inventory_hostname"]), bool(self.sandbox_of(variables)))

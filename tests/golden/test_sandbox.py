@@ -49,6 +49,7 @@ WISHES = {
     "audit-value": ("audit.yml", "-e", "audit_fail_on=highest"),
     "audit-format": ("audit.yml", "-e", "audit_formats=pdf"),
     "rotate-word": ("rotate_ngc.yml", "-e", "rotate_resum=true"),
+    "offboard-word": ("offboard.yml", "-e", "offboard_olny=undeclared"),
     "rotate-sandbox": ("rotate_ngc.yml", "-l", "dfki"),
     "limit": ("onboard.yml", "-l", "wilsn"),
     "diff-of-one": ("onboard.yml", "-l", "wilson", "--check", "--diff", "--tags", "container_caches"),

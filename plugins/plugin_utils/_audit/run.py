@@ -19,10 +19,11 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import report a
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.account import unmeasured
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.fixes import Commands
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.files import ReportError, opened, write
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.options import Value, checked
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.options import checked
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input import command_line
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import COLLECTION
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, Mistakes
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.extra_vars import Value
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import audit_history
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
 

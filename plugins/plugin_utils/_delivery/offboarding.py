@@ -15,9 +15,19 @@ from ansible_collections.hpc.onboard.plugins.module_utils._receipt.notes import 
 from ansible_collections.hpc.onboard.plugins.module_utils._receipt.receipt import ABOVE
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.kept_key import KeptKey
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS, key_of
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input import extra_vars
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.receipts import Notes
 
 Entry = dict[str, Any]
+SETTINGS = {
+    "offboard_only": extra_vars.one_of("everything", "undeclared"),
+    "offboard_capabilities": extra_vars.whole,
+}
+
+
+def check_settings(variables: Mapping[str, Any]) -> None:
+    """Refuse a setting that is not known: a misspelt offboard_only would take out everything. Raises AccountError."""
+    extra_vars.read("an offboarding", SETTINGS, variables, lambda _name: None)
 
 
 def undeclared(declared: Iterable[Mapping[str, Any]], notes: Notes, cluster: str) -> list[Entry]:

@@ -5,13 +5,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from ansible.module_utils.parsing.convert_bool import boolean
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import nearest
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input import extra_vars
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.extra_vars import Reader
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.standing import COMPROMISED, SCHEDULED
 from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.https import Transport
 from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.validate import Settings
@@ -61,54 +61,39 @@ class Wishes:
             raise AccountError(f"the settings of the rotation: {error}") from None
 
 
-NAMES = tuple(PREFIX + one.name for one in fields(Wishes))
+def _seconds(name: str, value: Any) -> int:
+    """Hours, days or weeks, such as 12h, 7d, 2w; 0 for none."""
+    found = re.fullmatch(r"(\d{1,4})\s*([hdw]?)", str(value).strip().lower())
+    seconds = int(found[1]) * UNITS.get(found[2], 0) if found else 0
+    if not found or (int(found[1]) and not found[2]) or seconds > LONGEST_GRACE:
+        raise AccountError(f"{name} is {str(value)!r}, which is no time of up to a year: 12h, 7d or 2w")
+    return seconds
+
+
+SETTINGS: dict[str, Reader] = {
+    "rotate_key_file": extra_vars.text,
+    "rotate_resume": extra_vars.truth,
+    "rotate_give_up": extra_vars.truth,
+    "rotate_retired": extra_vars.truth,
+    "rotate_mode": extra_vars.one_of(*MODES),
+    "rotate_grace": _seconds,
+    "rotate_canary": extra_vars.text,
+    "rotate_excuse": extra_vars.words,
+    "rotate_levels": extra_vars.words,
+    "rotate_registry": extra_vars.text,
+    "rotate_image": extra_vars.text,
+    "rotate_canary_image": extra_vars.text,
+    "rotate_issuer": extra_vars.text,
+    "rotate_realms": extra_vars.words,
+    "rotate_ca_file": extra_vars.text,
+}
 
 
 def wishes(given: Mapping[str, Any]) -> Wishes:
     """The wishes that are among these variables; a rotate_ that is not known is an error. Raises AccountError."""
-    mine = {name: value for name, value in given.items() if name.startswith(PREFIX) and value is not None}
-    for name in mine:
-        if name not in NAMES:
-            raise AccountError(f"{name} is no setting of a rotation: {nearest(name, NAMES)} Nothing was done")
-    kinds = {one.name: str(one.type) for one in fields(Wishes)}
-    return Wishes(
-        **{
-            name.removeprefix(PREFIX): _read(name, value, kinds[name.removeprefix(PREFIX)])
-            for name, value in mine.items()
-        }
-    )
-
-
-def _read(name: str, value: Any, kind: str) -> Any:
-    """The value in the form of its field."""
-    if kind == "bool":
-        return _truth(name, value)
-    if kind.startswith("tuple"):
-        return tuple(_words(value))
-    if name == "rotate_grace":
-        return _seconds(str(value))
-    if name == "rotate_mode" and str(value) not in MODES:
-        raise AccountError(f'rotate_mode: "{value}" is no mode: {nearest(str(value), MODES)} Nothing was done')
-    return str(value)
-
-
-def _truth(name: str, value: Any) -> bool:
     try:
-        return bool(boolean(value))
-    except TypeError:
-        raise AccountError(f'{name}: "{value}" is neither true nor false. Nothing was done') from None
-
-
-def _words(value: Any) -> Iterable[str]:
-    """A list, or words with commas between them as the command line has them."""
-    found = value.strip("[]").split(",") if isinstance(value, str) else value
-    return [str(one).strip(" '\"") for one in found if str(one).strip()]
-
-
-def _seconds(text: str) -> int:
-    """Hours, days or weeks, such as 12h, 7d, 2w; 0 for none."""
-    found = re.fullmatch(r"(\d{1,4})\s*([hdw]?)", text.strip().lower())
-    seconds = int(found[1]) * UNITS.get(found[2], 0) if found else 0
-    if not found or (int(found[1]) and not found[2]) or seconds > LONGEST_GRACE:
-        raise AccountError(f'rotate_grace: "{text}" is no time of up to a year: 12h, 7d or 2w. Nothing was done')
-    return seconds
+        found = extra_vars.read("a rotation", SETTINGS, given, given.get)
+    except AccountError as error:
+        ending = "" if str(error)[-1] in ".?" else "."
+        raise AccountError(f"{error}{ending} Nothing was done") from None
+    return Wishes(**{name.removeprefix(PREFIX): value for name, value in found.items()})

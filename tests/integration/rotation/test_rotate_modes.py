@@ -159,7 +159,7 @@ def test_a_key_comes_by_standard_input(few: Stage) -> None:
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [
-    ({"rotate_resum": True}, 'rotate_resum is no setting of a rotation: did you mean "rotate_resume"?'),
+    ({"rotate_resum": True}, 'rotate_resum is no setting of a rotation; did you mean "rotate_resume"?'),
     ({"rotate_resume": "perhaps"}, "is neither true nor false"),
     ({"rotate_mode": "compromized"}, 'did you mean "compromised"?'),
     ({"rotate_grace": "7 moons"}, "12h, 7d or 2w"),

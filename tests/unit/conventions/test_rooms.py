@@ -29,13 +29,13 @@ ENGINE = {  # room -> the rooms, or the single files of one, that it may import;
 }
 CONTROLLER = {
     "_text": set(),
-    "_input": set(),
+    "_input": {"_core"},
     "_state": {"_core", "_receipt"},
     "_secrets": {"_state", "_core"},
     "_validate": {"_text", "_core", "_formats"},
     "_capabilities": {"_input", "_core"},
     "_accounts": {"_input", "_capabilities"},
-    "_delivery": {"_text", "_state", "_secrets", "_core", "_receipt", "_jobs", "_resources"},
+    "_delivery": {"_text", "_input", "_state", "_secrets", "_core", "_receipt", "_jobs", "_resources"},
     "_rotation": {
         *("_input", "_state", "_secrets", "_validate", "_capabilities"),
         *("_core", "_formats", "_resources"),
@@ -63,7 +63,7 @@ DOORS = {  # what Ansible and the keyring library load; nothing but an action im
 MAY_IMPORT: dict[str, set[str]] = {**ENGINE, **CONTROLLER, **DOORS}
 KNOW_ANSIBLE = {  # beside the doors
     "plugin_utils._capabilities.collect",  # checks settings as a role does
-    "plugin_utils._rotation.options",  # takes for true what Ansible takes for true
+    "plugin_utils._input.extra_vars",  # takes for true what Ansible takes for true
     "plugin_utils._secrets.prompt",  # asks and warns through Ansible's display
 }
 MOST_FILES = 16

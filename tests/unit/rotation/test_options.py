@@ -4,11 +4,12 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.options import wishes
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.options import PREFIX, SETTINGS, Wishes, wishes
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.targets import files, service
 
 
@@ -46,6 +47,10 @@ def test_what_is_wrong_is_named(given: dict[str, Any], said: str) -> None:
     with pytest.raises(AccountError, match="Nothing was done") as error:
         wishes(given)
     assert said in str(error.value)
+
+
+def test_every_wish_has_a_reader() -> None:
+    assert [name.removeprefix(PREFIX) for name in SETTINGS] == [one.name for one in fields(Wishes)]
 
 
 def test_a_level_or_an_address_that_is_none_is_refused() -> None:
