@@ -10,15 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
-import yaml
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.declare import CAPABILITIES, Declaration
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import ROLES
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import SafeLoader
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import Roles
 
 Value = Callable[[str], Any]
 DIRECT = "resources"  # what resources belong to that no capability declares
@@ -104,20 +101,10 @@ class RoleSettings(NamedTuple):
 
 @lru_cache
 def role_settings(name: str) -> RoleSettings:
-    """The settings of one of our roles. Its defaults are plain data, so nobody needs to import the role for them."""
-    specs = _yaml(ROLES / name / "meta" / "argument_specs.yml")["argument_specs"]
-    spec = specs["main"]["options"]
-    return RoleSettings(spec, _checked_defaults(spec, _yaml(ROLES / name / "defaults" / "main.yml")))
-
-
-def _checked_defaults(spec: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
-    """The defaults as the spec has them: checked once a run, for all accounts. Every option has one."""
-    checked: dict[str, Any] = ArgumentSpecValidator(spec).validate(defaults).validated_parameters
-    return checked
-
-
-def _yaml(file: Path) -> dict[str, Any]:
-    return yaml.load(file.read_text(encoding="utf-8"), Loader=SafeLoader)  # type: ignore[no-any-return]  # YAML may be anything
+    """The settings of one of our roles, checked once a run for all accounts. Every option has a default."""
+    roles = Roles()
+    spec = roles.options(name)
+    return RoleSettings(spec, ArgumentSpecValidator(spec).validate(roles.defaults(name)).validated_parameters)
 
 
 def prepare_settings() -> None:

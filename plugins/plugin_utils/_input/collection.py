@@ -8,13 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import yaml
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Loader
+
 COLLECTION = Path(__file__).resolve().parents[3]
 ROLES = Path(__file__).parents[3] / "roles"  # by the way that Ansible came, links and all: it names them so
 
 
 @dataclass(frozen=True)
 class Roles:
-    """The roles below a folder, and what each lets an account set."""
+    """The roles below a folder, and what each can be told. All of it is plain data, read without Ansible."""
 
     folder: Path = ROLES
 
@@ -22,8 +25,22 @@ class Roles:
         """Names of the roles that have an argument spec."""
         return {file.parts[-3] for file in self.folder.glob("*/meta/argument_specs.yml")}
 
+    def options(self, role: str) -> dict[str, Any]:
+        """The argument spec of a role: each setting by its name."""
+        specs = _document(self.folder / role / "meta" / "argument_specs.yml")["argument_specs"]
+        options: dict[str, Any] = specs.get("main", {}).get("options") or {}
+        return options
+
+    def defaults(self, role: str) -> dict[str, Any]:
+        """What the settings of a role are where nobody says anything."""
+        return _document(self.folder / role / "defaults" / "main.yml")
+
     def settings(self, role: str) -> dict[str, Any]:
         """Schema of a role's settings, without the role's prefix in their names."""
         from ansible_collections.hpc.onboard.plugins.plugin_utils._input import role_specs  # few accounts set any
 
-        return role_specs.settings_schema(role, self.folder / role / "meta" / "argument_specs.yml")
+        return role_specs.settings_schema(role, self.options(role))
+
+
+def _document(file: Path) -> dict[str, Any]:
+    return yaml.load(file.read_text(encoding="utf-8"), Loader=Loader)  # type: ignore[no-any-return]  # YAML may be anything

@@ -5,11 +5,8 @@ SPDX-License-Identifier: GPL-3.0-or-later
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-import yaml
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Loader
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema import Schema
 
 BOOLEAN = r"(?i)^(yes|no|on|off|true|false|y|n|t|f|1|0)$|\{\{"
@@ -34,10 +31,9 @@ TYPES: dict[str, Schema] = {
 }
 
 
-def settings_schema(role: str, file: Path) -> Schema:
-    """Schema of a role's settings, from its argument specs, without the role's prefix in their names."""
-    specs = yaml.load(file.read_text(encoding="utf-8"), Loader=Loader)["argument_specs"]
-    schema = options_schema(specs.get("main", {}).get("options") or {}, required=False)
+def settings_schema(role: str, options: dict[str, Any]) -> Schema:
+    """Schema of a role's settings, from its argument spec, without the role's prefix in their names."""
+    schema = options_schema(options, required=False)
     properties = {key.removeprefix(role + "_"): each for key, each in schema["properties"].items()}
     return {**schema, "properties": properties, "type": ["object", "null"]}
 
