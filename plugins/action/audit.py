@@ -14,12 +14,17 @@ from typing import Any
 
 from ansible import __version__, context
 from ansible.errors import AnsibleConnectionFailure
-from ansible_collections.hpc.onboard.plugins.action.converge import AccountAction, Conversation
+from ansible.plugins.action import ActionBase
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import watches
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.account import Audited, unmeasured
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.declare import CAPABILITIES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answer, payload
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import (
+    AccountSession,
+    Conversation,
+    prepare,
+)
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import ASKED, PLACES, Plan
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import VersionError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import receipts
@@ -28,66 +33,62 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files i
 TROUBLE = (AccountError, StateError, VersionError, answer.NoAnswer)
 BEGUN = time.monotonic()
 EVERYTHING = {**PLACES, **payload.places(watches.KINDS)}
-payload.prepare(EVERYTHING, (*ASKED, *watches.KINDS))  # once: every account is a forked process
+ARGUMENTS = {
+    "part": {"type": "str", "choices": ["settings", "account", "report"], "required": True},
+    "capabilities": {"type": "list", "elements": "str", "default": list(CAPABILITIES)},
+    "resources": {"type": "list", "elements": "dict", "default": []},
+    "seconds": {"type": "int", "default": 30},
+}
+
+prepare(EVERYTHING, (*ASKED, *watches.KINDS))
 
 
-class ActionModule(AccountAction):
+class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
     """hpc.onboard.audit"""
 
-    ARGUMENTS = {
-        "part": {"type": "str", "choices": ["settings", "account", "report"], "required": True},
-        "capabilities": {"type": "list", "elements": "str", "default": list(CAPABILITIES)},
-        "resources": {"type": "list", "elements": "dict", "default": []},
-        "seconds": {"type": "int", "default": 30},
-    }
-    PLACES = EVERYTHING
+    TRANSFERS_FILES = False
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         """Take the part."""
         super().run(tmp, task_vars)
-        variables: Mapping[str, Any] = task_vars or {}
-        _validation, arguments = self.validate_argument_spec(self.ARGUMENTS)
+        _validation, arguments = self.validate_argument_spec(ARGUMENTS)
+        session = AccountSession(self, task_vars, EVERYTHING)
         if arguments["part"] != "account":
-            return self._here(arguments["part"], variables)
+            return self._here(arguments["part"], session)
         try:
-            row = self._looked(arguments, variables)
+            self._ask_nobody()
+            row = _look(session, arguments)
         except AnsibleConnectionFailure as error:
-            row = unmeasured(variables, answer.not_reached(str(error), str(variables.get("inventory_hostname", "it"))))
+            row = unmeasured(session.variables, answer.not_reached(str(error), session.name))
         except TROUBLE as error:
-            row = unmeasured(variables, str(error))
-        sandbox = self.sandbox_of(variables)
-        return {"changed": False, "audit": row, **({"sandbox": sandbox["root"]} if sandbox else {})}
+            row = unmeasured(session.variables, str(error))
+        return {"changed": False, "audit": row, **({"sandbox": session.sandbox["root"]} if session.sandbox else {})}
 
-    def _here(self, part: str, variables: Mapping[str, Any]) -> dict[str, Any]:
+    def _here(self, part: str, session: AccountSession) -> dict[str, Any]:
         """What is done on this machine alone."""
         from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import run as _audit_run  # once a run
 
         if part == "settings":
-            return _audit_run.prepared(variables, self.values_of(variables))
+            return _audit_run.prepared(session.variables, session.value)
         called = _audit_run.Called(context.CLIARGS, __version__)
-        return _audit_run.reported(variables, self.values_of(variables), called, self._display.warning, BEGUN)
-
-    def _looked(self, arguments: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
-        """Look at the account: what is declared for it, what is not any more, and what is only watched."""
-        self._ask_nobody()
-        name = str(variables["inventory_hostname"])
-        every = self.collect_all(arguments["capabilities"], arguments, variables)
-        asked, watching = self.leave_tagged(arguments["capabilities"], variables), self._is_watching(variables)
-        declared = every.of(asked)
-        plan = Plan.of(declared.resources, lambda secret: self.key_of(secret, variables))
-        kept = receipts.kept(name, bool(self.sandbox_of(variables)))
-        seen = Audited(variables, declared, every.resources, plan, kept, asked, watching)
-        account = Conversation(
-            self, seen.entries, {"work": "examine", "seconds": arguments["seconds"], "receipt": True}, variables
-        )
-        return seen.row(account.outcomes(0), account)
-
-    def _is_watching(self, variables: Mapping[str, Any]) -> bool:
-        """Whether --tags and --skip-tags leave what no capability declares."""
-        return bool(self.leave_tagged(["watch"], variables))
+        return _audit_run.reported(session.variables, session.value, called, self._display.warning, BEGUN)
 
     def _ask_nobody(self) -> None:
         """Let ssh fail where it would ask a person: an audit runs from cron."""
         if self._connection.transport == "ssh":
             given = self._connection.get_option("ssh_extra_args") or ""
             self._connection.set_option("ssh_extra_args", f"{given} -o BatchMode=yes".strip())
+
+
+def _look(session: AccountSession, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Look at the account: what is declared for it, what is not any more, and what is only watched."""
+    every = session.collect(arguments["capabilities"], arguments["resources"])
+    asked = session.select(arguments["capabilities"])
+    watching = bool(session.select(["watch"]))  # whether --tags and --skip-tags leave what no capability declares
+    declared = every.of(asked)
+    plan = Plan.of(declared.resources, session.key)
+    kept = receipts.kept(session.name, bool(session.sandbox))
+    seen = Audited(session.variables, declared, every.resources, plan, kept, asked, watching)
+    wishes = {"work": "examine", "seconds": arguments["seconds"], "receipt": True}
+    conversation = Conversation(session, seen.entries, wishes)
+    return seen.row(conversation.outcomes(0), conversation)

@@ -8,39 +8,56 @@ The documentation is in plugins/modules/offboard.py.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.hpc.onboard.plugins.action.converge import ActionModule as Converge
+from ansible.errors import AnsibleConnectionFailure
+from ansible.plugins.action import ActionBase
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import Declared
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.declare import CAPABILITIES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import offboarding
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import AccountSession, prepare
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.answer import NoAnswer
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import receipts
 
+prepare()
 
-class ActionModule(Converge):
+ARGUMENTS = {
+    "capabilities": {"type": "list", "elements": "str", "default": list(CAPABILITIES)},
+    "resources": {"type": "list", "elements": "dict", "default": []},
+    "only": {"type": "str", "default": "everything", "choices": ["everything", "undeclared"]},
+    "seconds": {"type": "int", "default": 30},
+    "wait": {"type": "int", "default": 3600},
+}
+
+
+class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
     """hpc.onboard.offboard"""
 
-    ARGUMENTS = {
-        "capabilities": {"type": "list", "elements": "str", "default": list(CAPABILITIES)},
-        "resources": {"type": "list", "elements": "dict", "default": []},
-        "only": {"type": "str", "default": "everything", "choices": ["everything", "undeclared"]},
-        "seconds": {"type": "int", "default": 30},
-        "wait": {"type": "int", "default": 3600},
-    }
+    TRANSFERS_FILES = False
 
-    def declare(self, arguments: Mapping[str, Any], variables: Mapping[str, Any]) -> Declared:
-        """What goes: all that was asked for, or what is noted on the account and declared no more."""
-        offboarding.check_settings(variables)
-        every = self.collect_all(arguments["capabilities"], arguments, variables)
-        chosen = every.of(self.leave_tagged(arguments["capabilities"], variables)).resources
-        notes = receipts.kept(str(variables["inventory_hostname"]), bool(self.sandbox_of(variables)))
-        cluster = str((variables.get("cluster") or {}).get("id", ""))
-        entries = offboarding.undeclared(every.resources, notes, cluster)
-        if arguments["only"] == "everything":
-            entries = [offboarding.absent(entry) for entry in chosen] + entries
-        return Declared(offboarding.in_order(offboarding.with_folders(entries, notes, cluster)), [])
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Take out what was asked for and is ours."""
+        super().run(tmp, task_vars)
+        _validation, arguments = self.validate_argument_spec(ARGUMENTS)
+        session = AccountSession(self, task_vars)
+        try:
+            unwanted = Declared(_unwanted(session, arguments), [])
+            wishes = {"seconds": arguments["seconds"], "only_made": True}
+            return session.carry_out(unwanted, arguments["wait"], wishes)
+        except AnsibleConnectionFailure as error:
+            return session.unreached(str(error))
+        except (AccountError, NoAnswer) as error:
+            return {"failed": True, "msg": str(error)}
 
-    def work_of(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """As that of converge, of what we made and nothing else."""
-        return {**super().work_of(arguments), "only_made": True}
+
+def _unwanted(session: AccountSession, arguments: dict[str, Any]) -> list[dict[str, Any]]:
+    """What goes: all that was asked for, or what is noted on the account and declared no more."""
+    offboarding.check_settings(session.variables)
+    every = session.collect(arguments["capabilities"], arguments["resources"])
+    notes = receipts.kept(session.name, bool(session.sandbox))
+    entries = offboarding.undeclared(every.resources, notes, session.cluster)
+    if arguments["only"] == "everything":
+        chosen = every.of(session.select(arguments["capabilities"])).resources
+        entries = [offboarding.absent(entry) for entry in chosen] + entries
+    return offboarding.in_order(offboarding.with_folders(entries, notes, session.cluster))

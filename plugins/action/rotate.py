@@ -15,10 +15,15 @@ from typing import Any
 
 from ansible.errors import AnsibleConnectionFailure
 from ansible.parsing.dataloader import DataLoader
+from ansible.plugins.action import ActionBase
 from ansible.utils.vars import load_extra_vars
-from ansible_collections.hpc.onboard.plugins.action.converge import AccountAction, Conversation
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answer
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import (
+    AccountSession,
+    Conversation,
+    prepare,
+)
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import coordinator, results
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import targets as _targets
@@ -53,22 +58,24 @@ def _piped() -> bytes:
 
 
 PIPED = _piped()  # here, in the main process: the processes of a run have no standard input
+prepare(usual=("rotated_key", "key_leftovers"))
 
 
-class ActionModule(AccountAction):
+class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
     """hpc.onboard.rotate"""
 
+    TRANSFERS_FILES = False
     _requires_connection = False
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         """Take the part."""
         super().run(tmp, task_vars)
-        variables: Mapping[str, Any] = task_vars or {}
         _validation, arguments = self.validate_argument_spec(ARGUMENTS)
+        session = AccountSession(self, task_vars)
         try:
             if arguments["part"] == "lead":
-                return self._lead(arguments, variables)
-            return self._share(arguments["secret"], arguments["lead"], variables)
+                return self._lead(arguments, session)
+            return self._share(arguments["secret"], arguments["lead"], session)
         except TROUBLE as error:
             said = {"failed": True, "msg": str(error)}
             lead = arguments["part"] == "lead"
@@ -76,37 +83,29 @@ class ActionModule(AccountAction):
 
     # The lead
 
-    def _lead(self, arguments: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
+    def _lead(self, arguments: Mapping[str, Any], session: AccountSession) -> dict[str, Any]:
         secret = arguments["secret"]
-        wished = wishes(
-            {name: self._templar.template(value) for name, value in variables.items() if name.startswith(PREFIX)}
-        )
+        variables = session.variables
+        wished = wishes({name: session.value(name) for name in variables if name.startswith(PREFIX)})
         hosts = {str(host): variables["hostvars"][host] for host in variables["ansible_play_hosts_all"]}
-        declared = {host: self._declared_keys(own) for host, own in hosts.items()}
+        declared = {host: _declared_keys(AccountSession(self, own)) for host, own in hosts.items()}
         why = results.no_secret(secret, {name for found in declared.values() for name in _targets.secrets(found)})
         goes_on = wished.resume or wished.retired or wished.give_up
         if why and not (secret and goes_on):
             raise AccountError(why)
         targets = [file.target for host, found in declared.items() for file in _targets.files(host, secret, found)]
         lead = coordinator.Lead(coordinator.Given(secret, tuple(targets), wished, PIPED))
-        if self._task.check_mode:
+        if session.is_check_run:
             return lead.foreseen()
         return lead.taken(arguments["lead"], arguments["last"])
 
-    def _declared_keys(self, variables: Mapping[str, Any]) -> list[dict[str, Any]]:
-        account = variables.get("account") or {}
-        if account.get("sandbox"):
-            return []  # its keys are pretended
-        return _targets.holders(account.get("without", []), self.values_of(variables))
-
     # An account
 
-    def _share(self, secret: str, lead: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
+    def _share(self, secret: str, lead: Mapping[str, Any], session: AccountSession) -> dict[str, Any]:
         step = lead.get("step") or {}
         if not step:
             return {"changed": False, "skipped": True}
-        name = str(variables.get("inventory_hostname", ""))
-        files = _targets.files(name, secret, self._declared_keys(variables))
+        files = _targets.files(session.name, secret, _declared_keys(session))
         mine = [file for file in files if file.target in step["targets"]]
         if not mine:
             return {"changed": False, "skipped": True}
@@ -115,15 +114,15 @@ class ActionModule(AccountAction):
 
         def trip(files: list[_targets.File], user: str, look: bool) -> list[dict[str, Any]]:
             entries = _targets.entries(files, user, {} if look else lead["registry"])
-            outcomes = self._trip([*entries, *sweep.entries()], user, look, variables)
+            outcomes = _trip([*entries, *sweep.entries()], user, look, session)
             outside.leftovers = sweep.told(outcomes[len(files) :])
             return outcomes[: len(files)]
 
         outside = Account(secret, mine, lambda: str(lead["current"]), trip)
         rotation = Rotation(secret, Ledger(key), labels, outside, tuple(lead["wanted"]))
         known = labels.secret()
-        marks = key_marks.marks({secret: known} if known else {}, name, key)
-        sweep = Sweep.of(rotation.situation(), step["name"], files, variables.get("cluster") or {}, marks)
+        marks = key_marks.marks({secret: known} if known else {}, session.name, key)
+        sweep = Sweep.of(rotation.situation(), step["name"], files, session.variables.get("cluster") or {}, marks)
         taken = Step(step["name"], step["version"], tuple(file.target for file in mine))
         for file in mine:
             if taken.name == "plan":
@@ -138,17 +137,22 @@ class ActionModule(AccountAction):
         states = now.states(now.version if taken.name == "retire" else taken.version)
         return sweep.added(results.share_result(taken, mine, outside.outcomes, states))
 
-    def _trip(
-        self, entries: list[dict[str, Any]], user: str, look: bool, variables: Mapping[str, Any]
-    ) -> list[dict[str, Any]]:
-        """One command over the connection for all files of the account."""
-        password = NOBODYS if look else self.key_of(user, variables)
-        plan = Plan.of(entries, lambda _name: password)
-        wishes = {"work": "foresee" if look else "reconcile", "seconds": 60}
-        conversation = Conversation(self, plan.entries, wishes, variables)
-        try:
-            return plan.merged(conversation.outcomes(0))
-        except AnsibleConnectionFailure as error:
-            raise (Unreachable if any(word in str(error) for word in NEVER_THERE) else Unanswered) from None
-        except answer.NoAnswer:
-            raise Unanswered from None
+
+def _declared_keys(session: AccountSession) -> list[dict[str, Any]]:
+    """The resources of an account that hold a key."""
+    if session.sandbox:
+        return []  # its keys are pretended
+    return _targets.holders((session.variables.get("account") or {}).get("without", []), session.value)
+
+
+def _trip(entries: list[dict[str, Any]], user: str, look: bool, session: AccountSession) -> list[dict[str, Any]]:
+    """One command over the connection for all files of the account."""
+    password = NOBODYS if look else session.key(user)
+    plan = Plan.of(entries, lambda _name: password)
+    conversation = Conversation(session, plan.entries, {"work": "foresee" if look else "reconcile", "seconds": 60})
+    try:
+        return plan.merged(conversation.outcomes(0))
+    except AnsibleConnectionFailure as error:
+        raise (Unreachable if any(word in str(error) for word in NEVER_THERE) else Unanswered) from None
+    except answer.NoAnswer:
+        raise Unanswered from None

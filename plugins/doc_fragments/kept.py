@@ -17,13 +17,20 @@ attributes:
   diff_mode:
     description: Shows the state before and after; keys appear as fingerprints.
     support: full
+  action:
+    description: Runs on the controller and sends one command, as M(hpc.onboard.converge) does.
+    support: full
+  async:
+    description: Work of minutes goes on by itself on the account and is waited for.
+    support: none
 options:
   fingerprint_key:
     description:
-      - The key that fingerprints of secrets are made with, in hexadecimal. Without it they differ from run to run.
+      - The key that fingerprints of secrets are made with, in hexadecimal. Without it that of this machine
+        for the account is taken.
     type: str
 requirements:
-  - python >= 3.8 on the account; M(hpc.onboard.converge) is content with 3.6.
+  - python >= 3.6 on the account
 seealso:
   - module: hpc.onboard.converge
 """

@@ -2,7 +2,7 @@
 # Copyright: hpc.onboard authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Keep one enroot_credential on the account the ordinary way; the same class serves converge."""
+"""The documentation of enroot_credential, which the action of converge carries out (meta/runtime.yml)."""
 
 from __future__ import annotations
 
@@ -57,15 +57,3 @@ outcome:
   type: dict
   returned: always
 """
-
-from ansible_collections.hpc.onboard.plugins.module_utils._module import run
-from ansible_collections.hpc.onboard.plugins.module_utils._resources.enroot_credential import EnrootCredential
-
-
-def main() -> None:
-    """Run the module."""
-    run(EnrootCredential)
-
-
-if __name__ == "__main__":
-    main()

@@ -2,7 +2,7 @@
 # Copyright: hpc.onboard authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Take out what a replaced key left on the account the ordinary way; the same class serves a rotation."""
+"""The documentation of key_leftovers, which the action of converge carries out (meta/runtime.yml)."""
 
 from __future__ import annotations
 
@@ -50,15 +50,3 @@ outcome:
   type: dict
   returned: always
 """
-
-from ansible_collections.hpc.onboard.plugins.module_utils._module import run
-from ansible_collections.hpc.onboard.plugins.module_utils._resources.key_leftovers import KeyLeftovers
-
-
-def main() -> None:
-    """Run the module."""
-    run(KeyLeftovers)
-
-
-if __name__ == "__main__":
-    main()

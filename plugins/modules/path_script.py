@@ -2,7 +2,7 @@
 # Copyright: hpc.onboard authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Keep one path_script on the account the ordinary way; the same class serves converge."""
+"""The documentation of path_script, which the action of converge carries out (meta/runtime.yml)."""
 
 from __future__ import annotations
 
@@ -48,15 +48,3 @@ outcome:
   type: dict
   returned: always
 """
-
-from ansible_collections.hpc.onboard.plugins.module_utils._module import run
-from ansible_collections.hpc.onboard.plugins.module_utils._resources.path_script import PathScript
-
-
-def main() -> None:
-    """Run the module."""
-    run(PathScript)
-
-
-if __name__ == "__main__":
-    main()

@@ -2,7 +2,7 @@
 # Copyright: hpc.onboard authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Keep one shell_environment on the account the ordinary way; the same class serves converge."""
+"""The documentation of shell_environment, which the action of converge carries out (meta/runtime.yml)."""
 
 from __future__ import annotations
 
@@ -60,15 +60,3 @@ outcome:
   type: dict
   returned: always
 """
-
-from ansible_collections.hpc.onboard.plugins.module_utils._module import run
-from ansible_collections.hpc.onboard.plugins.module_utils._resources.shell_environment import ShellEnvironment
-
-
-def main() -> None:
-    """Run the module."""
-    run(ShellEnvironment)
-
-
-if __name__ == "__main__":
-    main()

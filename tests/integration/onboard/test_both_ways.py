@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import derived
 
 from tests.effort import sample, turns
 from tests.integration.runs import KEY, Ran, play, seen_from
@@ -108,7 +109,7 @@ def test_both_ways_give_the_same_outcomes(bed: Any, kind: str, tmp_path: Path) -
     accounts = [bed.new_account("dfki", files=files) for _way in range(2)]
     for account in accounts:
         account.ssh("ln -s there a-link")
-    key = _fingerprint_key(bed)
+    key = _fingerprint_key(bed, accounts[1].name)
     with Web(INSTALLER) as web:
         module, shared = (
             _lived(bed, account, kind, tmp_path / f"{way}.yml", (way, key, f"{seen_from(account)}:{web.port}"))
@@ -122,12 +123,12 @@ def test_both_ways_give_the_same_outcomes(bed: Any, kind: str, tmp_path: Path) -
         assert again["status"] == ("in_place" if taken["reason"] is None else taken["status"])
 
 
-def _fingerprint_key(bed: Any) -> str:
-    """The key of the controller's fingerprints; a run makes it."""
+def _fingerprint_key(bed: Any, name: str) -> str:
+    """The key that converge makes an account's fingerprints with; a run makes the one that it follows from."""
     account = bed.new_account("dfki")
     assert play(bed, "-i", str(bed.accounts_file([account]))).code == 0
-    found: str = next(Path(bed.folder).rglob("fingerprint.key")).read_text().strip()
-    return found
+    found = next(Path(bed.folder).rglob("fingerprint.key")).read_text().strip()
+    return derived(bytes.fromhex(found), "fingerprints of an account", name).hex()
 
 
 def _lived(bed: Any, account: Any, kind: str, file: Path, how: tuple[str, str, str]) -> list[dict[str, Any]]:

@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A canary key is found in the keyring and in its target, and nowhere else: no output, argv, environment or file."""
+"""A canary key is found in the keyring and in its target, and nowhere else: no output, argv, environment or file.
+
+At any moment: of an ordinary module's run, every call that writes is read, for a file may be gone before one looks.
+"""
 
 from __future__ import annotations
 
 import base64
+import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -17,19 +22,23 @@ from typing import Any
 import pytest
 
 from tests.effort import turns
-from tests.integration.runs import PASSPHRASE, REPOSITORY, FileRing, keyring_environment, onboard
+from tests.integration.runs import PASSPHRASE, REPOSITORY, FileRing, keyring_environment, onboard, play
 
 from .leaks import files_with_leaks, forms, leaks
 
 pytestmark = pytest.mark.testbed
 
 CANARY = "nvapi-CaN4rY+" + "Zq7/" * 12
+MODULES_CANARY = "nvapi-Fi2cH+" + "/8wP" * 12  # it is in a file of the test, which the other one's test would find
+PROGRAMS = "execve"
+WRITES = "write,pwrite64,writev,pwritev,pwritev2"
+WRITTEN = re.compile(rf"\b(?:{WRITES.replace(',', '|')})\(\d+<(?P<path>/[^>]*)>, (?P<what>.*)")
 
 
 @contextmanager
-def all_programs_recorded(pid: int, record: Path) -> Iterator[None]:
-    """Every execve below a process, with whole argv and environment."""
-    order = ["strace", "-f", "-p", str(pid), "-e", "trace=execve", "-v", "-s", "200000", "-o", str(record)]
+def recorded(pid: int, calls: str, record: Path) -> Iterator[None]:
+    """Every such call of a process and those below it, whole: arguments, environment, the paths of descriptors."""
+    order = ["strace", "-f", "-y", "-p", str(pid), "-e", f"trace={calls}", "-v", "-s", "200000", "-o", str(record)]
     tracer = subprocess.Popen(order, stderr=subprocess.PIPE, text=True)
     assert tracer.stderr is not None
     assert "attached" in tracer.stderr.readline()
@@ -75,7 +84,7 @@ def test_the_key_is_only_where_it_belongs(bed: Any, tmp_path: Path, trouble: str
     environment = {**_keyring(tmp_path, trouble), "ANSIBLE_SSH_ARGS": "-o ControlMaster=no"}
     programs = tmp_path / "programs-of-the-server"
     own = tmp_path / "programs-of-the-controller"
-    with all_programs_recorded(server_of(account), programs):
+    with recorded(server_of(account), PROGRAMS, programs):
         traced = traced_ansible(tmp_path, own)
         ran = onboard(bed, account, more=("-vvvv", "--diff"), environment=environment, programs=traced)
     assert (ran.code == 0) == (trouble in ("none", "encrypted file")), ran.text[-2000:]
@@ -101,6 +110,27 @@ def test_the_key_is_only_where_it_belongs(bed: Any, tmp_path: Path, trouble: str
     assert found - allowed == set()
     if ran.code == 0:
         assert CANARY.encode() in account.read("enroot/.credentials")
+
+
+def test_a_module_writes_its_key_into_its_own_file_alone(bed: Any, tmp_path: Path) -> None:
+    account = bed.new_account("lrz")
+    task = {"hpc.onboard.netrc_entry": {"machine": "api.wandb.ai", "password": "{{ canary }}"}}
+    playbook = tmp_path / "mine.yml"
+    playbook.write_text(json.dumps([{"hosts": "accounts", "gather_facts": False, "tasks": [task]}]))
+    settings = tmp_path / "vars.json"
+    settings.write_text(json.dumps({"canary": MODULES_CANARY}))
+    writes = tmp_path / "writes"
+    own_connection = {"ANSIBLE_SSH_ARGS": "-o ControlMaster=no"}
+    arguments = ("-i", str(bed.accounts_file([account])), "-e", f"@{settings}", "-vvv")
+    with recorded(server_of(account), WRITES, writes):
+        ran = play(bed, *arguments, playbook=str(playbook), environment=own_connection)
+    assert ran.code == 0, ran.text[-2000:]
+    assert MODULES_CANARY.encode() in account.read(".netrc")
+    assert leaks(ran.text.encode(), MODULES_CANARY) == []
+    calls = [match for match in map(WRITTEN.search, writes.read_text(errors="replace").splitlines()) if match]
+    holding = {match["path"] for match in calls if leaks(match["what"].encode(), MODULES_CANARY)}
+    assert {Path(path).parent.name for path in holding} == {account.user}, holding
+    assert {path for path in holding if ".netrc" not in Path(path).name} == set()
 
 
 def _keyring(folder: Path, trouble: str) -> dict[str, str]:

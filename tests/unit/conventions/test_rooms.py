@@ -35,7 +35,10 @@ CONTROLLER = {
     "_validate": {"_text", "_core", "_formats"},
     "_capabilities": {"_input", "_core"},
     "_accounts": {"_input", "_capabilities"},
-    "_delivery": {"_text", "_input", "_state", "_secrets", "_core", "_receipt", "_jobs", "_resources"},
+    "_delivery": {
+        *("_text", "_input", "_state", "_secrets", "_capabilities"),
+        *("_core", "_receipt", "_jobs", "_resources"),
+    },
     "_rotation": {
         *("_input", "_state", "_secrets", "_validate", "_capabilities"),
         *("_core", "_formats", "_resources"),
@@ -49,7 +52,7 @@ CONTROLLER = {
     "_doctor": {"_text", "_input", "_accounts"},
 }
 DOORS = {  # what Ansible and the keyring library load; nothing but an action imports an action
-    "modules": {"_resources", "module_utils/_module"},
+    "modules": set(),
     "inventory": {"_input", "_accounts"},
     "action": {
         *("_input", "_state", "_secrets", "_capabilities", "_accounts", "_delivery", "_rotation", "_audit", "_doctor"),
@@ -57,7 +60,6 @@ DOORS = {  # what Ansible and the keyring library load; nothing but an action im
     },
     "callback": {"_text", "_input", "_state", "_rotation/reminders", "_terminal"},
     "doc_fragments": set(),
-    "module_utils": {"_core", "_engine"},  # _module.py, the life of every module
     "plugin_utils": {"_secrets"},  # keyring_backend.py, the name that people write into keyringrc
 }
 MAY_IMPORT: dict[str, set[str]] = {**ENGINE, **CONTROLLER, **DOORS}

@@ -1,0 +1,236 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One account, as an action works with it: its settings, its keys, and one command session at a time.
+
+The only place where a secret's name becomes its value.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol
+
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import (
+    Declared,
+    collect,
+    prepare_settings,
+    selected,
+)
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answer as _answer
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import ASKED, PLACES, Plan
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import diffs, result, unnoted
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.session import SESSION, current_version
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state import receipts
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import account_key
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.run_memory import BOARD
+
+PLAIN_PATH = re.compile(r"/[A-Za-z0-9_@%+=:,./-]+")  # sftp would run what stands behind a line end
+
+
+def prepare(places: Mapping[str, str] = PLACES, usual: Iterable[str] = ASKED) -> None:
+    """Make once what every session needs, the usual kinds packed: call it before the forks, one for each account."""
+    prepare_settings()
+    payload.prepare(places, usual)
+
+
+class Action(Protocol):
+    """What Ansible's base class gives an action, as far as a session needs it: the names are Ansible's."""
+
+    _task: Any
+    _connection: Any
+    _templar: Any
+    _display: Any
+
+    def _low_level_execute_command(self, cmd: str, sudoable: bool, in_data: bytes) -> dict[str, Any]: ...
+
+
+class AccountSession:
+    """One account and the way there. With delegate_to, the way leads to that host, and the settings stay."""
+
+    def __init__(
+        self,
+        action: Action,
+        variables: Mapping[str, Any] | None,
+        places: Mapping[str, str] = PLACES,
+        become: bool = False,
+    ) -> None:
+        """variables: those that Ansible gives the task. places: of the kinds that may be sent (_delivery/plan.py).
+
+        become: whether become is heeded; what a whole account is set up with is run by nobody but its owner.
+        """
+        self.variables: Mapping[str, Any] = variables or {}
+        delegated = self.variables.get("ansible_delegated_vars") or {}
+        self._reached: Mapping[str, Any] = delegated.get(action._task.delegate_to) or self.variables
+        self.name = str(self._reached.get("inventory_hostname", "it"))
+        self.sandbox: dict[str, Any] | None = (self._reached.get("account") or {}).get("sandbox")
+        """The folder that stands for the account's cluster, and what is pretended there; None for a real account."""
+        self.cluster = str((self._reached.get("cluster") or {}).get("id", ""))
+        self.is_check_run = bool(action._task.check_mode)
+        self._action = action
+        self._places = places
+        self._become = become
+
+    # What the account is to have
+
+    def value(self, name: str) -> Any:
+        """The value of a variable of this account; None where it has none."""
+        return self._action._templar.template(self.variables[name]) if name in self.variables else None
+
+    def select(self, names: list[str]) -> list[str]:
+        """What --tags and --skip-tags leave of these, in a task that is always run."""
+        if "always" not in self._action._task.tags:
+            return names
+        run, skip = self.variables.get("ansible_run_tags", ["all"]), self.variables.get("ansible_skip_tags", [])
+        return selected(names, run, skip)
+
+    def collect(self, names: list[str], resources: list[dict[str, Any]]) -> Declared:
+        """All that these capabilities declare, and the resources that the task names itself. Raises AccountError."""
+        without = (self.variables.get("account") or {}).get("without", [])
+        return collect(names, without, resources, self.value)
+
+    def key(self, name: str) -> str:
+        """The value of a key, from the keyring; a sandbox has a pretended one. Raises MissingKey."""
+        if self.sandbox:
+            return f"nvapi-not-a-real-key-{name}-of-the-sandbox"
+        value, warnings = SESSION.value(current_version(name))
+        for warning in warnings:
+            self._action._display.warning(warning)
+        return value
+
+    # The way there
+
+    def ask(self, document: Mapping[str, Any]) -> dict[str, Any]:
+        """Send a plan in one command over the connection, and give its answer. Raises NoAnswer."""
+        preferred = self._action._templar.template(self._reached.get("ansible_python_interpreter"))
+        if not preferred or str(preferred).startswith("auto"):
+            preferred = None
+        candidates = (self._reached.get("cluster") or {}).get("python", []) if self._reached.get("account") else []
+        said = self._action._low_level_execute_command(
+            payload.command(preferred, candidates),
+            sudoable=self._become,
+            in_data=payload.payload(document, self._places),
+        )
+        answer = _answer.parse(said["stdout"], said["stderr"], said["rc"], self.name)
+        if answer["error"]:
+            raise _answer.NoAnswer(answer["error"])
+        return answer
+
+    def take(self, local: str, remote: str) -> None:
+        """Take a file of this machine to the account."""
+        self._action._connection.put_file(local, remote)
+
+    def carry_out(self, declared: Declared, wait: int, wishes: Mapping[str, Any]) -> dict[str, Any]:
+        """Make the account hold what is declared, or foresee it in a check run, and give the result of the task.
+
+        wait: seconds for work of minutes. wishes: see Conversation. Raises AccountError and NoAnswer.
+        """
+        plan = Plan.of(declared.resources, self.key)
+        conversation = Conversation(self, plan.entries, {"work": self.work, "receipt": True, **wishes})
+        outcomes = plan.merged(conversation.outcomes(wait))
+        outcomes += self._keep(conversation.receipt)
+        found = result(outcomes, declared.notes, self.is_check_run)
+        if SESSION.source:
+            found["keyring"] = SESSION.source
+        found.update(self._manual_steps(found))
+        if self.sandbox:
+            found["sandbox"] = self.sandbox["root"]
+        if self._action._task.diff:
+            found["diff"] = diffs(found["outcomes"])
+        return found
+
+    def unreached(self, words: str) -> dict[str, Any]:
+        """The result of a task whose account was not reached. words: of the connection's error."""
+        missed = {"unreachable": True, "msg": _answer.not_reached(words, self.name)}
+        return {**missed, **self._manual_steps(missed)}
+
+    @property
+    def work(self) -> str:
+        """What the engine is asked to do: nothing but foresee it in a check run."""
+        return "foresee" if self.is_check_run else "reconcile"
+
+    def _manual_steps(self, found: Mapping[str, Any]) -> dict[str, Any]:
+        """What only a person can do: where the account was not reached, a thing failed, or an area is not known."""
+        links = any(note["capability"] == "storage_links" for note in found.get("notes", []))
+        if not (found.get("unreachable") or found["failed"] or links):
+            return {}
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import manual_steps  # few are open
+
+        return manual_steps.of_account(self.variables, found)
+
+    def _keep(self, receipt: Mapping[str, Any] | None) -> list[dict[str, Any]]:
+        """Keep what is noted on the account here, too; the outcome of a receipt that cannot be kept there."""
+        if receipt is None:
+            return []
+        if receipt["problem"]:
+            return [unnoted(receipt["problem"])]
+        if not self.is_check_run:
+            problem = receipts.keep(self.name, bool(self.sandbox), receipt)
+            if problem:
+                self._action._display.warning(problem)
+        return []
+
+
+class Conversation:
+    """What is said with one account: the plan once, and then questions for as long as work goes on there."""
+
+    def __init__(self, session: AccountSession, entries: list[dict[str, Any]], wishes: Mapping[str, Any]) -> None:
+        """wishes: the work, the seconds for one resource, and whether there is a receipt (see _engine/engine.py)."""
+        self.receipt: dict[str, Any] | None = None
+        self.seconds = 0.0  # that the account worked on it
+        self._session = session
+        self._entries = entries
+        self._plan = {
+            "schema": "hpc.onboard/plan/1.0",
+            "fingerprint_key": account_key(session.name),
+            "cluster": session.cluster,
+            "sandbox": session.sandbox,
+            **wishes,
+        }
+
+    def outcomes(self, wait: int) -> list[dict[str, Any]]:
+        """What came of the plan, when nothing of it is under way any more. Nothing is sent for one that is empty."""
+        if not self._entries:
+            return []
+        outcomes = self._asked(range(len(self._entries)))
+        if self._plan["work"] != "reconcile" or not any(outcome["progress"] for outcome in outcomes):
+            return outcomes
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.job_wait import settled  # few runs wait
+
+        ended = settled(outcomes, wait, self._asked, self._bring, self._show)
+        gone = [position for position, one in enumerate(outcomes) if one["progress"] and not one["after"]]
+        if gone:
+            self._asked(gone)  # so that it is noted no more
+        return ended
+
+    def _show(self, progress: Mapping[str, Any] | None) -> None:
+        BOARD.put(self._session.name, progress)
+
+    def _asked(self, positions: Iterable[int], follow: float = 0) -> list[dict[str, Any]]:
+        document = {**self._plan, "resources": [self._entries[position] for position in positions]}
+        if follow:
+            document = {**document, "work": "follow", "follow_seconds": follow}
+        answer = self._session.ask(document)
+        self.receipt = answer["receipt"] or self.receipt
+        self.seconds += answer["seconds"]
+        answered: list[dict[str, Any]] = answer["outcomes"]
+        return answered
+
+    def _bring(self, position: int, wants: Mapping[str, str]) -> dict[str, Any]:
+        """Fetch on this machine what the account cannot, take it there, and start the work anew."""
+        installer = self._entries[position]["options"]["installers"].values()
+        if not any((wants["url"], wants["sha256"]) == (one["url"], one["sha256"]) for one in installer):
+            raise AccountError("the account asks for a file that it was not sent for: it was not brought")
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.downloads import fetched
+
+        if not PLAIN_PATH.fullmatch(wants["path"]):
+            raise AccountError("the account names a path that no file can be taken to: it was not brought")
+        step = {"step": "fetching the installer for it", "unit": "bytes"}
+        file = fetched(
+            wants["url"], wants["sha256"], lambda done, total: self._show({**step, "done": done, "total": total})
+        )
+        self._show({"step": "taking the installer there", "done": None, "total": None, "unit": "steps"})
+        self._session.take(str(file), wants["path"])
+        return self._asked([position])[0]

@@ -1,0 +1,50 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A task that keeps one resource, by the module of its kind: its arguments, and the result that it documents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import asked_of
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import CHANGES, FAILURES, diffs
+
+FINGERPRINT_KEY = "fingerprint_key"
+WAIT = 3600  # seconds for work of minutes, as converge waits unless it is told otherwise
+
+
+def argument_spec(kind: str) -> dict[str, dict[str, Any]]:
+    """What the module takes. Paths are text to Ansible, for the account itself resolves ~ and $SCRATCH."""
+    options = asked_of(kind).OPTIONS
+    spec = {name: {**one, "type": "str" if one["type"] == "path" else one["type"]} for name, one in options.items()}
+    return {**spec, FINGERPRINT_KEY: {"type": "str", "no_log": True}}
+
+
+def entry(kind: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The one entry of the plan, checked by the kind itself. Raises AccountError."""
+    options = {name: arguments.get(name) for name in asked_of(kind).OPTIONS}
+    asked_of(kind)(options)
+    return {"kind": kind, "capability": "module", "options": options}
+
+
+def fingerprint_key(arguments: Mapping[str, Any]) -> dict[str, str]:
+    """The key that fingerprints are made with, where the task names one. Raises AccountError."""
+    key = arguments.get(FINGERPRINT_KEY)
+    if not key:
+        return {}
+    try:
+        bytes.fromhex(key)
+    except ValueError:
+        raise AccountError(f"{FINGERPRINT_KEY} is not hexadecimal: write each byte as two of 0-9 and a-f") from None
+    return {FINGERPRINT_KEY: key}
+
+
+def result(outcome: dict[str, Any]) -> dict[str, Any]:
+    """The result of the task."""
+    if outcome["status"] in FAILURES:
+        return {"failed": True, "msg": f"{outcome['identity']}: {outcome['reason']}", "outcome": outcome}
+    if outcome["status"] not in CHANGES:
+        return {"changed": False, "outcome": outcome}
+    return {"changed": True, "outcome": outcome, "diff": diffs([outcome])}

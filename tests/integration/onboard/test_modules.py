@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The module of a kind in anybody's playbook: Ansible's own keywords mean what they mean for any module."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from ansible.parsing.vault import VaultLib, VaultSecret
+
+from tests.integration.runs import KEY, Ran, play
+
+pytestmark = pytest.mark.testbed
+
+DAMAGED = "nvapi-CaN4rY damaged"
+ENTRY = "hpc.onboard.netrc_entry"
+AS_ANOTHER = b'#!/bin/sh\ntouch ~/asked\nfor command; do :; done\nexec /bin/sh -c "$command"\n'  # as sudo is called
+
+
+def played(bed: Any, account: Any, tasks: list[dict[str, Any]], folder: Path, *more: Any, **keywords: Any) -> Ran:
+    """Run these tasks on an account; each goes on after a failure."""
+    playbook = folder / "mine.yml"
+    every = [{"ignore_errors": True, **task} for task in tasks]
+    plays = [{"hosts": account.name, "gather_facts": False, "tasks": every, **keywords}]
+    playbook.write_text(yaml.safe_dump(plays, sort_keys=False))
+    return play(bed, "-i", str(bed.accounts_file([account, *more])), playbook=str(playbook))
+
+
+def test_keywords_of_a_task_mean_what_they_mean_for_any_module(bed: Any, tmp_path: Path) -> None:
+    """On a cluster whose only Python is too old for modules."""
+    account, other = (bed.new_account("wilson", files={"as-another": AS_ANOTHER}) for _ in range(2))
+    account.ssh("chmod 755 as-another")
+    password = {"password": "{{ my_key }}"}
+    another = {"ansible_become_exe": f"{account.home}/as-another", "ansible_become_method": "ansible.builtin.sudo"}
+    tasks = [
+        {ENTRY: {"machine": "one.org"}, "check_mode": True, "diff": True},
+        {ENTRY: {"machine": "{{ item }}"}, "loop": ["one.org", "two.org"]},
+        {ENTRY: {"machine": "other.org"}, "delegate_to": other.name},
+        {ENTRY: {"machine": "unseen.org"}, "no_log": True},
+        {"hpc.onboard.directory": {"path": "~/made"}, "become": True, "vars": another},
+        {ENTRY: {"machine": "late.org"}, "async": 60, "poll": 0},
+    ]
+    ran = played(bed, account, tasks, tmp_path, other, vars={"my_key": KEY}, module_defaults={ENTRY: password})
+    foreseen, looped, delegated, unseen, become, late = (one["result"] for one in ran.results)
+    assert foreseen["changed"]
+    assert "one.org" in foreseen["diff"][0]["before_header"]
+    assert [one["changed"] for one in looped["results"]] == [True, True]
+    assert b"one.org" in account.read(".netrc")
+    assert b"two.org" in account.read(".netrc")
+    assert delegated["changed"]
+    assert b"other.org" in other.read(".netrc")
+    assert b"other.org" not in account.read(".netrc")
+    assert unseen["censored"]
+    assert b"unseen.org" in account.read(".netrc")
+    assert become["changed"]
+    assert account.read("asked") == b""
+    assert account.path(f"{account.home}/made").is_dir()
+    assert late["msg"] == f"This action ({ENTRY}) does not support async."
+    assert KEY not in ran.text
+
+
+def test_a_key_may_come_from_a_vault(bed: Any, tmp_path: Path) -> None:
+    account = bed.new_account("dfki")
+    secret = tmp_path / "vault-password"
+    secret.write_text("open sesame")
+    sealed = VaultLib([("default", VaultSecret(b"open sesame"))]).encrypt(KEY.encode()).decode()
+    playbook = tmp_path / "mine.yml"
+    playbook.write_text(
+        "- hosts: accounts\n  gather_facts: false\n  tasks:\n    - hpc.onboard.token_file:\n"
+        f"        password: !vault |\n{textwrap.indent(sealed, ' ' * 10)}\n"
+    )
+    files = str(bed.accounts_file([account]))
+    ran = play(bed, "-i", files, "--vault-password-file", str(secret), "-vvv", playbook=str(playbook))
+    assert ran.code == 0, ran.text[-2000:]
+    assert KEY.encode() in account.read(".cache/huggingface/token")
+    assert KEY not in ran.text
+
+
+def test_what_is_wrong_with_an_argument_is_said_before_anything_is_sent(bed: Any, tmp_path: Path) -> None:
+    account = bed.new_account("dfki")
+    tasks: list[dict[str, Any]] = [
+        {ENTRY: {"machine": "one.org", "pasword": "x"}},
+        {ENTRY: {"password": "x"}},
+        {ENTRY: {"machine": "one.org", "password": "x", "state": "here"}},
+        {ENTRY: {"machine": "one.org", "password": "{{ damaged }}"}},
+        {ENTRY: {"machine": "one.org", "password": "x", "fingerprint_key": "xyz"}},
+        {"hpc.onboard.directory": {"path": "~/.ssh/x"}},
+    ]
+    before = account.sessions()
+    ran = played(bed, account, tasks, tmp_path, vars={"damaged": DAMAGED})
+    assert [one["result"]["msg"] for one in ran.results] == [
+        f"Unsupported parameters for ({ENTRY}) module: pasword."
+        " Supported parameters include: fingerprint_key, login, machine, password, path, state.",
+        "missing required arguments: machine",
+        "value of state must be one of: present, absent, got: here",
+        "the key holds white space: it was copied with a line break or a blank; store it again",
+        "fingerprint_key is not hexadecimal: write each byte as two of 0-9 and a-f",
+        "path: '~/.ssh/x' lies in .ssh, which is not ours to touch",
+    ]
+    assert DAMAGED not in ran.text
+    assert account.sessions() == before

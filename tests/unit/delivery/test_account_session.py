@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A session with one account: whose settings hold, which account is reached, and what a check run leaves alone."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import Declared
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import AccountSession
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.answer import NoAnswer
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state import receipts
+
+ADA = {"inventory_hostname": "ada@dfki", "account": {"without": []}, "cluster": {}}
+FOLDER = {"kind": "directory", "capability": "storage_links", "options": {"path": "~/made"}}
+
+
+class Here:
+    """What Ansible gives an action, with this machine's own shell as the way to the account."""
+
+    def __init__(self, **task: Any) -> None:
+        self._task = SimpleNamespace(**{"delegate_to": None, "check_mode": False, "diff": False, "tags": [], **task})
+        self._connection = SimpleNamespace()
+        self._templar = SimpleNamespace(template=lambda value: value)
+        self._display = SimpleNamespace(warning=print)
+
+    def _low_level_execute_command(self, cmd: str, sudoable: bool, in_data: bytes) -> dict[str, Any]:
+        done = subprocess.run(["/bin/sh", "-c", cmd], input=in_data, capture_output=True, env=os.environ, check=False)
+        return {"stdout": done.stdout.decode(), "stderr": done.stderr.decode(), "rc": done.returncode}
+
+
+@pytest.fixture
+def sandbox(tmp_path: Path) -> dict[str, Any]:
+    """A folder that stands for a cluster."""
+    return {"root": str(tmp_path / "root"), "home": "/home/ada", "shell": "/bin/bash", "environment": {}, "folders": []}
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What outlives a run here lies in a folder of the test."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+def test_with_delegate_to_the_other_account_is_reached_and_the_settings_stay() -> None:
+    there = {"inventory_hostname": "ada@lrz", "account": {"sandbox": {"root": "/there"}}}
+    variables = {**ADA, "conda_state": "absent", "ansible_delegated_vars": {"ada@lrz": there}}
+    session = AccountSession(Here(delegate_to="ada@lrz"), variables)
+    assert (session.name, session.sandbox) == ("ada@lrz", {"root": "/there"})
+    assert session.value("conda_state") == "absent"
+    assert session.value("conda_nothing") is None
+
+
+@pytest.mark.parametrize(("tags", "left"), [(["always"], ["conda"]), ([], ["conda", "tokens"])])
+def test_tags_choose_in_a_task_that_is_always_run(tags: list[str], left: list[str]) -> None:
+    session = AccountSession(Here(tags=tags), {**ADA, "ansible_run_tags": ["conda"]})
+    assert session.select(["conda", "tokens"]) == left
+
+
+def test_the_key_of_a_sandbox_is_pretended() -> None:
+    session = AccountSession(Here(), {**ADA, "account": {"sandbox": {"root": "/r"}}})
+    assert session.key("ngc") == "nvapi-not-a-real-key-ngc-of-the-sandbox"
+
+
+@pytest.mark.parametrize("check", [True, False])
+def test_a_check_run_changes_nothing_and_keeps_no_receipt(check: bool, sandbox: dict[str, Any]) -> None:
+    session = AccountSession(Here(check_mode=check, diff=True), {**ADA, "account": {"sandbox": sandbox}})
+    found = session.carry_out(Declared([FOLDER], []), 0, {"seconds": 30})
+    assert (found["changed"], found["failed"], found["sandbox"]) == (True, False, sandbox["root"])
+    assert found["diff"][0]["after"] == "is: folder\n"
+    assert Path(f"{sandbox['root']}/home/ada/made").is_dir() is not check
+    assert bool(receipts.kept("ada@dfki", True)) is not check
+
+
+def test_an_interpreter_that_is_named_is_the_only_one_tried(sandbox: dict[str, Any]) -> None:
+    variables = {**ADA, "account": {"sandbox": sandbox}, "ansible_python_interpreter": "/nowhere/python3"}
+    session = AccountSession(Here(), variables)
+    with pytest.raises(NoAnswer, match=r"Tried: /nowhere/python3: .*not found"):
+        session.carry_out(Declared([FOLDER], []), 0, {"seconds": 30})
+
+
+def test_an_account_that_was_not_reached_is_told_by_its_name() -> None:
+    missed = AccountSession(Here(), ADA).unreached("Failed to connect to the host via ssh over ssh: refused")
+    assert missed["unreachable"]
+    assert missed["msg"].startswith("refused. Does 'ssh ada@dfki'")

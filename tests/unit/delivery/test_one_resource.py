@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A task that keeps one resource: what it takes, and what it says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import one_resource
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS
+
+
+def outcome(status: str, **more: Any) -> dict[str, Any]:
+    return {"identity": "folder ~/x", "status": status, "before": {}, "after": {"kind": "folder"}, **more}
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_a_module_takes_the_options_of_its_kind_and_the_key_of_fingerprints(kind: str) -> None:
+    spec = one_resource.argument_spec(kind)
+    assert {*spec} == {*KINDS[kind].OPTIONS, "fingerprint_key"}
+    assert "path" not in {option["type"] for option in spec.values()}, "Ansible would resolve it on this machine"
+    assert spec["fingerprint_key"]["no_log"]
+    assert spec.get("password", {"no_log": True})["no_log"]
+
+
+def test_an_entry_holds_every_option_of_its_kind() -> None:
+    entry = one_resource.entry("directory", {"path": "~/x", "mode": "0700", "state": "present", "root": None})
+    assert entry["kind"] == "directory"
+    assert entry["options"] == {"path": "~/x", "root": None, "mode": "0700", "state": "present"}
+
+
+def test_an_entry_is_checked_by_its_kind() -> None:
+    with pytest.raises(AccountError, match="climbs"):
+        one_resource.entry("directory", {"path": "~/../x", "mode": "0700", "state": "present"})
+
+
+@pytest.mark.parametrize(("given", "found"), [("", {}), (None, {}), ("00ff", {"fingerprint_key": "00ff"})])
+def test_the_key_of_fingerprints_is_that_of_the_task_if_it_names_one(given: Any, found: Any) -> None:
+    assert one_resource.fingerprint_key({"fingerprint_key": given}) == found
+
+
+def test_a_key_of_fingerprints_is_not_repeated_when_it_is_refused() -> None:
+    with pytest.raises(AccountError) as caught:
+        one_resource.fingerprint_key({"fingerprint_key": "secret"})
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("status", ["blocked", "failed", "not_measured"])
+def test_what_failed_says_what_and_why(status: str) -> None:
+    found = one_resource.result(outcome(status, reason="the home is full"))
+    assert (found["failed"], found["msg"]) == (True, "folder ~/x: the home is full")
+
+
+@pytest.mark.parametrize("status", ["missing", "different", "unwanted"])
+def test_what_changed_is_shown_before_and_after(status: str) -> None:
+    found = one_resource.result(outcome(status))
+    assert found["changed"]
+    assert [one["after"] for one in found["diff"]] == ["kind: folder\n"]
+
+
+def test_what_is_in_place_changes_nothing() -> None:
+    found = one_resource.result(outcome("in_place"))
+    assert not found["changed"]
+    assert "diff" not in found
