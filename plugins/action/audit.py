@@ -62,7 +62,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
             row = unmeasured(session.variables, answer.not_reached(str(error), session.name))
         except TROUBLE as error:
             row = unmeasured(session.variables, str(error))
-        return {"changed": False, "audit": row, **({"sandbox": session.sandbox["root"]} if session.sandbox else {})}
+        found = {"kind": "audit_account", "changed": False, "audit": row}
+        return {**found, "sandbox": session.sandbox["root"]} if session.sandbox else found
 
     def _here(self, part: str, session: AccountSession) -> dict[str, Any]:
         """What is done on this machine alone."""

@@ -51,7 +51,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
         except AnsibleConnectionFailure as error:
             return session.unreached(str(error))
         except (AccountError, NoAnswer) as error:
-            return {"failed": True, "msg": str(error)}
+            return {"kind": "account", "failed": True, "msg": str(error)}
 
     def _converge(self, session: AccountSession) -> dict[str, Any]:
         _validation, arguments = self.validate_argument_spec(ARGUMENTS)

@@ -48,7 +48,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
         except AnsibleConnectionFailure as error:
             return session.unreached(str(error))
         except (AccountError, NoAnswer) as error:
-            return {"failed": True, "msg": str(error)}
+            return {"kind": "account", "failed": True, "msg": str(error)}
 
 
 def _unwanted(session: AccountSession, arguments: dict[str, Any]) -> list[dict[str, Any]]:

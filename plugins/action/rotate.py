@@ -46,6 +46,7 @@ ARGUMENTS = {
     "lead": {"type": "dict", "default": {}},
     "last": {"type": "bool", "default": False},
 }
+NO_SHARE = {"kind": "rotation_share", "changed": False, "skipped": True}
 NOBODYS = "nvapi-" + "0" * 64  # what a look foresees to write: another key than the one that is there
 TROUBLE = (AccountError, RotationError, StateError, VersionError, answer.NoAnswer)
 NEVER_THERE = ("refused", "timed out", "No route", "not resolve", "Permission denied", "unreachable")
@@ -77,9 +78,9 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
                 return self._lead(arguments, session)
             return self._share(arguments["secret"], arguments["lead"], session)
         except TROUBLE as error:
-            said = {"failed": True, "msg": str(error)}
-            lead = arguments["part"] == "lead"
-            return results.refused(arguments["secret"], str(error)) if lead else said
+            if arguments["part"] == "lead":
+                return results.refused(arguments["secret"], str(error))
+            return {"kind": "rotation_share", "failed": True, "msg": str(error)}
 
     # The lead
 
@@ -104,11 +105,11 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
     def _share(self, secret: str, lead: Mapping[str, Any], session: AccountSession) -> dict[str, Any]:
         step = lead.get("step") or {}
         if not step:
-            return {"changed": False, "skipped": True}
+            return NO_SHARE
         files = _targets.files(session.name, secret, _declared_keys(session))
         mine = [file for file in files if file.target in step["targets"]]
         if not mine:
-            return {"changed": False, "skipped": True}
+            return NO_SHARE
         key = record_key()
         labels = Sidecar(secret, key)
 

@@ -25,6 +25,7 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from typing import Any
 
 from ansible import constants, context
@@ -35,9 +36,13 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._state.run_memory impo
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal import account, layout, summary
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import flat
 
-ROTATE = "hpc.onboard.rotate"
-AUDIT = "hpc.onboard.audit"
-OURS = {"hpc.onboard.converge", "hpc.onboard.offboard", "hpc.onboard.doctor", ROTATE, AUDIT}
+KINDS = {  # of the results of our actions that say none, since Ansible failed or skipped the task itself
+    "hpc.onboard.converge": "account",
+    "hpc.onboard.offboard": "account",
+    "hpc.onboard.doctor": "doctor",
+    "hpc.onboard.rotate": "rotation_share",
+    "hpc.onboard.audit": "audit_settings",
+}
 NARROWEST = 20
 WIDEST = 100
 PIPED = 80
@@ -56,21 +61,14 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         super().__init__()
         self._unsaid: Any = None  # a play whose banner is said as soon as a task of others needs it
         self._others = False
-        self._accounts: dict[str, summary.Ended] = {}
-        self._told: dict[str, str] = {}  # what went wrong -> the account where it was told
-        self._sandboxes: dict[str, None] = {}
-        self._keyrings: dict[str, None] = {}
-        self._then: str | None = None
+        self._story = summary.Story()
         self._said = 0  # lines of the account before
-        self._doctor = False
         self._begun = time.monotonic()
         self._started: dict[str, float] = {}
         self._under_way: dict[str, None] = {}
         self._done = 0
         self._total = 0
         self._steps: dict[str, str] = {}
-        self._drawn_at = 0.0
-        self._frame = 0
         self._lock: Any = getattr(self._display, "_lock", None) or threading.RLock()
         self._line: Any = None  # where one can be drawn over
         if sys.stdout.isatty():  # what draws is loaded here, not by the thread: a fork then would leave a lock behind
@@ -85,7 +83,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
 
     def _speaks(self, task: Any) -> bool:
         """Whether this task is ours to show; when much is asked for, the default shows more."""
-        return bool(task.action in OURS and self._display.verbosity < 2)
+        return bool(task.action in KINDS and self._display.verbosity < 2)
 
     def _columns(self) -> int:
         try:
@@ -97,7 +95,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         width = max(NARROWEST, min(WIDEST, self._columns()))
         letters = (sys.stdout.encoding or "ascii").lower().replace("-", "")
         detail = account.detail_of(
-            max(self._total, len(self._accounts)), self._display.verbosity, bool(context.CLIARGS.get("diff"))
+            max(self._total, len(self._story.accounts)), self._display.verbosity, bool(context.CLIARGS.get("diff"))
         )
         return account.View(layout.Look(width, letters != "utf8"), check, detail)
 
@@ -110,14 +108,14 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
     # The live line, drawn by a thread
 
     def _live(self) -> None:
-        now = time.monotonic()
+        elapsed = time.monotonic() - self._begun
         with self._lock:
-            if BOARD.is_hushed() or not self._under_way or now - self._begun < self._line.FIRST_DRAWN:
+            if BOARD.is_hushed() or not self._under_way:
                 self._line.clear()
-            elif now - self._drawn_at >= self._line.REDRAWN:
-                self._drawn_at, self._frame = now, self._frame + 1
-                moment = (list(self._under_way), self._done, self._total, now - self._begun, self._frame)
-                line = self._line.at(moment, BOARD.entries(), self._view(False).look)
+                return
+            moment = (list(self._under_way), self._done, self._total, elapsed)
+            line = self._line.at(moment, BOARD.entries, lambda: self._view(False).look)
+            if line is not None:
                 self._line.draw("".join(map(painted, line)), layout.cells(layout.plain(line)))
 
     def _say_steps(self) -> None:
@@ -143,7 +141,6 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         ours = self._speaks(task)
         self._under_way, self._done = {}, 0
         if ours:
-            self._doctor = self._doctor or task.action == "hpc.onboard.doctor"
             self._watch.start()
         if not ours or self._others:
             if self._unsaid is not None:
@@ -161,7 +158,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
 
     def v2_runner_on_ok(self, result: Any) -> None:
         if self._is_ours(result):
-            self._show(result, summary.ended_as(result.result))
+            self._show(result, result.result)
         else:
             super().v2_runner_on_ok(result)
 
@@ -174,22 +171,21 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
             return
         if sentences:
             result.result["msg"] = "\n".join(sentences)
-        end = summary.ended_as({**result.result, "failed": True})
-        shared = result.task.action in (ROTATE, AUDIT)  # the lead or the report judges all accounts together
-        self._show(result, summary.Ended("ok") if ignore_errors and not shared else end)
-        if ignore_errors and not shared:
+        ignored = ignore_errors and not _renderer(result).is_judged_later
+        self._show(result, {**result.result, "failed": True}, ignored)
+        if ignored:
             self._say([(layout.Span("...ignoring", "note"),)])
 
     def v2_runner_on_unreachable(self, result: Any) -> None:
         if self._is_ours(result):
-            self._show(result, summary.ended_as(result.result, unreachable=True))
+            self._show(result, {**result.result, "unreachable": True})
         else:
             super().v2_runner_on_unreachable(result)
 
     def v2_runner_on_skipped(self, result: Any) -> None:
         if self._is_ours(result):
             self._over(result.host.get_name())
-            if result.task.action != ROTATE:  # an account without a share in this step: nothing to say
+            if _renderer(result).tells_skips:
                 self._say([(layout.Span(f"- {result.host.get_name()}  skipped", "note"),)])
         else:
             super().v2_runner_on_skipped(result)
@@ -206,11 +202,13 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         self._watch.stop()
         if self._others or self._display.verbosity >= 2:
             super().v2_playbook_on_stats(stats)
-            self._say(summary.keys(tuple(self._keyrings), self._view(False).look))
-        elif self._accounts or self._then:
+            self._say(summary.keys(tuple(self._story.keyrings), self._view(False).look))
+        elif self._story.accounts or self._story.then:
             view = self._view(bool(context.CLIARGS.get("check", False)))
-            self._say(summary.recap(self._accounts, view, self._run()))
+            self._say(summary.recap(self._story.accounts, view, self._run()))
             self._remind(view.look)
+        else:
+            self._say(summary.practised(self._near(), self._view(False).look))
 
     def _is_ours(self, result: Any) -> bool:
         """Whether a result is shown as ours; of a loop, Ansible has shown the items already."""
@@ -222,49 +220,27 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         begun = self._started.get(name)
         return None if begun is None else time.monotonic() - begun
 
-    def _show(self, result: Any, end: summary.Ended) -> None:
-        name, shown = result.host.get_name(), dict(result.result)
+    def _show(self, result: Any, found: Mapping[str, Any], ignored: bool = False) -> None:
+        name, shown, renderer = result.host.get_name(), dict(found), _renderer(result)
         seconds = self._over(name)
-        if result.task.action == AUDIT:
-            self._show_audit(shown, end)
-            return
-        if "then" in shown:
-            self._then = shown["then"]  # of the lead, which is no account
-        else:
-            kept = summary.latest if result.task.action == ROTATE else summary.worst
-            self._accounts[name] = kept(self._accounts.get(name), end)
+        end = account.Ended("ok") if ignored else renderer.ended(shown, bool(shown.get("unreachable")))
+        self._story.add(name, shown, end, renderer)
         self._handle_warnings(result.result)
-        if shown.get("sandbox"):
-            self._sandboxes[_command_line().near(shown["sandbox"])] = None
-        if shown.get("keyring"):
-            self._keyrings[shown["keyring"]] = None
         view = self._view(bool(result.task.check_mode))
-        if account.is_quiet(shown, view) or shown.get("checks") == []:
+        if renderer.error(shown):
+            self._display.error(renderer.error(shown), wrap_text=False)
+        if renderer.is_quiet(shown, view):
             return
         if seconds is not None:
             shown["seconds"] = seconds
-        like = self._told.setdefault(summary.cause(name, end.reason), name) if end.reason else name
-        lines = account.account(name, shown, view, like if like != name else None)
+        lines = renderer.lines(name, shown, view, self._story.same_as(name, end))
         apart = bool(self._said) and max(len(lines), self._said) > 1  # more is said than a line
         self._said = len(lines)
         self._say([(), *lines] if apart else lines)
 
-    def _show_audit(self, shown: dict[str, Any], end: summary.Ended) -> None:
-        """The report tells of all accounts together; what went wrong before it is told in its own words."""
-        self._handle_warnings(shown)
-        if shown.get("sandbox"):
-            self._sandboxes[_command_line().near(shown["sandbox"])] = None
-        if "report" in shown:
-            from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal import audit_report  # audits alone
-
-            look = self._view(False).look
-            self._say([*audit_report.lines(shown["report"], look), *summary.practised(tuple(self._sandboxes), look)])
-        elif end.state == "failed" and "audit" not in shown:
-            self._display.error(str(shown.get("msg", "")), wrap_text=False)
-
     def _remind(self, look: layout.Look) -> None:
         """Say that an old key lives on, where keys were used and one was ever rotated."""
-        if not self._keyrings or not (state_folder() / "secrets").is_dir():
+        if not self._story.keyrings or not (state_folder() / "secrets").is_dir():
             return
         from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.reminders import reminders  # few have any
 
@@ -272,10 +248,19 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
             self._say([(), *layout.indented(one.text, 0, look, "changed"), *layout.command(one.command, 2, look)])
 
     def _run(self) -> summary.Run:
-        bad = any(end.state in summary.BAD for end in self._accounts.values())
-        typed = _command_line().again(context.CLIARGS, sys.argv[1:], context.CLIARGS.get("args") or ()) if bad else ""
+        story, options = self._story, context.CLIARGS
+        typed = _command_line().again(options, sys.argv[1:], options.get("args") or ()) if story.is_bad() else ""
         seconds = time.monotonic() - self._begun
-        return summary.Run(typed, seconds, tuple(self._sandboxes), tuple(self._keyrings), self._doctor, self._then)
+        return summary.Run(typed, seconds, self._near(), tuple(story.keyrings), story.is_look, story.then)
+
+    def _near(self) -> tuple[str, ...]:
+        """The folders of sandboxes, as a person names them from here."""
+        return tuple(dict.fromkeys(_command_line().near(folder) for folder in self._story.sandboxes))
+
+
+def _renderer(result: Any) -> account.Renderer:
+    """What shows a result."""
+    return account.renderer(result.result.get("kind") or KINDS.get(result.task.action, "account"))
 
 
 def painted(span: layout.Span) -> str:

@@ -75,6 +75,11 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+kind:
+  description:
+    - What the result is of, by which the console shows it - C(audit_settings), C(audit_account) or C(audit_report).
+  type: str
+  returned: always
 audit:
   description: What the account came to.
   type: dict

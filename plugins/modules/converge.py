@@ -82,6 +82,10 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+kind:
+  description: What the result is of, by which the console shows it - C(account).
+  type: str
+  returned: always
 outcomes:
   description: One for each resource, in the order declared.
   type: list

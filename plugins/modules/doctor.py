@@ -44,6 +44,10 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+kind:
+  description: What the result is of, by which the console shows it - C(doctor).
+  type: str
+  returned: always
 checks:
   description: One for each thing that was looked at.
   type: list

@@ -64,6 +64,10 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+kind:
+  description: What the result is of, by which the console shows it - C(account).
+  type: str
+  returned: always
 outcomes:
   description: What came of each resource; see M(hpc.onboard.converge).
   type: list

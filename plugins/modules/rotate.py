@@ -61,6 +61,10 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+kind:
+  description: What the result is of, by which the console shows it - C(rotation_lead) or C(rotation_share).
+  type: str
+  returned: always
 checks:
   description: What the lead found and did, each a C(name), C(status), C(text) and C(next).
   type: list

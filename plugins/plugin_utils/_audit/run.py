@@ -45,7 +45,7 @@ def prepared(variables: Mapping[str, Any], value: Value) -> dict[str, Any]:
             os.close(opened(_output(wishes)))
         return {"changed": False}
 
-    return _said(work)
+    return _said("audit_settings", work)
 
 
 def reported(
@@ -59,17 +59,21 @@ def reported(
         said = "; ".join(reasons) or "nothing to hold against"
         return {"changed": False, "failed": bool(reasons), "msg": said, "report": result}
 
-    return _said(work)
+    return _said("audit_report", work)
 
 
-def _said(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+def _said(kind: str, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     """What the work gives, or the one sentence that says why it cannot be done."""
     try:
-        return work()
+        return {"kind": kind, **work()}
     except (Mistakes, AccountError, StateError, ReportError) as error:
-        return {"failed": True, "msg": str(error)}
+        return {"kind": kind, "failed": True, "msg": str(error)}
     except OSError as error:
-        return {"failed": True, "msg": f"{error.filename}: {error.strerror}: put that right, then run again"}
+        return {
+            "kind": kind,
+            "failed": True,
+            "msg": f"{error.filename}: {error.strerror}: put that right, then run again",
+        }
 
 
 def _report(

@@ -131,7 +131,7 @@ class AccountSession:
         conversation = Conversation(self, plan.entries, {"work": self.work, "receipt": True, **wishes})
         outcomes = plan.merged(conversation.outcomes(wait))
         outcomes += self._keep(conversation.receipt)
-        found = result(outcomes, declared.notes, self.is_check_run)
+        found = {"kind": "account", **result(outcomes, declared.notes, self.is_check_run)}
         if SESSION.source:
             found["keyring"] = SESSION.source
         found.update(self._manual_steps(found))
@@ -143,7 +143,7 @@ class AccountSession:
 
     def unreached(self, words: str) -> dict[str, Any]:
         """The result of a task whose account was not reached. words: of the connection's error."""
-        missed = {"unreachable": True, "msg": _answer.not_reached(words, self.name)}
+        missed = {"kind": "account", "unreachable": True, "msg": _answer.not_reached(words, self.name)}
         return {**missed, **self._manual_steps(missed)}
 
     @property

@@ -49,6 +49,7 @@ def result(checks: list[Check]) -> dict[str, Any]:
     bad = [f"\n{check.name}: {check.text}{f' Next: {check.next}' if check.next else ''}" for check in checks
            if check.status == FAILED]  # fmt: skip
     return {
+        "kind": "doctor",
         "changed": False,
         "failed": bool(bad),
         "msg": ", ".join(parts) + "".join(bad),

@@ -261,6 +261,7 @@ class Lead:
         situation = self._rotation.situation()
         failed = [check for check in checks if check["status"] == "failed"]
         return {
+            "kind": "rotation_lead",
             "changed": False,
             "failed": bool(failed),
             "msg": "; ".join(f"{check['name']}: {check['text']}" for check in failed or checks),

@@ -30,7 +30,8 @@ def no_secret(secret: str, secrets: set[str]) -> str:
 def refused(secret: str, why: str) -> dict[str, Any]:
     """The result of a lead that could not lead."""
     checks = [check("rotation", "failed", why)]
-    return {"failed": True, "msg": why, "checks": checks, "title": f"rotation of {secret or 'a key'}", "then": ""}
+    title = f"rotation of {secret or 'a key'}"
+    return {"kind": "rotation_lead", "failed": True, "msg": why, "checks": checks, "title": title, "then": ""}
 
 
 def share_result(
@@ -45,6 +46,7 @@ def share_result(
     good = GOOD.get(step.name, GOOD_ELSE)
     bad = [file.target for file in files if states.get(file.target) not in good]
     result = {
+        "kind": "rotation_share",
         "changed": any(outcome["status"] in CHANGES for outcome in shown),
         "failed": bool(bad),
         "msg": " ".join(f"{target}: {WORDS[states.get(target, 'unknown')]}" for target in bad) or step.name,

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from enum import Enum
+from importlib import import_module
 from typing import Any, NamedTuple
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import (
@@ -23,7 +24,6 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout impor
     ended,
     indented,
     item,
-    row,
     told,
 )
 
@@ -36,9 +36,21 @@ STYLES = {
     "failed": ("!", "error"),
     "not_measured": ("?", "error"),
 }
-CHECKS = {"ok": ("good", "ok"), "warning": ("!", "changed"), "failed": ("bad", "error")}
+BAD = ("unreachable", "failed")
 MANY = 10
 """With more accounts than this, a person wants the exceptions."""
+
+
+class Ended(NamedTuple):
+    """How an account ended: ok, changed, failed or unreachable; and its first reason, when it is one of the last two.
+
+    steps: what a person must do for it.
+    """
+
+    state: str
+    reason: str = ""
+    steps: tuple[dict[str, str], ...] = ()
+    warned: bool = False
 
 
 class Detail(Enum):
@@ -64,25 +76,91 @@ def detail_of(accounts: int, verbosity: int, diff: bool) -> Detail:
     return Detail.EXCEPTIONS if accounts > MANY and not diff else Detail.CHANGES
 
 
-def is_quiet(result: Mapping[str, Any], view: View) -> bool:
-    """Whether there is nothing to say of this account by itself: among many, one that is as wanted."""
-    if view.detail is not Detail.EXCEPTIONS or result.get("failed") or result.get("unreachable"):
-        return False
-    if "checks" in result:
-        return all(check["status"] == "ok" for check in result["checks"])
-    return all(outcome["status"] == "in_place" for outcome in result.get("outcomes", [{"status": ""}]))
+def _reason(result: Mapping[str, Any]) -> str:
+    for outcome in result.get("outcomes", []):
+        if outcome["status"] in FAILURES:
+            return f"{outcome['identity']}: {outcome['reason'] or outcome['status']}"
+    return str(result.get("msg", ""))
+
+
+def worst(first: Ended | None, then: Ended) -> Ended:
+    """How an account ended after several tasks: the first failure stays, and one change is enough."""
+    order = ("ok", "changed", "failed", "unreachable")
+    if first is None or order.index(then.state) > order.index(first.state):
+        return then
+    return first
+
+
+class Renderer:
+    """How the results of one kind are shown, and what they count for: here of an account that is set up or taken out.
+
+    For each other kind there is one that says what differs (see renderers below).
+    """
+
+    is_of_account = True
+    """Whether it counts among the accounts in the last lines."""
+    is_look = False
+    """Whether nothing was to be changed: an account is ready then, and not as wanted."""
+    is_judged_later = False
+    """Whether a later task judges all accounts together: a failure that Ansible is to ignore is one all the same."""
+    tells_skips = True
+
+    def ended(self, result: Mapping[str, Any], unreachable: bool = False) -> Ended:
+        """How the account ended."""
+        steps_left = tuple(result.get("human_steps", []))
+        if unreachable:
+            return Ended("unreachable", str(result.get("msg", "")), steps_left)
+        if result.get("failed"):
+            return Ended("failed", _reason(result), steps_left)
+        return Ended("changed" if result.get("changed") else "ok", "", steps_left)
+
+    def kept(self, first: Ended | None, then: Ended) -> Ended:
+        """How an account ended that had a result before."""
+        return worst(first, then)
+
+    def is_quiet(self, result: Mapping[str, Any], view: View) -> bool:
+        """Whether there is nothing to say of this account by itself: among many, one that is as wanted."""
+        if view.detail is not Detail.EXCEPTIONS or result.get("failed") or result.get("unreachable"):
+            return False
+        return all(outcome["status"] == "in_place" for outcome in result.get("outcomes", [{"status": ""}]))
+
+    def lines(self, name: str, result: Mapping[str, Any], view: View, like: str | None = None) -> list[Line]:
+        """What came of it. like: an account that failed for the same reason, which need not be told again."""
+        return account(name, result, view, like)
+
+    def error(self, result: Mapping[str, Any]) -> str:
+        """What is told as an error of Ansible's, since it is about no account; usually nothing."""
+        return ""
+
+    def next_command(self, result: Mapping[str, Any]) -> str | None:
+        """The command that goes on, empty where nothing is left to do; None where the last lines find it themselves."""
+        return None
+
+
+RENDERERS = {  # for each kind that a result names, its class, in the file of this room that it is loaded with
+    "doctor": "checks.Doctor",
+    "rotation_lead": "rotation.Lead",
+    "rotation_share": "rotation.Share",
+    "audit_settings": "audit.Part",
+    "audit_account": "audit.Part",
+    "audit_report": "audit.Report",
+}
+
+
+def renderer(kind: str) -> Renderer:
+    """What shows the results of this kind; most runs have no other than those of accounts."""
+    if kind not in RENDERERS:
+        return Renderer()
+    file, _dot, name = RENDERERS[kind].partition(".")
+    found: Renderer = getattr(import_module(f"{__package__}.{file}"), name)()
+    return found
 
 
 def account(name: str, result: Mapping[str, Any], view: View, like: str | None = None) -> list[Line]:
-    """What came of one account: a heading, then what changed or failed and why, notes, and what a person must do.
-
-    like: an account that failed for the same reason, which need not be told again.
-    """
-    if "checks" in result:
-        return checks(str(result.get("title", name)), result, view)
+    """What came of one account: a heading, then what changed or failed and why, notes, and what a person must do."""
     if "outcomes" not in result:
         return _without_outcomes(name, result, view, like)
-    lines = _heading(name, result, counted(result["outcomes"], view.check) or "nothing to do", view)
+    lines = heading(name, result, counted(result["outcomes"], view.check) or "nothing to do", view)
     for outcome in result["outcomes"]:
         if _shown(outcome, view.detail):
             lines += _outcome(outcome, view, "diff" in result)
@@ -105,8 +183,8 @@ def _without_outcomes(name: str, result: Mapping[str, Any], view: View, like: st
     """An account that could not be reached, or whose settings are wrong."""
     state = "unreachable" if result.get("unreachable") else "failed"
     if like:
-        return _heading(name, {**result, "failed": True}, f"{state}, as {like}", view)
-    lines = _heading(name, {**result, "failed": True}, state, view)
+        return heading(name, {**result, "failed": True}, f"{state}, as {like}", view)
+    lines = heading(name, {**result, "failed": True}, state, view)
     lines += indented(str(result.get("msg") or result.get("censored") or "no reason was given"), 4, view.look)
     if result.get("exception"):
         lines += indented("-vvv shows where this comes from.", 4, view.look, "faint")
@@ -115,7 +193,8 @@ def _without_outcomes(name: str, result: Mapping[str, Any], view: View, like: st
     return lines
 
 
-def _heading(name: str, result: Mapping[str, Any], text: str, view: View) -> list[Line]:
+def heading(name: str, result: Mapping[str, Any], text: str, view: View) -> list[Line]:
+    """The line that an account's begin with."""
     statuses = {outcome["status"] for outcome in result.get("outcomes", [])}
     bad = result.get("failed") or statuses & set(FAILURES)
     style = "error" if bad else "changed" if statuses & set(CHANGES) else "ok"
@@ -183,43 +262,3 @@ def steps(heading: str, left: list[dict[str, str]], look: Look, indent: int = 4)
         if step.get("url"):
             lines += indented(step["url"], indent + 2, look, "faint")
     return lines
-
-
-def checks(name: str, result: Mapping[str, Any], view: View) -> list[Line]:
-    """What a doctor found: one line for each check, and the next command where something is to be done."""
-    found, look = result["checks"], view.look
-    failed = any(check["status"] == "failed" for check in found)
-    lines = _heading(name, {**result, "failed": failed}, verdict(found), view)
-    shown = [check for check in found if check["status"] != "ok" or view.detail is not Detail.EXCEPTIONS]
-    if "then" in result:
-        return [*lines, *_table(shown, look)]
-    for check in shown:
-        mark, style = _marked(check, look)
-        lines += told(mark, check["status"], style, f"{check['name']}: {check['text']}", look)
-        if check["status"] != "ok" and check.get("next"):
-            lines += indented(check["next"], 6 if look.width < 60 else 17, look, "bold")
-    return lines
-
-
-def _table(found: list[dict[str, Any]], look: Look) -> Iterator[Line]:
-    """Every target with what is known of it in a column of its own; what else is said is below."""
-    column = max((len(check["name"]) for check in found if ":" in check["name"]), default=0)
-    for check in found:
-        mark, style = _marked(check, look)
-        if ":" in check["name"]:
-            yield from row(mark, style, check["name"], check["text"], column, look)
-        else:
-            yield from row(mark, style, check["name"], check["text"], look.width, look)
-
-
-def _marked(check: dict[str, Any], look: Look) -> tuple[str, str]:
-    """The mark of a check, and its style."""
-    mark, style = CHECKS[check["status"]]
-    return mark if mark == "!" else look.mark(mark), style
-
-
-def verdict(found: list[dict[str, Any]]) -> str:
-    """How many checks failed, warn and are fine, in words."""
-    counts = {status: sum(check["status"] == status for check in found) for status in ("failed", "warning", "ok")}
-    words = {"failed": "failed", "warning": "warning" if counts["warning"] == 1 else "warnings", "ok": "ok"}
-    return ", ".join(f"{number} {words[status]}" for status, number in counts.items() if number) or "nothing to check"

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Line, Look
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.progress_line import Moment, live
 
+Entries = Mapping[str, Mapping[str, Any]]
 ECHO = 2  # cells that the terminal itself may add: ^C
 
 
@@ -49,10 +50,19 @@ class LiveLine:
         self._columns = columns
         self._escapes = escapes
         self._drawn = 0
+        self._drawn_at = 0.0  # seconds of the run
+        self._frame = 0
 
-    def at(self, moment: Sequence[Any], entries: Mapping[str, Mapping[str, Any]], look: Look) -> Line:
-        """What it says at a moment of a run, given by its fields."""
-        return live(Moment(*moment), entries, look._replace(width=look.width - ECHO))
+    def at(
+        self, moment: tuple[list[str], int, int, float], entries: Callable[[], Entries], look: Callable[[], Look]
+    ) -> Line | None:
+        """What it says at a moment of a run, given by its fields without the frame; None where it is not drawn anew."""
+        elapsed = moment[-1]
+        if elapsed < self.FIRST_DRAWN or elapsed - self._drawn_at < self.REDRAWN:
+            return None
+        self._drawn_at, self._frame = elapsed, self._frame + 1
+        room = look()
+        return live(Moment(*moment, self._frame), entries(), room._replace(width=room.width - ECHO))
 
     def draw(self, text: str, cells: int) -> None:
         """Show the text in place of what was there."""

@@ -10,8 +10,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import FAILURES
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.account import Detail, View, steps
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.account import (
+    BAD,
+    Detail,
+    Ended,
+    Renderer,
+    View,
+    steps,
+)
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import (
     Line,
     Look,
@@ -26,20 +32,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout impor
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import flat
 
-BAD = ("unreachable", "failed")
 LONGEST_LIMIT = 66
-
-
-class Ended(NamedTuple):
-    """How an account ended: ok, changed, failed or unreachable; and its first reason, when it is one of the last two.
-
-    steps: what a person must do for it.
-    """
-
-    state: str
-    reason: str = ""
-    steps: tuple[dict[str, str], ...] = ()
-    warned: bool = False
 
 
 class Run(NamedTuple):
@@ -57,39 +50,35 @@ class Run(NamedTuple):
     then: str | None = None
 
 
-def ended_as(result: Mapping[str, Any], unreachable: bool = False) -> Ended:
-    """How an account ended, from its result."""
-    steps_left = tuple(result.get("human_steps", []))
-    if unreachable:
-        return Ended("unreachable", str(result.get("msg", "")), steps_left)
-    checks = result.get("checks", [])
-    warned = any(check["status"] == "warning" for check in checks)
-    if result.get("failed") or any(check["status"] == "failed" for check in checks):
-        return Ended("failed", _reason(result), steps_left)
-    return Ended("changed" if result.get("changed") else "ok", "", steps_left, warned)
+class Story:
+    """What a run has shown so far, as far as its last lines need it."""
 
+    def __init__(self) -> None:
+        self.accounts: dict[str, Ended] = {}
+        self.sandboxes: dict[str, None] = {}  # their folders
+        self.keyrings: dict[str, None] = {}
+        self.is_look = False
+        self.then: str | None = None  # see Run
+        self._told: dict[str, str] = {}  # what went wrong -> the account where it was told
 
-def _reason(result: Mapping[str, Any]) -> str:
-    for outcome in result.get("outcomes", []):
-        if outcome["status"] in FAILURES:
-            return f"{outcome['identity']}: {outcome['reason'] or outcome['status']}"
-    for check in result.get("checks", []):
-        if check["status"] == "failed":
-            return f"{check['name']}: {check['text']}"
-    return str(result.get("msg", ""))
+    def add(self, name: str, result: Mapping[str, Any], end: Ended, renderer: Renderer) -> None:
+        """Note a result before it is shown."""
+        if renderer.is_of_account:
+            self.accounts[name] = renderer.kept(self.accounts.get(name), end)
+        for found, where in ((result.get("sandbox"), self.sandboxes), (result.get("keyring"), self.keyrings)):
+            where.update({str(found): None} if found else {})
+        self.is_look = self.is_look or renderer.is_look
+        then = renderer.next_command(result)
+        self.then = self.then if then is None else then
 
+    def same_as(self, name: str, end: Ended) -> str | None:
+        """The account that failed for the same reason and has told it; None for the first one."""
+        first = self._told.setdefault(cause(name, end.reason), name) if end.reason else name
+        return first if first != name else None
 
-def worst(first: Ended | None, then: Ended) -> Ended:
-    """How an account ended after several tasks: the first failure stays, and one change is enough."""
-    order = ("ok", "changed", "failed", "unreachable")
-    if first is None or order.index(then.state) > order.index(first.state):
-        return then
-    return first
-
-
-def latest(first: Ended | None, then: Ended) -> Ended:
-    """How an account ended that is asked again: a failure that is over counts no more, a change does."""
-    return then if first is None or first.state in BAD or then.state in BAD else worst(first, then)
+    def is_bad(self) -> bool:
+        """Whether an account is not as wanted."""
+        return any(end.state in BAD for end in self.accounts.values())
 
 
 def recap(accounts: Mapping[str, Ended], view: View, run: Run) -> list[Line]:

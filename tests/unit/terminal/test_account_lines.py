@@ -8,17 +8,19 @@ from typing import Any
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.account import (
     Detail,
+    Ended,
     View,
     account,
     detail_of,
     difference,
-    is_quiet,
+    renderer,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Look, plain
 from fabricated import looks, measured, outcome, result, results, text, words
 from hypothesis import given
 from hypothesis import strategies as st
 
+ACCOUNT, DOCTOR, LEAD, REPORT = map(renderer, ("account", "doctor", "rotation_lead", "audit_report"))
 views = st.builds(View, looks, st.booleans(), st.sampled_from(Detail))
 
 
@@ -84,9 +86,9 @@ def test_a_reason_that_another_account_has_told_is_not_told_again() -> None:
 
 def test_among_many_accounts_only_exceptions_are_told() -> None:
     many = View(detail=detail_of(60, 0, False))
-    assert is_quiet(result(outcome("in_place")), many)
-    assert not is_quiet(result(outcome("in_place")), View(detail=detail_of(6, 0, False)))
-    assert not is_quiet({"failed": True, "msg": "x"}, many)
+    assert ACCOUNT.is_quiet(result(outcome("in_place")), many)
+    assert not ACCOUNT.is_quiet(result(outcome("in_place")), View(detail=detail_of(6, 0, False)))
+    assert not ACCOUNT.is_quiet({"failed": True, "msg": "x"}, many)
     assert text(account("a@b", result(outcome("missing")), many)) == "✓ a@b  1 made"
     assert "something is in the way" in text(account("a@b", result(outcome("failed")), many))
 
@@ -134,7 +136,7 @@ CHECKS = [
 
 
 def test_a_doctors_checks_are_told_one_by_one_with_the_next_command() -> None:
-    lines = [plain(line) for line in account("a@b", {"checks": CHECKS}, View())]
+    lines = [plain(line) for line in DOCTOR.lines("a@b", {"checks": CHECKS}, View())]
     assert lines == [
         "✗ a@b  1 failed, 1 warning, 1 ok",
         "  ✓ ok           ssh: reached in 0.4 s",
@@ -147,12 +149,50 @@ def test_a_doctors_checks_are_told_one_by_one_with_the_next_command() -> None:
 
 def test_among_many_accounts_a_doctor_tells_what_is_not_well() -> None:
     many = View(detail=Detail.EXCEPTIONS)
-    assert is_quiet({"checks": CHECKS[:1]}, many)
-    assert not is_quiet({"checks": CHECKS}, many)
-    assert "ssh" not in text(account("a@b", {"checks": CHECKS}, many))
+    assert DOCTOR.is_quiet({"checks": CHECKS[:1]}, many)
+    assert not DOCTOR.is_quiet({"checks": CHECKS}, many)
+    assert "ssh" not in text(DOCTOR.lines("a@b", {"checks": CHECKS}, many))
 
 
 @given(words, words, words, looks)
 def test_a_doctors_lines_fit(name: str, said: str, then: str, look: Look) -> None:
     checks = [{"name": name, "status": status, "text": said, "next": then} for status in ("ok", "warning", "failed")]
-    assert max(map(measured, account(name, {"checks": checks}, View(look)))) <= look.width
+    assert max(map(measured, DOCTOR.lines(name, {"checks": checks}, View(look)))) <= look.width
+
+
+def test_an_unknown_kind_is_shown_as_an_account() -> None:
+    said = result(outcome("missing"))
+    assert renderer("of tomorrow").lines("a@b", said, View()) == ACCOUNT.lines("a@b", said, View())
+
+
+def test_how_an_account_ended_follows_from_its_result() -> None:
+    assert ACCOUNT.ended(result(outcome("in_place"))) == Ended("ok")
+    assert ACCOUNT.ended(result(outcome("missing"))) == Ended("changed")
+    failed = result(outcome("missing"), outcome("failed"))
+    assert ACCOUNT.ended(failed) == Ended("failed", "folder /a: something is in the way")
+    assert ACCOUNT.ended({"msg": "gone"}, unreachable=True) == Ended("unreachable", "gone")
+    assert ACCOUNT.ended({"failed": True, "msg": "wrong"}) == Ended("failed", "wrong")
+
+
+def test_how_a_look_ended_follows_from_its_checks() -> None:
+    assert DOCTOR.ended({"checks": CHECKS}) == Ended("failed", "quota: the home is full")
+    assert DOCTOR.ended({"checks": CHECKS[:2]}) == Ended("ok", warned=True)
+    assert DOCTOR.ended({"checks": CHECKS[:1]}) == Ended("ok")
+    assert DOCTOR.ended({"failed": True, "msg": "an error of Ansible's"}).reason == "an error of Ansible's"
+    assert text(DOCTOR.lines("a@b", {"failed": True, "msg": "an error of Ansible's"}, View())).endswith("of Ansible's")
+
+
+def test_a_lead_says_what_is_next_and_counts_as_no_account() -> None:
+    said = {"title": "rotation of ngc", "checks": CHECKS, "then": "ansible-playbook rotate_ngc.yml"}
+    assert (LEAD.is_of_account, LEAD.next_command(said)) == (False, "ansible-playbook rotate_ngc.yml")
+    assert text(LEAD.lines("a@b", said, View())).startswith("✗ rotation of ngc  1 failed")
+    assert LEAD.is_quiet({**said, "checks": []}, View())
+    assert (ACCOUNT.is_of_account, ACCOUNT.next_command(said)) == (True, None)
+
+
+def test_of_an_audit_only_what_keeps_it_from_going_on_is_an_error() -> None:
+    part = renderer("audit_settings")
+    assert part.error({"failed": True, "msg": "no such format"}) == "no such format"
+    assert part.error({}) == REPORT.error({"failed": True, "msg": "a finding", "report": {}}) == ""
+    assert part.is_quiet({}, View())
+    assert not REPORT.is_quiet({"report": {}}, View())

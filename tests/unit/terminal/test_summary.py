@@ -6,20 +6,24 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.account import View, detail_of
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.account import (
+    Ended,
+    View,
+    detail_of,
+    renderer,
+    worst,
+)
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Look
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.summary import (
-    Ended,
     Run,
-    ended_as,
+    Story,
     groups,
     limit,
     recap,
     short,
     totals,
-    worst,
 )
-from fabricated import looks, measured, outcome, result, text, words
+from fabricated import looks, measured, text, words
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -153,19 +157,25 @@ def test_a_limit_is_one_that_a_person_can_read(names: list[str], option: str) ->
     assert limit(names) == option
 
 
-def test_how_an_account_ended_follows_from_its_result() -> None:
-    assert ended_as(result(outcome("in_place"))) == Ended("ok")
-    assert ended_as(result(outcome("missing"))) == Ended("changed")
-    assert ended_as(result(outcome("missing"), outcome("failed"))) == Ended(
-        "failed", "folder /a: something is in the way"
-    )
-    assert ended_as({"msg": "gone"}, unreachable=True) == Ended("unreachable", "gone")
-    assert ended_as({"failed": True, "msg": "wrong"}) == Ended("failed", "wrong")
-    assert ended_as({"failed": True, "checks": [{"name": "n", "status": "failed", "text": "t"}]}).reason == "n: t"
-
-
 def test_the_worst_of_several_tasks_counts() -> None:
     order = [Ended("ok"), Ended("changed"), Ended("failed"), Ended("unreachable")]
     for number, end in enumerate(order):
         for other in order[: number + 1]:
             assert worst(other, end) == worst(end, other) == end
+
+
+def test_a_story_keeps_what_the_last_lines_need() -> None:
+    story, refused = Story(), Ended("unreachable", REFUSED.format("a@b"))
+    story.add("a@b", {"sandbox": "/s", "keyring": "a keyring"}, refused, renderer("account"))
+    story.add("lead", {"then": "", "checks": []}, Ended("ok"), renderer("rotation_lead"))
+    assert (list(story.accounts), list(story.sandboxes), list(story.keyrings)) == (["a@b"], ["/s"], ["a keyring"])
+    assert (story.then, story.is_look, story.is_bad()) == ("", False, True)
+    assert story.same_as("a@b", refused) is None
+    assert story.same_as("c@d", Ended("unreachable", REFUSED.format("c@d"))) == "a@b"
+
+
+def test_a_share_that_went_well_later_counts() -> None:
+    story = Story()
+    for state in ("failed", "changed", "ok"):
+        story.add("a@b", {}, Ended(state), renderer("rotation_share"))
+    assert story.accounts == {"a@b": Ended("changed")}

@@ -1,0 +1,38 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""An audit in lines for a person: its report tells of all accounts together, and nothing else of it says anything."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal import audit_report
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.account import Renderer, View
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Line
+
+
+class Part(Renderer):
+    """A part of an audit that the report tells of later; what keeps it from going on is told at once."""
+
+    is_of_account = False
+    is_judged_later = True
+
+    def is_quiet(self, result: Mapping[str, Any], view: View) -> bool:
+        return True
+
+    def error(self, result: Mapping[str, Any]) -> str:
+        return str(result.get("msg", "")) if result.get("failed") else ""
+
+
+class Report(Part):
+    """The report; without one, there was no way to make it."""
+
+    def is_quiet(self, result: Mapping[str, Any], view: View) -> bool:
+        return "report" not in result
+
+    def lines(self, name: str, result: Mapping[str, Any], view: View, like: str | None = None) -> list[Line]:
+        return audit_report.lines(result["report"], view.look)
+
+    def error(self, result: Mapping[str, Any]) -> str:
+        return "" if "report" in result else super().error(result)

@@ -1,0 +1,79 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a doctor found, in lines for a person: what was looked at, how it is, and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.account import (
+    Detail,
+    Ended,
+    Renderer,
+    View,
+    heading,
+)
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Line, Look, indented, told
+
+CHECKS = {"ok": ("good", "ok"), "warning": ("!", "changed"), "failed": ("bad", "error")}
+
+
+class Checked(Renderer):
+    """A result that consists of checks {name, status, text, next}; one without any is that of an error of Ansible's."""
+
+    def ended(self, result: Mapping[str, Any], unreachable: bool = False) -> Ended:
+        checks = result.get("checks", [])
+        bad = next((check for check in checks if check["status"] == "failed"), None)
+        if unreachable or bad is None:
+            end = super().ended(result, unreachable)
+            return end._replace(
+                warned=end.state in ("ok", "changed") and any(one["status"] == "warning" for one in checks)
+            )
+        return Ended("failed", f"{bad['name']}: {bad['text']}")
+
+
+class Doctor(Checked):
+    """What a doctor found: one line for each check, and the next command where something is to be done."""
+
+    is_look = True
+
+    def is_quiet(self, result: Mapping[str, Any], view: View) -> bool:
+        fine = all(check["status"] == "ok" for check in result.get("checks", [{"status": ""}]))
+        return fine and super().is_quiet({**result, "outcomes": []}, view)
+
+    def lines(self, name: str, result: Mapping[str, Any], view: View, like: str | None = None) -> list[Line]:
+        if "checks" not in result:
+            return super().lines(name, result, view, like)
+        look = view.look
+        lines = title(name, result, view)
+        for check in shown(result, view):
+            mark, style = marked(check, look)
+            lines += told(mark, check["status"], style, f"{check['name']}: {check['text']}", look)
+            if check["status"] != "ok" and check.get("next"):
+                lines += indented(check["next"], 6 if look.width < 60 else 17, look, "bold")
+        return lines
+
+
+def title(name: str, result: Mapping[str, Any], view: View) -> list[Line]:
+    """The line above the checks."""
+    failed = any(check["status"] == "failed" for check in result["checks"])
+    return heading(name, {**result, "failed": failed}, verdict(result["checks"]), view)
+
+
+def shown(result: Mapping[str, Any], view: View) -> list[dict[str, Any]]:
+    """The checks that are told: where little is said, those that are not well."""
+    return [check for check in result["checks"] if check["status"] != "ok" or view.detail is not Detail.EXCEPTIONS]
+
+
+def marked(check: Mapping[str, Any], look: Look) -> tuple[str, str]:
+    """The mark of a check, and its style."""
+    mark, style = CHECKS[check["status"]]
+    return mark if mark == "!" else look.mark(mark), style
+
+
+def verdict(found: list[dict[str, Any]]) -> str:
+    """How many checks failed, warn and are fine, in words."""
+    counts = {status: sum(check["status"] == status for check in found) for status in ("failed", "warning", "ok")}
+    words = {"failed": "failed", "warning": "warning" if counts["warning"] == 1 else "warnings", "ok": "ok"}
+    return ", ".join(f"{number} {words[status]}" for status, number in counts.items() if number) or "nothing to check"
