@@ -43,6 +43,7 @@ def test_the_promise_is_not_empty(tree: Path) -> None:
         "inventory/accounts.yml",
         "inventory/clusters/wilson.yml",
         "docs/schemas/profile.schema.json",
+        "docs/schemas/cluster.schema.json",
         "docs/schemas/accounts.schema.json",
         "roles/path_scripts/files/usrun.sh.template",
         "plugins/inventory/accounts.py",

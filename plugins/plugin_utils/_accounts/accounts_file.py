@@ -230,9 +230,10 @@ def own_variables(account: Account) -> dict[str, Any]:
 
 def groups(cluster: Profile) -> list[str]:
     """The inventory groups of an account on this cluster."""
-    runtime = cluster["container"]["runtime"]
-    names = ["accounts", cluster["id"], cluster.get("family"), None if runtime == "none" else runtime]
-    return [name for name in names if name]
+    container = cluster["container"]
+    runtimes = [container["runtime"], *container.get("further", [])]
+    names = ["accounts", cluster["id"], cluster.get("family"), *(name for name in runtimes if name != "none")]
+    return [name.replace("-", "_") for name in names if name]  # Ansible warns of a group podman-hpc
 
 
 def identity(account: Account) -> dict[str, Any]:

@@ -12,8 +12,27 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.facts import (
+    Tree,
+    place_as_written,
+    plain,
+    spread,
+    unwrapped,
+)
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.families import Written, loosened, merged, mistake
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.source_checks import (
+    Wrong,
+    source_checks,
+    wrapper_advice,
+)
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import COLLECTION
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, Mistake, Mistakes, nearest
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import (
+    Lines,
+    Mistake,
+    Mistakes,
+    Place,
+    nearest,
+)
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema import Checker, Schema
 
 SHIPPED = COLLECTION / "inventory" / "clusters"
@@ -26,10 +45,18 @@ Profile = dict[str, Any]
 
 @functools.cache
 def schema(name: str) -> Schema:
-    """A schema that ships: profile or accounts."""
+    """A schema that ships: cluster, profile or accounts."""
     text = (COLLECTION / "docs" / "schemas" / f"{name}.schema.json").read_text(encoding="utf-8")
     loaded: Schema = json.loads(text)
     return loaded
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known about one cluster: the plain values, and the same with their sources."""
+
+    profile: Profile
+    tree: Tree
 
 
 @dataclass
@@ -37,7 +64,7 @@ class Catalogue:
     """All profiles that can be used: those in a group's own folders, then those that ship."""
 
     folders: tuple[Path, ...] = (SHIPPED,)
-    _read: dict[str, Profile] = field(default_factory=dict, init=False)
+    _read: dict[str, Known] = field(default_factory=dict, init=False)
 
     def ids(self) -> set[str]:
         """Names of all clusters that have a profile."""
@@ -45,51 +72,98 @@ class Catalogue:
 
     def profile(self, cluster: str) -> Profile | None:
         """The profile of a cluster, or None when there is none. A bad file raises Mistakes."""
+        known = self.known(cluster)
+        return known.profile if known else None
+
+    def known(self, cluster: str) -> Known | None:
+        """The profile of a cluster with its sources, or None when there is none. A bad file raises Mistakes."""
         if cluster not in self._read:
             files = (folder / f"{cluster}.yml" for folder in self.folders)
             file = next((file for file in files if file.is_file()), None)
             if file is None:
                 return None
-            self._read[cluster] = read_profile(file)
+            self._read[cluster] = read_known(file)
         return self._read[cluster]
 
 
 def read_profile(file: Path) -> Profile:
-    """One profile, checked against the schema."""
+    """The profile in this file, without its sources; everything that is wrong with it is raised as one Mistakes."""
+    return read_known(file).profile
+
+
+def read_known(file: Path) -> Known:
+    """The profile in this file with that of its family; everything that is wrong is raised as one Mistakes."""
+    own = read_file(file)
+    files = [own]
+    tree = spread(own.document)
+    if "extends" in own.document:
+        files.append(read_family(own))
+        tree = merged(spread(files[1].document), tree)
+    profile: Profile = plain(tree)
+
+    def wrong(place: Place, text: str, at_key: bool = False) -> Mistake:
+        return mistake(files, tree, place, text, at_key)
+
+    found = []
+    if len(files) > 1:  # each file has the right form; together they must be whole
+        found = [wrong(one.place, one.text, one.at_key) for one in Checker(schema("cluster")).violations(profile)]
+    found = found or [*cross_checks(profile, file.stem, wrong), *source_checks(files, tree, wrong)]
+    if found:
+        raise Mistakes(found)
+    return Known(profile, tree)
+
+
+def read_file(file: Path, part: bool = False) -> Written:
+    """One file, of the right form; part: one that needs another to be whole, as does one that extends a family."""
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise Mistakes([Mistake(file, 0, f"cannot be read as text: {error}.")]) from None
     lines = Lines(file, text)
     found = lines.duplicates()
-    profile: Profile = lines.document()
-    for each in Checker(schema("profile")).violations(profile):
-        found.append(lines.mistake(each.place, each.text, each.at_key))
-    if found or (found := list(cross_checks(profile, lines))):
+    document = lines.document()
+    part = part or (isinstance(document, dict) and "extends" in document)
+    whole = schema("cluster")
+    for each in Checker(loosened(whole) if part else whole).violations(unwrapped(document)):
+        found.append(lines.mistake(place_as_written(document, each.place), each.text, each.at_key))
+    for place, text, at_key in wrapper_advice(document):
+        found.append(lines.mistake(place, text, at_key))
+    if found:
         raise Mistakes(found)
-    return profile
+    return Written(lines, document)
 
 
-def cross_checks(profile: Profile, lines: Lines) -> Iterator[Mistake]:
+def read_family(own: Written) -> Written:
+    """The family that a profile names: from the folder families beside it, else one that ships."""
+    name = own.document["extends"]
+    folders = dict.fromkeys((own.lines.file.parent / "families", SHIPPED / "families"))
+    file = next((folder / f"{name}.yml" for folder in folders if (folder / f"{name}.yml").is_file()), None)
+    if file is None:
+        known = {file.stem for folder in folders for file in folder.glob("*.yml")}
+        raise Mistakes([own.lines.mistake(("extends",), f'unknown family "{name}"; {nearest(name, known)}')])
+    return read_file(file, part=True)
+
+
+def cross_checks(profile: Profile, name: str, wrong: Wrong) -> Iterator[Mistake]:
     """What a schema cannot say: names that must agree, and areas that say where they are."""
-    if profile["id"] != lines.file.stem:
-        yield lines.mistake(("id",), f'"id" must be "{lines.file.stem}", the name of the file.')
+    if profile["id"] != name:
+        yield wrong(("id",), f'"id" must be "{name}", the name of the file.')
     areas = [area["name"] for area in profile["storage"]]
     for index, area in enumerate(profile["storage"]):
         text = area_advice(area, areas[:index])
         if text:
-            yield lines.mistake(("storage", index, "name"), f'area "{area["name"]}" {text}')
+            yield wrong(("storage", index, "name"), f'area "{area["name"]}" {text}')
     for index, step in enumerate(profile.get("human_steps", [])):
         area = step.get("area")
         if (step.get("done") == "link") != (area is not None):
-            yield lines.mistake(("human_steps", index), '"done: link" and "area" go together: the storage area it is.')
+            yield wrong(("human_steps", index), '"done: link" and "area" go together: the storage area it is.')
         elif area is not None and area not in areas:
             text = f'unknown storage area "{area}"; {nearest(area, areas)}'
-            yield lines.mistake(("human_steps", index, "area"), text)
+            yield wrong(("human_steps", index, "area"), text)
     for part, key in (("caches", "area"), ("caches", "off_home"), ("conda", "area")):
         area = profile.get(part, {}).get(key, areas[0])
         if area not in areas:
-            yield lines.mistake((part, key), f'unknown storage area "{area}"; {nearest(area, areas)}')
+            yield wrong((part, key), f'unknown storage area "{area}"; {nearest(area, areas)}')
 
 
 def area_advice(area: dict[str, Any], before: list[str]) -> str | None:

@@ -23,7 +23,11 @@ KINDS: dict[str, type[Watch]] = {kind.KIND: kind for kind in (Areas, CondaTraces
 CAPABILITY = "watch"
 BIG_BYTES, BIG_FILES = 1_000_000_000, 20_000  # a cache, where the profile does not say how large a home is
 SHARE = 20  # of a home that is known: a twentieth is big
-RUNTIMES = {"apptainer": "apptainer", "enroot": "enroot"}  # the tool whose cache the profile's place is for
+RUNTIMES = {
+    "apptainer": "apptainer",
+    "singularity": "apptainer",
+    "enroot": "enroot",
+}  # the tool whose cache the profile's place is for
 GRACE = "the grace period"
 
 
@@ -100,9 +104,15 @@ def _places(cluster: Mapping[str, Any]) -> Entries:
     """The home and the areas whose paths are known, with their sizes."""
     known = [(area["name"], _path(area), area) for area in cluster["storage"] if _path(area)]
     return [
-        {"name": name, "path": path, **{key: facts[key] for key in ("bytes", "files") if key in facts}}
-        for name, path, facts in [("home", "~", cluster["home"]), *known]
+        {"name": name, "path": path, **_size(facts)} for name, path, facts in [("home", "~", cluster["home"]), *known]
     ]
+
+
+def _size(facts: Mapping[str, Any]) -> dict[str, int]:
+    """How much one user may have there; of a whole group's share, nobody knows what is one user's."""
+    if facts.get("per", "user") in ("group", "project"):
+        return {}
+    return {key: facts[key] for key in ("bytes", "files") if key in facts}
 
 
 def _purged(cluster: Mapping[str, Any]) -> Entries:

@@ -45,15 +45,17 @@ def _nothing(why: str) -> Declaration:
 def site_settings(cluster: Settings) -> dict[str, Any]:
     """The roles' settings that follow from a cluster's profile, as the inventory gives them to an account."""
     container, caches, links, conda = (cluster.get(part, {}) for part in ("container", "caches", "links", "conda"))
-    runtime = container.get("runtime", "none")
+    there = [container.get("runtime", "none"), *container.get("further", [])]
+    # Singularity reads the same variables as Apptainer, but keeps its logins in a file of its own.
+    caching = next((name for name in there if name in CACHES), "apptainer" if "singularity" in there else "none")
     return {
         "storage_links_areas": cluster.get("storage", []),
         "storage_links_by": links.get("by", "us"),
         "storage_links_why": links.get("why", ""),
         "enroot_credentials_path": container.get("credentials", ""),
-        "enroot_credentials_runtime": runtime,
-        "registry_auth_runtime": runtime,
-        "container_caches_runtime": runtime,
+        "enroot_credentials_runtime": "enroot" if "enroot" in there else "none",
+        "registry_auth_runtime": "apptainer" if "apptainer" in there else "none",
+        "container_caches_runtime": caching,
         "container_caches_folder": caches.get("path", ""),
         "container_caches_root": caches.get("root", ""),
         "container_caches_why": caches.get("why_not", ""),

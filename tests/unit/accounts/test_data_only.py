@@ -31,6 +31,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_fil
     Host,
     hosts,
 )
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.facts import ABOUT, is_wrapped
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import schema
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.declare import launcher
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
@@ -55,6 +56,8 @@ GOOD = (  # tried in this order for a field that has a pattern
     "df -h /home",
     "a.example.org,b.example.org",
     "ada@login.example.org",
+    "--gpus=h100:1",
+    "SHA256:" + "A" * 43,
 )
 WORDS = (  # alone, and before and behind what may stand there
     "-oProxyCommand=touch {mark}",
@@ -130,15 +133,45 @@ def complete(node: dict[str, Any], root: dict[str, Any]) -> Any:
 
 
 def profile() -> dict[str, Any]:
-    made = complete(schema("profile"), schema("profile"))
+    made = complete(schema("cluster"), schema("cluster"))
+    del made["extends"]  # of a family: see families()
+    made["format"] = 2
+    del made["sources"][0]["read"]
+    made["sources"][0]["id"] = "attic"
     (area,) = made["storage"]
     areas = [{**area, "name": "attic"}, {**area, "name": "found"}, {**area, "name": "said"}]
     for kept, gone in zip(areas, (("variable", "ask"), ("path", "ask"), ("path", "variable")), strict=True):
         for key in gone:
             del kept[key]
     made["sandbox_environment"] = {"SCRATCH": "/scratch/{user}"}
+    made["storage"] = areas
+    for key in made.keys() - ABOUT:
+        inside = isinstance(made[key], dict) and "source" in made[key]
+        made[key] = named(made[key]) if inside or key in ("storage", "launchers") else told(made[key])
     steps = [{"id": "one", "text": "do it", "done": "link", "area": "attic", "url": "https://example.org/"}]
-    return {**made, "id": "attic", "storage": areas, "human_steps": steps}
+    return {**made, "id": "attic", "human_steps": steps}
+
+
+def named(node: Any) -> Any:
+    """Everything in a document with the name of its source where a section may have one."""
+    if isinstance(node, dict):
+        return {key: "attic" if key == "source" else named(item) for key, item in node.items()}
+    return [named(item) for item in node] if isinstance(node, list) else node
+
+
+def told(node: Any) -> Any:
+    """Every value with its source and its day, as a person may write it."""
+    if is_wrapped(node):
+        return node
+    if isinstance(node, dict):
+        return {key: told(item) for key, item in node.items() if key != "source"}
+    if isinstance(node, list):
+        return [told(item) for item in node]
+    return {"value": node, "source": "attic", "date": "2026-11-22"}
+
+
+def with_sources() -> dict[str, Any]:
+    return {key: value if key in ABOUT else told(value) for key, value in profile().items()}
 
 
 def accounts() -> dict[str, Any]:
@@ -224,17 +257,23 @@ def innocent(host: Host) -> None:
 
 @pytest.mark.parametrize("part", range(2))
 def test_no_text_of_a_profile_or_an_accounts_file_becomes_an_option_a_program_or_a_file(tmp_path, count, part):
-    own, file = profile(), accounts()
+    own, sourced, file = profile(), with_sources(), accounts()
     mark = str(tmp_path / "mark-of-the-attack")
     assert looked_at(own, file, tmp_path) is not None
+    assert looked_at(sourced, file, tmp_path) is not None
     del started[:]
     accepted = 0
-    every = [(whole, way, word) for whole in (own, file) for way in texts(whole) for word in hostile(whole, way, mark)]
+    every = [
+        (whole, way, word)
+        for whole in (own, sourced, file)
+        for way in texts(whole)
+        for word in hostile(whole, way, mark)
+    ]
     taken = sample(every, 1000, "hostile documents")[part::2]
     for whole, way, word in taken:
         made = changed(whole, way, word)
         try:
-            found = looked_at(*(made, file) if whole is own else (own, made), tmp_path)
+            found = looked_at(*(own, made) if whole is file else (made, file), tmp_path)
         except AssertionError as error:
             raise AssertionError(f"{way}: {word[:80]!r}: {error}") from None
         accepted += found is not None
@@ -246,15 +285,16 @@ def test_no_text_of_a_profile_or_an_accounts_file_becomes_an_option_a_program_or
 
 def test_every_text_of_both_schemas_is_tried():
     """The document that is changed has every field, so a field that comes is tried as well."""
-    fields = {way[-1] for way in texts(profile())} | {way[-2] for way in texts(profile()) if way[-1] == 0}
-    named = set()
+    ways = [tuple(step for step in way if step != "value") for way in texts(profile())]
+    fields = {way[-1] for way in ways} | {way[-2] for way in ways if way[-1] == 0}
+    fields_named = set()
 
     def collect(node: Any) -> None:
         for name, value in node.get("properties", {}).items() if isinstance(node, dict) else ():
             kind = value.get("type", "string") if "enum" not in value else "enum"
             if kind == "string":
-                named.add(name)
+                fields_named.add(name)
             collect(value.get("items", value))
 
-    collect(schema("profile"))
-    assert named <= fields
+    collect(schema("cluster"))
+    assert fields_named <= fields | {"extends", "read"}

@@ -72,9 +72,14 @@ class TestShipped:
 
 
 def test_the_schemas_are_schemas_and_describe_every_property():
-    for name in ("profile", "accounts"):
+    for name in ("cluster", "profile", "accounts"):
         jsonschema.Draft202012Validator.check_schema(schema(name))
+    for name in ("cluster", "accounts"):
         assert list(undescribed(schema(name))) == []
+
+
+def test_the_schema_of_what_is_written_is_up_to_date():
+    assert (COLLECTION / "docs/schemas/profile.schema.json").read_text() == printed_by("make_schema.py")
 
 
 def undescribed(node, place="#"):
@@ -133,10 +138,9 @@ def test_dates_stay_text(tmp_path):
 
 
 def test_the_table_of_clusters_is_up_to_date():
-    made = subprocess.run(
-        [sys.executable, COLLECTION / "tools" / "make_clusters.py", "--print"],
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    assert (COLLECTION / "docs" / "clusters.md").read_text() == made.stdout
+    assert (COLLECTION / "docs" / "clusters.md").read_text() == printed_by("make_clusters.py")
+
+
+def printed_by(tool: str) -> str:
+    line = [sys.executable, COLLECTION / "tools" / tool, "--print"]
+    return subprocess.run(line, check=True, capture_output=True, text=True).stdout

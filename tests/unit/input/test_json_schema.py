@@ -10,11 +10,18 @@ import random
 
 import jsonschema
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import COLLECTION, SHIPPED, schema
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.facts import ABOUT, unwrapped
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import (
+    COLLECTION,
+    SHIPPED,
+    read_profile,
+    schema,
+)
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.source_checks import wrapper_advice
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema import Checker
 
-DOCUMENTS = [("profile", file) for file in sorted(SHIPPED.glob("*.yml"))]
+DOCUMENTS = [("cluster", file) for file in sorted(SHIPPED.glob("*.yml"))]
 DOCUMENTS.append(("accounts", COLLECTION / "inventory" / "accounts.yml"))
 
 VALUES = [
@@ -68,7 +75,7 @@ def mutated(document, chance: random.Random):
 
 @pytest.mark.parametrize(("name", "file"), DOCUMENTS, ids=lambda each: getattr(each, "stem", each))
 def test_it_agrees_on_valid_and_mutated_documents(name, file):
-    document = Lines(file, file.read_text()).document()
+    document = read_profile(file) if name == "cluster" else Lines(file, file.read_text()).document()
     library, ours = jsonschema.Draft202012Validator(schema(name)), Checker(schema(name))
     assert not list(ours.violations(document))
     chance, refused = random.Random(file.stem), 0
@@ -114,8 +121,39 @@ def test_the_schemas_use_nothing_that_it_does_not_know():
             elif isinstance(value, dict):
                 yield from keywords(value)
 
-    for name in ("profile", "accounts"):
+    for name in ("cluster", "accounts"):
         assert set(keywords(schema(name))) <= KEYWORDS
+
+
+def wrapped(node, chance: random.Random):
+    """A document with some of its values written with their source."""
+    if isinstance(node, dict):
+        made = {key: item if key == "source" else wrapped(item, chance) for key, item in node.items()}
+    else:
+        made = [wrapped(item, chance) for item in node] if isinstance(node, list) else node
+    return {"value": made, "source": "page", "date": "2026-11"} if chance.random() < 0.4 else made
+
+
+@pytest.mark.parametrize("file", [file for name, file in DOCUMENTS if name == "cluster"], ids=lambda file: file.stem)
+def test_what_is_written_with_sources_is_judged_as_the_published_schema_says(file):
+    """An editor that reads profile.schema.json refuses what we refuse."""
+    whole = read_profile(file)
+    whole.pop("extends", None)  # of a family as well; what it gives is in there
+    library, ours = jsonschema.Draft202012Validator(schema("profile")), Checker(schema("cluster"))
+    chance, refused = random.Random(file.stem), 0
+    for _ in range(200):
+        document = {key: item if key in ABOUT else wrapped(item, chance) for key, item in whole.items()}
+        other = mutated(document, chance) if chance.random() < 0.8 else document
+        expected = any(library.iter_errors(other))
+        found = [*ours.violations(unwrapped(other)), *wrapper_advice(other)]
+        assert any(not lacks_in_a_section(one) for one in found) == expected, other
+        refused += expected
+    assert 50 < refused < 200
+
+
+def lacks_in_a_section(one) -> bool:
+    """What a family may give, the published schema cannot ask of one file."""
+    return hasattr(one, "text") and len(one.place) == 1 and " has no " in one.text
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,150 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Who says each fact of a profile, and since when.
+
+A fact is written plainly (bytes: 5000000000) or with its source ({value: 5000000000, source: storage, date: 2026-01}).
+A source that a section names holds for every fact of the section which names none of its own. Programs are given the
+plain values; the sources are for people, and for the check that no fact is without one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.fields import is_relied_on
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Place
+
+WRAPPER = ("value", "source", "date")
+ABOUT = {  # what a profile says of itself: no facts, and so without sources
+    *("format", "id", "name", "extends", "family", "status", "formerly", "verified_on", "sources", "human_steps"),
+}
+SEVERAL = {"policies", "traps", "notes"}  # lists whose items are facts of their own
+DAY = re.compile(r"20[0-9]{2}(-[01][0-9](-[0-3][0-9])?)?")
+
+
+@dataclass(frozen=True)
+class Said:
+    """One value as it is said: by which source (its id), and on which day where that differs from the source's own."""
+
+    value: Any
+    source: str | None = None
+    date: str | None = None
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A fact with its place in the profile, its field as the table of fields names it, and who says it when."""
+
+    place: Place
+    field: str
+    value: Any
+    source: str | None
+    date: str | None
+
+
+Tree = Any  # mappings, lists and, at the ends, Said; below ABOUT, plain values
+
+
+def is_wrapped(node: Any) -> bool:
+    """Whether a written node is a value with its source. No mapping of a profile has a key called value."""
+    return isinstance(node, dict) and "value" in node
+
+
+def unwrapped(node: Any) -> Any:
+    """A written profile with every {value, source, date} replaced by its value."""
+    if is_wrapped(node):
+        return unwrapped(node["value"])
+    if isinstance(node, dict):
+        return {key: unwrapped(item) for key, item in node.items()}
+    return [unwrapped(item) for item in node] if isinstance(node, list) else node
+
+
+def place_as_written(document: Any, place: Place) -> Place:
+    """Where in the written profile the thing stands that is at this place when all is unwrapped."""
+    way: list[str | int] = []
+    node = document
+    for step in (*place, None):
+        while is_wrapped(node):
+            node = node["value"]
+            way.append("value")
+        if step is None:
+            break
+        way.append(step)
+        inside = isinstance(node, dict) and step in node
+        at = isinstance(node, list) and isinstance(step, int) and step < len(node)
+        node = node[step] if inside or at else None
+    return tuple(way)
+
+
+def spread(document: Mapping[str, Any]) -> Tree:
+    """A written profile with the source of every section at each of its values."""
+    return {key: item if key in ABOUT else _spread(item, key, None, None) for key, item in document.items()}
+
+
+def _spread(node: Any, key: str, source: str | None, date: str | None) -> Tree:
+    if is_wrapped(node):
+        own = node.get("source")
+        # A date belongs to the source beside it; it is not lent to another one.
+        return _spread(node["value"], key, own or source, node.get("date") or (None if own else date))
+    if isinstance(node, dict):
+        own = node.get("source")
+        inherited = (own, None) if isinstance(own, str) else (source, date)
+        return {name: _spread(item, name, *inherited) for name, item in node.items() if name != "source"}
+    if isinstance(node, list) and (key in SEVERAL or any(isinstance(item, dict) for item in node)):
+        return [_spread(item, "", source, date) for item in node]
+    return Said(node, source, date)
+
+
+def plain(tree: Tree) -> Any:
+    """The values alone."""
+    if isinstance(tree, Said):
+        return tree.value
+    if isinstance(tree, dict):
+        return {key: plain(item) for key, item in tree.items()}
+    return [plain(item) for item in tree] if isinstance(tree, list) else tree
+
+
+def facts(tree: Tree) -> Iterator[Fact]:
+    """Every fact, in the order of the profile. A fact that has no date of its own has its source's."""
+    dates = {one.get("id"): one.get("date") or one.get("read") for one in tree.get("sources", ())}
+    for key, item in tree.items():
+        if key not in ABOUT:
+            yield from _facts(item, (key,), key, dates)
+
+
+def _facts(tree: Tree, place: Place, field: str, dates: Mapping[Any, Any]) -> Iterator[Fact]:
+    if isinstance(tree, Said):
+        yield Fact(place, field, tree.value, tree.source, tree.date or dates.get(tree.source))
+        return
+    for key, item in tree.items() if isinstance(tree, dict) else enumerate(tree):
+        yield from _facts(item, (*place, key), f"{field}.{key}" if isinstance(tree, dict) else f"{field}[]", dates)
+
+
+def unsourced(tree: Tree) -> list[Fact]:
+    """The facts that a program relies on and that nobody vouches for: without a source, or without a day."""
+    return [fact for fact in facts(tree) if is_relied_on(fact.field) and not (fact.source and fact.date)]
+
+
+def wrappers(node: Any, place: Place = ()) -> Iterator[tuple[Place, dict[str, Any]]]:
+    """Every {value, source, date} of a written profile, with its place there."""
+    if is_wrapped(node):
+        yield place, node
+    for key, item in node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ():
+        yield from wrappers(item, (*place, key))
+
+
+def named_sources(document: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
+    """Every mention of a source in a written profile, with its place there."""
+    for key, item in document.items():
+        if key not in ABOUT:
+            yield from _named_sources(item, (key,))
+
+
+def _named_sources(node: Any, place: Place) -> Iterator[tuple[Place, str]]:
+    if isinstance(node, dict) and isinstance(node.get("source"), str):
+        yield (*place, "source"), node["source"]
+    for key, item in node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ():
+        yield from _named_sources(item, (*place, key))

@@ -1,0 +1,120 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Put a profile together from its own file and that of its family, and find the line of anything in either.
+
+A family holds what its clusters share. What a profile says itself goes before; areas, steps and sources of one name are
+joined, policies and traps of both are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.facts import (
+    SEVERAL,
+    Said,
+    Tree,
+    place_as_written,
+    plain,
+    unwrapped,
+)
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, Mistake, Place
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema import Schema
+
+NAMED_BY = {"sources": "id", "storage": "name", "human_steps": "id", "launchers": "name", "hosts": "host"}
+
+
+@dataclass(frozen=True)
+class Written:
+    """One file of a profile: its lines, and the document as it is written."""
+
+    lines: Lines
+    document: dict[str, Any]
+
+
+def merged(base: Tree, own: Tree, key: str = "") -> Tree:
+    """What a family says, with what a profile says in its place or beside it."""
+    if isinstance(base, dict) and isinstance(own, dict):
+        return {**base, **{name: merged(base.get(name), item, name) for name, item in own.items()}}
+    if not (isinstance(base, list) and isinstance(own, list)):
+        return own
+    if key in SEVERAL:
+        return base + own
+    if key not in NAMED_BY:
+        return own
+    theirs, mine = ({_name(item, key): item for item in items} for items in (base, own))
+    return [*(merged(item, mine.get(name, {})) for name, item in theirs.items()), *_new(mine, theirs)]
+
+
+def _new(mine: dict[Any, Tree], theirs: dict[Any, Tree]) -> list[Tree]:
+    return [item for name, item in mine.items() if name not in theirs]
+
+
+def _name(item: Tree, key: str) -> Any:
+    name = item.get(NAMED_BY[key])
+    return name.value if isinstance(name, Said) else name
+
+
+def loosened(schema: Schema) -> Schema:
+    """A schema that lacks nothing: for a file which is only a part. A name is needed even there."""
+
+    def loose(node: Any, key: str) -> Any:
+        if isinstance(node, list):
+            return [loose(item, "") for item in node]
+        if not isinstance(node, dict):
+            return node
+        needed = [name for name in node.get("required", ()) if name == NAMED_BY.get(key)]
+        rest = {
+            name: loose(item, key if name == "items" else name) for name, item in node.items() if name != "required"
+        }
+        return {**rest, "required": needed} if needed else rest
+
+    made: Schema = loose(schema, "")
+    return made
+
+
+def mistake(files: Sequence[Written], tree: Tree, place: Place, text: str, at_key: bool = False) -> Mistake:
+    """A mistake at a place of the whole profile: in the first of its files that has the place, else around it."""
+    steps = _by_name(plain(tree), place)
+    for length in range(len(steps), -1, -1):
+        for file in files:
+            found = _by_index(unwrapped(file.document), steps[:length])
+            if found is not None:
+                at_the_thing = length == len(steps)
+                return file.lines.mistake(place_as_written(file.document, found), text, at_key or not at_the_thing)
+    raise AssertionError("the empty place is in every file")
+
+
+def _by_name(node: Any, place: Place) -> Place:
+    """A place in which the items of lists are named rather than counted."""
+    steps: list[str | int] = []
+    key = ""
+    for step in place:
+        inside = step in node if isinstance(node, dict) else isinstance(node, list)
+        node = node[step] if inside else None
+        name = node.get(NAMED_BY[key]) if isinstance(step, int) and key in NAMED_BY and isinstance(node, dict) else None
+        steps.append(name or step)
+        key = step if isinstance(step, str) else ""
+    return tuple(steps)
+
+
+def _by_index(node: Any, steps: Place) -> Place | None:
+    """The place of these steps in one file; None where it has nothing there."""
+    place: list[str | int] = []
+    key = ""
+    for step in steps:
+        if isinstance(node, list):
+            names = [item.get(NAMED_BY[key]) if key in NAMED_BY and isinstance(item, dict) else None for item in node]
+            at = names.index(step) if step in names else step
+            if not isinstance(at, int) or at >= len(node):
+                return None
+        else:
+            at = step
+            if not isinstance(node, dict) or step not in node:
+                return None
+        node = node[at]
+        place.append(at)
+        key = step if isinstance(step, str) and not isinstance(node, str) else ""
+    return tuple(place)

@@ -1,0 +1,102 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What every field of a profile is for: a field that nothing reads has no place in a profile.
+
+Fields are named as in the schema: storage[].purge.days. A test holds these tables against the schema, and looks into
+the named files for the word.
+"""
+
+from __future__ import annotations
+
+READ = {  # field -> the file that reads it, below plugins
+    "login.host": "plugin_utils/_accounts/accounts_file.py",
+    "login.port": "plugin_utils/_accounts/accounts_file.py",
+    "login.jump.host": "plugin_utils/_accounts/accounts_file.py",
+    "login.jump.user": "plugin_utils/_accounts/accounts_file.py",
+    "auth.archetype": "plugin_utils/_audit/local_checks.py",
+    "auth.command": "plugin_utils/_audit/local_checks.py",
+    "python": "action/converge.py",
+    "home.path": "plugin_utils/_accounts/sandbox.py",
+    "home.bytes": "plugin_utils/_audit/watch_places.py",
+    "home.files": "plugin_utils/_audit/watch_places.py",
+    "home.per": "plugin_utils/_audit/watch_places.py",
+    "home.on_compute": "plugin_utils/_audit/watch_keys.py",
+    "storage[].path": "plugin_utils/_capabilities/declare.py",
+    "storage[].variable": "plugin_utils/_accounts/profiles.py",
+    "storage[].root": "plugin_utils/_capabilities/declare.py",
+    "storage[].create": "plugin_utils/_capabilities/declare.py",
+    "storage[].bytes": "plugin_utils/_audit/watch_places.py",
+    "storage[].files": "plugin_utils/_audit/watch_places.py",
+    "storage[].per": "plugin_utils/_audit/watch_places.py",
+    "storage[].purge.days": "plugin_utils/_audit/watch_places.py",
+    "storage[].purge.clock": "module_utils/_watches/areas.py",
+    "links.by": "plugin_utils/_capabilities/declare.py",
+    "container.runtime": "plugin_utils/_capabilities/declare.py",
+    "container.further": "plugin_utils/_accounts/accounts_file.py",
+    "container.on_login": "plugin_utils/_audit/watch_keys.py",
+    "container.credentials": "plugin_utils/_capabilities/declare.py",
+    "caches.off_home": "plugin_utils/_audit/watch_places.py",
+    "caches.why_not": "plugin_utils/_capabilities/declare.py",
+    "conda.policy": "plugin_utils/_capabilities/declare.py",
+    "conda.usual": "plugin_utils/_capabilities/declare.py",
+    "proxies.http": "module_utils/_core/conda_options.py",
+    "proxies.https": "module_utils/_core/conda_options.py",
+    "proxies.no": "module_utils/_core/conda_options.py",
+    "launchers[].image": "plugin_utils/_capabilities/declare.py",
+    "launchers[].mounts": "plugin_utils/_capabilities/declare.py",
+    "quota_command": "plugin_utils/_audit/watch_places.py",
+}
+COMING = {  # field -> what will read it: a door to the account, or a capability for jobs
+    "login.hosts[].host": "doors: the login node of the architecture that is wanted",
+    "login.hosts[].arch": "doors: the login node of the architecture that is wanted",
+    "login.host_keys": "doors: first contact",
+    "auth.certificate_hours": "doors: certificate",
+    "auth.session_hours": "doors: second factor, how long a session is good for",
+    "auth.renewer": "doors: certificate and ticket",
+    "auth.multiplexing": "doors: open session, and none where it is forbidden",
+    "auth.delegate": "doors: Kerberos",
+    "arch": "jobs: container_images, which are of one architecture",
+    "storage[].on_compute": "jobs: job_scripts, what a job can write",
+    "container.module": "jobs: launchers",
+    "container.images": "jobs: container_images, those that the site has",
+    "compute.internet": "jobs: python_envs and container_images, whether a job can fetch anything",
+    "compute.module": "jobs: job_scripts",
+    "compute.proxy": "jobs: job_scripts",
+    "compute.tmp": "jobs: job_scripts, staging",
+    "mirrors.pypi": "jobs: python_envs",
+    "mirrors.conda": "jobs: python_envs",
+    "wheels.no_index": "jobs: python_envs",
+    "scheduler.kind": "jobs: job_scripts",
+    "scheduler.account_required": "jobs: job_scripts",
+    "scheduler.submit_from": "jobs: job_scripts",
+    "scheduler.partitions": "jobs: job_scripts",
+    "scheduler.gpu": "jobs: job_scripts",
+    "scheduler.hours": "jobs: job_scripts",
+    "scheduler.jobs": "jobs: job_scripts",
+}
+CHOSEN = {  # field -> the file that reads it; we chose the word, so nobody else vouches for it
+    "storage[].name": "plugin_utils/_accounts/profiles.py",
+    "storage[].link": "plugin_utils/_capabilities/declare.py",
+    "caches.area": "plugin_utils/_accounts/profiles.py",
+    "caches.path": "plugin_utils/_capabilities/declare.py",
+    "conda.area": "plugin_utils/_capabilities/conda.py",
+    "conda.below": "plugin_utils/_capabilities/conda.py",
+    "conda.by_machine": "plugin_utils/_capabilities/conda.py",
+    "conda.distribution": "plugin_utils/_capabilities/conda.py",
+    "launchers[].name": "plugin_utils/_capabilities/declare.py",
+    "launchers[].minutes": "plugin_utils/_capabilities/declare.py",
+    "sandbox_environment": "plugin_utils/_accounts/sandbox.py",
+}
+TOLD = {  # for people: the cheatsheet shows every one of them
+    *("closing_on", "os", "login.hosts[].what", "login.network", "login.note"),
+    *("auth.second_factor", "auth.keys_by", "auth.keys_url", "auth.note"),
+    *("home.backup", "home.note", "storage[].backup", "storage[].ask", "storage[].note", "links.why"),
+    *("container.uri_note", "container.note", "conda.why", "conda.instead"),
+    *("compute.note", "mirrors.note", "wheels.search", "wheels.note", "launchers[].note"),
+    *("scheduler.accounts_command", "scheduler.notes[]", "policies[]", "traps[]"),
+}
+
+
+def is_relied_on(field: str) -> bool:
+    """Whether a program decides by this field, today or once the doors and jobs are there: then it needs a source."""
+    return field in READ or field in COMING

@@ -1,0 +1,94 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is wrong with the sources of a profile, each mistake as one line.
+
+A source that a section forgot is missed once for the section, and one that is misspelt once for the file: the many
+facts that hang on it are not told one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.facts import (
+    DAY,
+    WRAPPER,
+    Tree,
+    named_sources,
+    unsourced,
+    wrappers,
+)
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.families import Written
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Mistake, Place, nearest
+
+Wrong = Callable[..., Mistake]  # of a place of the whole profile, the words, and whether the key is to blame
+
+
+def wrapper_advice(document: Any) -> Iterator[tuple[Place, str, bool]]:
+    """What is wrong with each {value, source, date}: its place as written, the words, and whether its key is meant."""
+    for place, node in wrappers(document):
+        for key in node.keys() - set(WRAPPER):
+            yield (*place, key), f'unknown key "{key}" beside "value"; {nearest(str(key), WRAPPER)}', True
+        for key in node.keys() & {"source", "date"}:
+            if not isinstance(node[key], str) or not node[key]:
+                yield (*place, key), f'"{key}" must be text.', False
+        if isinstance(node.get("date"), str) and node["date"] and not DAY.fullmatch(node["date"]):
+            yield (*place, "date"), '"date" must be a day, such as 2026-11-22, or its beginning.', False
+
+
+def source_checks(files: Sequence[Written], tree: Tree, wrong: Wrong) -> Iterator[Mistake]:
+    """In the second format: every source has a name and a day, every fact that a program relies on has a source."""
+    if tree.get("format", 1) == 1:
+        for index, source in enumerate(tree["sources"]):
+            if "url" not in source:
+                yield wrong(("sources", index), f'item {index + 1} of "sources" has no "url"; add it.', True)
+        return
+    advice = [one for file in files for one in sources_advice(file)]
+    if advice:  # what facts say of them can be judged when they are right
+        yield from advice
+        return
+    known = {source["id"] for source in tree["sources"]}
+    for file in files:
+        yield from unknown_sources(file, known)
+    sections: dict[Place, list[str]] = {}  # one line for a section that forgot its source, not one for each fact
+    for fact in unsourced(tree):
+        if fact.source is None:
+            *section, name = fact.place
+            sections.setdefault(tuple(section), []).append(str(name))
+    for place, names in sections.items():
+        text = f'no source for {", ".join(names)}; write "source: ID" beside it, or {{value: ..., source: ID}}.'
+        yield wrong((*place, names[0]), text, True)
+
+
+def sources_advice(file: Written) -> Iterator[Mistake]:
+    """What is wrong with the sources of one file."""
+    listed = file.document.get("sources", [])
+    for index, source in enumerate(listed):
+        text = source_advice(source, [one.get("id") for one in listed[:index]])
+        if text:
+            yield file.lines.mistake(("sources", index), f'item {index + 1} of "sources" {text}', True)
+
+
+def unknown_sources(file: Written, known: set[str]) -> Iterator[Mistake]:
+    """The sources that a file names and that are not among those which are known: one mistake for each."""
+    places: dict[str, list[Place]] = {}
+    for place, word in named_sources(file.document):
+        if word not in known:
+            places.setdefault(word, []).append(place)
+    for word, (first, *more) in places.items():
+        often = f" ({len(more) + 1} times)" if more else ""
+        yield file.lines.mistake(first, f'unknown source "{word}"{often}; {nearest(word, known)}')
+
+
+def source_advice(source: dict[str, Any], before: list[str]) -> str | None:
+    """What is wrong with a source of the second format, given the names of those before it."""
+    if "id" not in source:
+        return 'has no "id", by which facts name it; add it.'
+    if source["id"] in before:
+        return f'is called "{source["id"]}" again; give it a name of its own.'
+    if "url" not in source and not source.get("third_party"):
+        return 'has no "url"; add it. Only what third parties told may have none.'
+    if len({"date", "read"} & source.keys()) != 1:
+        return 'needs one of "date", of the text, and "read", the day on which it was read.'
+    return None

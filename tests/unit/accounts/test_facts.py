@@ -1,0 +1,192 @@
+"""Facts with their sources and days, families, and what is said of those that have none.
+
+SPDX-License-Identifier: GPL-3.0-or-later
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.facts import facts, unsourced
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import (
+    Catalogue,
+    read_known,
+    read_profile,
+)
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, Mistakes
+
+FIRST = sorted((Path(__file__).parent / "first_format").glob("*.yml"))
+
+OWN = """\
+format: 2
+id: attic
+extends: house
+name: Attic
+status: documented
+verified_on: 2026-11-22
+sources:
+  - {id: page, url: https://example.org/attic, what: login and home, date: 2026-01-02}
+login:
+  host: attic.example.org
+  source: page
+home:
+  path: {value: "/home/{user}", source: page, date: 2026-03-04}
+  files: 200000
+  source: manual
+storage:
+  - name: scratch
+    bytes: {value: 70, source: page}
+  - name: box
+    path: /box/{user}
+    source: page
+policies:
+  - {value: Sweep the attic., source: page}
+"""
+BASE = """\
+format: 2
+family: house
+sources:
+  - {id: manual, url: https://example.org/manual, what: everything, read: 2026-11-21}
+auth: {archetype: key, source: manual}
+home:
+  bytes: 5
+  files: 100000
+  source: manual
+storage:
+  - name: scratch
+    path: /scratch/{user}
+    bytes: 60
+    source: manual
+links: {value: {by: us}, source: manual}
+container: {runtime: apptainer, source: manual}
+conda: {policy: allowed, source: manual}
+scheduler: {kind: slurm, source: manual}
+policies:
+  - Wipe your feet.
+"""
+
+
+def written(folder: Path, own: str = OWN, base: str = BASE) -> Path:
+    (folder / "families").mkdir()
+    (folder / "families" / "house.yml").write_text(base)
+    file = folder / "attic.yml"
+    file.write_text(own)
+    return file
+
+
+def told(folder: Path, own: str = OWN, base: str = BASE) -> str:
+    with pytest.raises(Mistakes) as caught:
+        read_known(written(folder, own, base))
+    (one,) = caught.value.found
+    return str(one).replace(f"{folder}/", "")
+
+
+def by_place(tree: Any) -> dict[str, tuple[Any, str | None, str | None]]:
+    return {".".join(map(str, fact.place)): (fact.value, fact.source, fact.date) for fact in facts(tree)}
+
+
+def test_programs_are_given_plain_values(tmp_path):
+    profile = read_profile(written(tmp_path))
+    assert profile["home"] == {"bytes": 5, "files": 200000, "path": "/home/{user}"}
+    assert profile["storage"] == [
+        {"name": "scratch", "path": "/scratch/{user}", "bytes": 70},
+        {"name": "box", "path": "/box/{user}"},
+    ]
+    assert profile["links"] == {"by": "us"}
+    assert profile["family"] == "house"
+
+
+def test_every_fact_keeps_its_own_source_and_day_through_a_family(tmp_path):
+    found = by_place(read_known(written(tmp_path)).tree)
+    assert found["home.path"] == ("/home/{user}", "page", "2026-03-04")
+    assert found["home.bytes"] == (5, "manual", "2026-11-21")
+    assert found["home.files"] == (200000, "manual", "2026-11-21")
+    assert found["storage.0.path"] == ("/scratch/{user}", "manual", "2026-11-21")
+    assert found["storage.0.bytes"] == (70, "page", "2026-01-02")
+    assert found["storage.1.path"] == ("/box/{user}", "page", "2026-01-02")
+    assert found["links.by"] == ("us", "manual", "2026-11-21")
+
+
+def test_rules_of_family_and_cluster_are_both_kept(tmp_path):
+    assert read_profile(written(tmp_path))["policies"] == ["Wipe your feet.", "Sweep the attic."]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("extends: house", "extends: hose", 'attic.yml:3: unknown family "hose"; did you mean "house"?'),
+        ("  source: manual\n", "  source: manuel\n", 'attic.yml:15: unknown source "manuel"; did you mean "manual"?'),
+        ("  source: manual\n", "", "attic.yml:14: no source for files; write"),
+        ("bytes: {value: 70, source: page}", "bytes: {value: 70, sauce: page}", 'attic.yml:18: unknown key "sauce"'),
+        ("bytes: {value: 70,", "bytes: {value: much,", 'attic.yml:18: "bytes" must be a whole number, not text.'),
+        ("date: 2026-03-04", "date: yesterday", 'attic.yml:13: "date" must be a day'),
+        ("files: 200000", "flies: 200000", 'attic.yml:14: unknown key "flies"; did you mean "files"?'),
+        ("{id: page, ", "{", 'attic.yml:8: item 1 of "sources" has no "id"'),
+        (", date: 2026-01-02}", "}", 'attic.yml:8: item 1 of "sources" needs one of "date"'),
+        ("url: https://example.org/attic, ", "", 'attic.yml:8: item 1 of "sources" has no "url"'),
+        ("host: attic.example.org", "port: 2222", 'attic.yml:9: "login" has no "host"; add it.'),
+        ("id: attic\n", "id: house\n", 'attic.yml:2: "id" must be "attic"'),
+    ],
+)
+def test_a_mistake_is_one_line_with_its_place(tmp_path, old, new, words):
+    assert OWN.count(old) == 1
+    text = told(tmp_path, OWN.replace(old, new))
+    assert text.startswith(words)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        (
+            "archetype: key",
+            "archetype: keys",
+            'families/house.yml:5: "archetype" cannot be "keys"; did you mean "key"?',
+        ),
+        ("  bytes: 5\n", "  bytes: 5\n  bytes: 6\n", 'families/house.yml:8: "bytes" stands here again'),
+        ("    path: /scratch/{user}\n", "", 'attic.yml:17: area "scratch" needs one of "path"'),
+        ("kind: slurm, source: manual", "kind: slurm", "families/house.yml:18: no source for kind;"),
+    ],
+)
+def test_a_mistake_in_the_family_has_the_line_of_the_family(tmp_path, old, new, words):
+    assert BASE.count(old) == 1
+    assert told(tmp_path, base=BASE.replace(old, new)).startswith(words)
+
+
+def test_a_source_that_many_facts_name_is_missed_once(tmp_path):
+    text = told(
+        tmp_path,
+        base=BASE.replace("id: manual", "id: handbook").replace("source: manual", "source: handbok"),
+        own=OWN.replace("source: manual", "source: page"),
+    )
+    assert text.startswith('families/house.yml:5: unknown source "handbok" (7 times); did you mean "handbook"?')
+
+
+@pytest.mark.parametrize("file", FIRST, ids=lambda file: file.stem)
+class TestTheFirstFormat:
+    """Six profiles as they shipped once: they load for ever."""
+
+    def test_it_loads_as_it_is(self, file):
+        document = Lines(file, file.read_text()).document()
+        profile = read_profile(file)
+        assert without_sources(profile) == without_sources(document)
+
+    def test_what_it_lacks_can_be_said(self, file):
+        lacking = {fact.field for fact in unsourced(read_known(file).tree)}
+        assert {"login.host", "auth.archetype", "container.runtime", "scheduler.kind"} <= lacking
+
+    def test_a_catalogue_of_such_profiles_serves(self, file):
+        assert Catalogue((file.parent,)).profile(file.stem)["id"] == file.stem
+
+
+def without_sources(node: Any) -> Any:
+    if isinstance(node, dict):
+        return {key: without_sources(item) for key, item in node.items() if key != "source"}
+    return [without_sources(item) for item in node] if isinstance(node, list) else node
+
+
+def test_six_profiles_of_the_first_format_are_kept():
+    assert len(FIRST) == 6
+    assert all("format" not in yaml.safe_load(file.read_text()) for file in FIRST)
