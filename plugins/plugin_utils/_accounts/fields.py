@@ -15,7 +15,7 @@ READ = {  # field -> the file that reads it, below plugins
     "login.jump.user": "plugin_utils/_accounts/accounts_file.py",
     "auth.archetype": "plugin_utils/_audit/local_checks.py",
     "auth.command": "plugin_utils/_audit/local_checks.py",
-    "python": "action/converge.py",
+    "python": "plugin_utils/_delivery/account_session.py",
     "home.path": "plugin_utils/_accounts/sandbox.py",
     "home.bytes": "plugin_utils/_audit/watch_places.py",
     "home.files": "plugin_utils/_audit/watch_places.py",
