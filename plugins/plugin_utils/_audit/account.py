@@ -139,7 +139,7 @@ class Audited:
         found = [_findings.of_resource(e, key_of(e), o, look) for e, o in zip(entries, merged, strict=True)]
         found += [_findings.of_orphan(e, o) for e, o in zip(self._orphans, orphans, strict=True)]
         found += [_findings.of_watch(e, o) for e, o in zip(self._watches, watched, strict=True)]
-        found.append(_of_receipt(conversation.receipt or {}))
+        found += [one for one in (_of_receipt(conversation.receipt or {}),) if one]
         if self._watching:
             found += [key_ages.findings(self._secrets, datetime.now(UTC).date()), here(self._variables)]
         return {

@@ -145,17 +145,13 @@ def _cause(outcome: Outcome, wrong: Wrong, note: Mapping[str, Any] | None, look:
         return "spec" if look.notes and not outcome["before"] else "unknown"
     if note["state"] != DONE:
         return "unknown"
-    noted = {**note["hashes"], **note["keyed"].get(look.fingerprints, {})}
-    fields = [field for field in wrong.fields or outcome["fields"] if field in noted or not _is_others(field, outcome)]
+    noted = {**note["hashes"], **note["keyed"].get(look.fingerprints, {})}  # of keys: what we noted ourselves
+    others = {field for side in (outcome["before"], outcome["after"]) for field in side if is_keyed(side[field])}
+    fields = [field for field in wrong.fields or outcome["fields"] if field in noted or field not in others]
     there, wanted = hashes(outcome["before"]), hashes(outcome["after"])
     if any(there.get(field) != noted.get(field) for field in fields):
         return "hand"
     return "spec" if any(wanted.get(field) != noted.get(field) for field in fields) else "unknown"
-
-
-def _is_others(field: str, outcome: Outcome) -> bool:
-    """Whether a field that we did not note is made of fingerprints, which another machine may have noted as its own."""
-    return any(is_keyed(side.get(field, "")) for side in (outcome["before"], outcome["after"]))
 
 
 # -- kinds -------------------------------------------------------------------------------------

@@ -18,9 +18,11 @@ import os
 import pwd
 import re
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
+from typing import Any
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core import document_version
 from ansible_collections.hpc.onboard.plugins.module_utils._core.files import flush
@@ -73,13 +75,21 @@ class Ledger:
 
     def append(self, event: Event) -> Record:
         """Add a record; when this returns, it is on the disk. Raises LedgerError, StateError or RecordError."""
+
+        def sealed(last: Head) -> tuple[Record, bytes]:
+            record = signed_record.seal(event, self._by, last, now(), self._key)
+            return record, signed_record.line(record)
+
+        return self._append(sealed)
+
+    def _append(self, made: Callable[[Head], tuple[Record, bytes]]) -> Record:
+        """Add what is made to follow the last record: the record, and its line."""
         with durable_files.told(LEDGER), durable_files.folder() as at, self._locked(at):
             new = not self._there(at)
             handle = durable_files.open_file(at, LEDGER, os.O_RDWR | os.O_APPEND | os.O_CREAT)
             try:
                 last = self._repaired(at, handle)
-                record = signed_record.seal(event, self._by, last, now(), self._key)
-                line = signed_record.line(record)
+                record, line = made(last)
                 _add(handle, line)
                 if new:
                     flush(at)
@@ -87,6 +97,29 @@ class Ledger:
                 os.close(handle)
             self._write_head(at, Head(record.seq, record.hash, last.size + len(line)))
         return record
+
+    def told(self) -> list[dict[str, Any]]:
+        """All records as they stand, later fields too, without what chains them. Raises LedgerError as records()."""
+        with durable_files.told(LEDGER), durable_files.folder(make=False) as at:
+            content = durable_files.read(at, LEDGER) if at >= 0 else None
+        lines = _whole(content or b"").split(b"\n")[:-1]
+        return [signed_record.unchained(json.loads(line)) for line in lines[: len(self.records())]]
+
+    def go_on_as(self, told: Sequence[Mapping[str, Any]]) -> int:
+        """Add what another machine's ledger, told so, has more than this one, signed anew; how many that were.
+
+        Raises LedgerError where this one is not the beginning of that, RecordError for what is no record. Killed in
+        between, it goes on when called again.
+        """
+        mine = self.told()
+        if [dict(one) for one in told[: len(mine)]] != mine:
+            raise LedgerError("the two ledgers have gone different ways")
+        last = Head()
+        for one in told:  # all of it is looked at before anything is added
+            last = Head(last.seq + 1, signed_record.chained(one, last, self._key)[0].hash)
+        for one in told[len(mine) :]:
+            self._append(partial(signed_record.chained, one, key=self._key))
+        return len(told) - len(mine)
 
     def records(self) -> list[Record]:
         """All records, oldest first. Raises LedgerError when a line does not fit."""

@@ -57,6 +57,10 @@ class Sidecar:
 
         return self._change(adopted)
 
+    def put(self, secret: Secret) -> Secret:
+        """Have these versions, whatever was known."""
+        return self._change(lambda _known: secret)
+
     def move(self, change: Callable[[Secret], Secret]) -> Secret:
         """Change the versions as a whole or not at all; what is there when this returns is on the disk."""
 

@@ -211,10 +211,15 @@ def _moved(secret: Secret, wanted: str, before: tuple[str, ...], after: str) -> 
     return replace(secret, versions=versions)
 
 
-def text(secret: Secret, seq: int, key: bytes) -> bytes:
-    """The secret as it is kept, signed; seq counts the writes."""
+def document(secret: Secret, seq: int) -> dict[str, Any]:
+    """The secret as it is kept, without a signature; seq counts the writes."""
     listed = [_with_more(asdict(one)) for one in secret.versions]
-    head = _with_more({"schema": SCHEMA, "seq": seq, "secret": secret.name, "versions": listed, "more": secret.more})
+    return _with_more({"schema": SCHEMA, "seq": seq, "secret": secret.name, "versions": listed, "more": secret.more})
+
+
+def text(secret: Secret, seq: int, key: bytes) -> bytes:
+    """The secret as it is kept, signed."""
+    head = document(secret, seq)
     return (json.dumps({**head, "mac": _mac(head, key)}, indent=1, sort_keys=True) + "\n").encode()
 
 
@@ -243,15 +248,19 @@ def parsed(content: bytes, name: str, key: bytes) -> tuple[Secret, int]:
         mac = found.pop("mac")
         if not hmac.compare_digest(_mac(found, key), mac) or found["secret"] != name:
             raise VersionError(f"{advice} was edited, or written with another key: do not go by it; {_WAY_OUT}")
-        why = document_version.refusal(found["schema"], SCHEMA, advice, _WAY_OUT)
-        if why:
-            raise VersionError(why)
-        later = document_version.compare(found["schema"], SCHEMA) == document_version.LATER
-        head = {"seq", "secret", "versions", *(() if later else ("schema",))}
-        versions = tuple(_version(one) for one in found["versions"])
-        return checked(Secret(name, versions, _more(found, head))), int(found["seq"])
+        return of_document(found, name), int(found["seq"])
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise VersionError(f"{advice} cannot be read: it is damaged; {_WAY_OUT}") from None
+
+
+def of_document(found: Mapping[str, Any], name: str) -> Secret:
+    """The secret of that name in a document of any format that is read. Raises VersionError, and what damage raises."""
+    why = document_version.refusal(found["schema"], SCHEMA, f"the record of the versions of '{name}'", _WAY_OUT)
+    if why:
+        raise VersionError(why)
+    later = document_version.compare(found["schema"], SCHEMA) == document_version.LATER
+    head = {"seq", "secret", "versions", *(() if later else ("schema",))}
+    return checked(Secret(name, tuple(_version(one) for one in found["versions"]), _more(found, head)))
 
 
 def _version(found: Mapping[str, Any]) -> Version:

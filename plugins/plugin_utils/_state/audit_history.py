@@ -77,6 +77,47 @@ def keep(findings: Known, place: str, name: str, run: Mapping[str, Any]) -> list
     return said
 
 
+def exported() -> Document:
+    """All that audits remember here, for another machine: the findings that are known by place, and the runs."""
+    with durable_files.told(FOLDER), durable_files.folder(FOLDER, make=False) as at:
+        if at < 0:
+            return {"known": {}, "runs": []}
+        head, tail = KNOWN.split("%s")
+        places = [
+            name[len(head) : -len(tail)]
+            for name in sorted(os.listdir(at))
+            if name.startswith(head) and name.endswith(tail)
+        ]
+        known = {place: _known(durable_files.read(at, KNOWN % place))[0] for place in places}
+        return {"known": known, "runs": _lines(durable_files.read(at, HISTORY))[0]}
+
+
+def merge(other: Mapping[str, Any]) -> tuple[int, int]:
+    """Add what another machine remembers; what is known here stays. How many findings and runs were new."""
+    findings = runs = 0
+    with (
+        durable_files.told(FOLDER),
+        durable_files.folder(FOLDER) as at,
+        durable_files.locked(at, LOCK, "another audit writes down what it found, and does not end", WAIT_SECONDS),
+    ):
+        for place, theirs in other["known"].items():
+            mine, _damaged = _known(durable_files.read(at, KNOWN % place))
+            whole = {**theirs["findings"], **mine["findings"]}
+            if whole != mine["findings"]:
+                findings += len(whole) - len(mine["findings"])
+                text = json.dumps({**mine, "findings": whole}, indent=1, sort_keys=True).encode() + b"\n"
+                durable_files.replace(at, KNOWN % place, text)
+        lines, _damaged = _lines(durable_files.read(at, HISTORY))
+        new = [run for run in other["runs"] if run not in lines]
+        if new:
+            every = sorted([*lines, *new], key=lambda run: str(run.get("started", "")))[-KEPT:]
+            runs = len(new)
+            durable_files.replace(
+                at, HISTORY, b"".join(json.dumps(one, sort_keys=True).encode() + b"\n" for one in every)
+            )
+    return findings, runs
+
+
 def _moved_aside(at: int, name: str) -> str:
     """Keep a damaged file under another name, and say so."""
     os.rename(name, DAMAGED % name, src_dir_fd=at, dst_dir_fd=at)

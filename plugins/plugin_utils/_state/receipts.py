@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
@@ -33,7 +34,10 @@ def document(account: str, sandbox: bool) -> dict[str, Any]:
 
     Raises AccountError where it is damaged or a newer version wrote it.
     """
-    path = state_folder() / FOLDER / _file(account, sandbox)
+    return _read(state_folder() / FOLDER / _file(account, sandbox), account)
+
+
+def _read(path: Path, account: str) -> dict[str, Any]:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         return found if found["schema"] == SCHEMA else _of_other_version(found, path.name)
@@ -55,6 +59,15 @@ def _of_other_version(found: dict[str, Any], name: str) -> dict[str, Any]:
     if why:
         raise AccountError(why)
     return upgraded(found)
+
+
+def check(found: Mapping[str, Any], name: str) -> None:
+    """Raise AccountError where a document is no receipt of a version that is read."""
+    try:
+        for note in _of_other_version(dict(found), name)["resources"].values():
+            dict(note["options"]), dict(note["keyed"]), list(note["clusters"]), str(note["kind"]), bool(note["made"])
+    except (KeyError, TypeError, AttributeError, ValueError):
+        raise AccountError(f"{name} is no receipt") from None
 
 
 def kept(account: str, sandbox: bool) -> Notes:
@@ -82,6 +95,32 @@ def keep(account: str, sandbox: bool, receipt: Mapping[str, Any]) -> str | None:
     except durable_files.StateError as error:
         return f"what was written on {account} could not be noted here: {error}"
     return None
+
+
+def exported() -> dict[str, dict[str, Any]]:
+    """All copies of receipts here, by their files' names. Raises AccountError as document() does."""
+    folder = state_folder() / FOLDER
+    return {path.name: _read(path, path.stem) for path in sorted(folder.glob("*.json"))} if folder.is_dir() else {}
+
+
+def merge(name: str, other: Mapping[str, Any]) -> int:
+    """Add to the copy of that file's name what another machine's has; what is here stays. How many notes were new.
+
+    Raises AccountError and StateError.
+    """
+    from ansible_collections.hpc.onboard.plugins.module_utils._receipt.notes import upgraded
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._state import durable_files
+
+    mine, theirs = _read(state_folder() / FOLDER / name, name), upgraded(dict(other))
+    keys = {**theirs["keys"], **mine.get("keys", {})}
+    for secret, mark in theirs["keys"].items():
+        keys[secret] = max(mark, keys[secret], key=lambda one: int(one["sequence"]))
+    whole = {**theirs, **mine, "resources": {**theirs["resources"], **mine.get("resources", {})}, "keys": keys}
+    if whole != mine:
+        text = json.dumps({**whole, "schema": mine.get("schema", theirs["schema"])}, indent=1, sort_keys=True)
+        with durable_files.told(FOLDER), durable_files.folder(FOLDER) as at:
+            durable_files.replace(at, name, text.encode() + b"\n")
+    return len(whole["resources"]) - len(mine.get("resources", {}))
 
 
 PARTS = {"resources": "notes", "keys": "keys"}  # of a receipt, and what an answer calls them

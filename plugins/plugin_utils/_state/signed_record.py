@@ -139,6 +139,7 @@ class Misfit(NamedTuple):
 
 
 FIELDS = {one.name for one in fields(Record)}
+CHAIN = ("seq", "prev", "hash")
 FIELDS_OF_1 = FIELDS - {"sequence", "machine"}
 
 
@@ -232,6 +233,19 @@ def _hash(found: Mapping[str, Any], key: bytes) -> str:
 def line(record: Record) -> bytes:
     """The record as the ledger holds it, newline included."""
     return canonical(vars(record)).encode() + b"\n"
+
+
+def unchained(found: Mapping[str, Any]) -> dict[str, Any]:
+    """A record's fields without those that chain and sign it, which hold for one machine alone."""
+    return {name: value for name, value in found.items() if name not in CHAIN}
+
+
+def chained(found: Mapping[str, Any], head: Head, key: bytes) -> tuple[Record, bytes]:
+    """The record with these fields that follows head, and its line; of whichever version it is. Raises RecordError."""
+    whole = {**found, "seq": head.seq + 1, "prev": head.hash}
+    whole["hash"] = _hash(whole, key)
+    check(whole)
+    return _record(whole), canonical(whole).encode() + b"\n"
 
 
 def parsed(text: bytes, key: bytes) -> Record:

@@ -43,6 +43,7 @@ CONTROLLER = {
         *("_input", "_state", "_secrets", "_validate", "_capabilities"),
         *("_core", "_formats", "_resources"),
     },
+    "_transfer": {"_text", "_state", "_secrets", "_rotation/adapters", "_rotation/ledger", "_core"},
     "_audit/formats": {"_audit/rules", "_text", "_core"},
     "_audit": {
         *("_text", "_input", "_state", "_secrets", "_capabilities", "_accounts", "_delivery", "_audit/formats"),

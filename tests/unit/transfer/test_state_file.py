@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What one machine remembers goes to another in one file, without a key, and nothing newer is overwritten there."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import Ledger
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.key_marks import sealed
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import Sidecar
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state import audit_history, receipts, signed_record
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import account_key, local_key
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.signed_record import Event
+from ansible_collections.hpc.onboard.plugins.plugin_utils._transfer import state_file
+from ansible_collections.hpc.onboard.plugins.plugin_utils._transfer.state_command import main
+
+OLD = Path(__file__).parents[2] / "fixtures" / "formats" / "0.1.0"
+VALUE = "nvapi-" + "c" * 64
+TARGET = "go42tum@lrz:enroot_credential"
+MORE = Event("ngc", "prove_dead", "begun", "first")
+Machine = Callable[[str], Path]
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
+    """Be at the machine of that name; gives its state folder."""
+
+    def at(name: str) -> Path:
+        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / name))
+        return tmp_path / name / "hpc.onboard"
+
+    return at
+
+
+@pytest.fixture
+def file(machine: Machine, tmp_path: Path) -> Path:
+    """The state that the old machine has exported, which it began under 0.1.0 and went on with."""
+    folder = machine("old")
+    shutil.copytree(OLD / "state", folder)
+    for path in [folder, *folder.rglob("*")]:
+        path.chmod(0o700 if path.is_dir() else 0o600)
+    rotate_on("old")
+    file = tmp_path / "state.json"
+    assert main(["export", str(file)]) == 0
+    return file
+
+
+def key() -> bytes:
+    """The key of the machine that we are at."""
+    return bytes.fromhex(local_key())
+
+
+def rotate_on(author: str) -> None:
+    """Go on with the rotation, as one of that name."""
+    Ledger(key(), signed_record.Author("0" * 8, author, author)).append(MORE)
+    seal = sealed(VALUE, "ngc", "first", key())
+
+    def change(secret: versions.Secret) -> versions.Secret:
+        known = tuple(replace(one, sealed=seal) if one.id == "first" else one for one in secret.versions)
+        return replace(secret, versions=known)
+
+    Sidecar("ngc", key()).move(change)
+
+
+def told() -> list[dict[str, Any]]:
+    return Ledger(key()).told()
+
+
+def test_all_of_it_is_there_on_another_machine_and_the_chain_verifies(machine: Machine, file: Path) -> None:
+    secret, records = Sidecar("ngc", key()).secret(), told()
+    runs, known = audit_history.read("3fdf880dd273", "782a64ec1e27")[::-1]
+    notes = receipts.kept("go42tum@lrz", True)
+    new = machine("new")
+    assert main(["import", str(file)]) == 0
+    assert Ledger(key()).verify() is None
+    assert told() == records
+    assert len(records) == 20
+    there = Sidecar("ngc", key()).secret()
+    assert there is not None
+    assert secret is not None
+    assert [(one.id, one.label, one.targets) for one in there.versions] == [
+        (one.id, one.label, one.targets) for one in secret.versions
+    ]
+    assert receipts.kept("go42tum@lrz", True) == notes
+    assert audit_history.read("3fdf880dd273", "782a64ec1e27") == (known, runs)
+    assert {f"{path.stat().st_mode & 0o777:o}" for path in new.rglob("*") if path.is_file()} == {"600"}
+    Ledger(key()).append(MORE)
+    assert Ledger(key()).verify() is None
+
+
+def test_the_same_once_more_changes_nothing(machine: Machine, file: Path) -> None:
+    new = machine("new")
+    main(["import", str(file)])
+    before = {path: path.read_bytes() for path in new.rglob("*") if path.is_file() and "lock" not in path.name}
+    assert main(["import", str(file)]) == 0
+    assert {path: path.read_bytes() for path in before} == before
+
+
+def test_no_key_travels(machine: Machine, file: Path) -> None:
+    text = file.read_text()
+    machine("old")
+    every = [local_key(), VALUE, sealed(VALUE, "ngc", "first", key()), "nvapi-", account_key("go42tum@lrz")]
+    every += [signed_record.subkey(key(), purpose).hex() for purpose in ("ledger", "ledger head", "versions")]
+    assert [one for one in every if one in text] == []
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+def test_the_import_says_what_the_export_said(machine: Machine, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file.unlink()
+    main(["export", str(file)])
+    said = json.loads(file.read_text())["checksum"]
+    assert said in capsys.readouterr().out
+    machine("new")
+    assert main(["import", "--checksum", "0" * 64, str(file)]) == 1
+    assert "not the one that you named" in capsys.readouterr().err
+    assert main(["import", "--checksum", said, str(file)]) == 0
+    out = capsys.readouterr().out
+    assert said in out
+    assert "20 records of the ledger, signed anew; labels of ngc" in out
+
+
+def test_what_went_on_there_comes_back(machine: Machine, file: Path, tmp_path: Path) -> None:
+    machine("new")
+    main(["import", str(file)])
+    Ledger(key()).append(MORE)
+    Sidecar("ngc", key()).move(lambda secret: versions.dead(secret, "first"))
+    back = tmp_path / "back.json"
+    assert main(["export", str(back)]) == 0
+    machine("old")
+    assert main(["import", str(back)]) == 0
+    assert len(told()) == 21
+    assert Ledger(key()).verify() is None
+    first = Sidecar("ngc", key()).secret()
+    assert first is not None
+    assert first.version("first").label == "dead"
+    assert first.version("first").sealed == sealed(VALUE, "ngc", "first", key()), "what this machine knows stays"
+
+
+def test_what_is_newer_here_stays(machine: Machine, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    machine("old")
+    rotate_on("old")
+    Sidecar("ngc", key()).move(lambda secret: versions.dead(secret, "first"))
+    assert main(["import", str(file)]) == 0
+    assert "Kept as it is here: the ledger, which has 1 records more here" in capsys.readouterr().out
+    assert len(told()) == 21
+    secret = Sidecar("ngc", key()).secret()
+    assert secret is not None
+    assert secret.version("first").label == "dead"
+
+
+def test_two_that_went_different_ways_are_not_mixed(
+    machine: Machine, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = machine("new")
+    main(["import", str(file)])
+    rotate_on("new")
+    machine("old")
+    rotate_on("old")
+    file.unlink()
+    main(["export", str(file)])
+    machine("new")
+    before = {path: path.read_bytes() for path in folder.rglob("*.json*")}
+    assert main(["import", str(file)]) == 1
+    assert "nothing was imported: the two ledgers have gone different ways" in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in folder.rglob("*.json*")} == before
+
+
+def test_receipts_are_merged(machine: Machine, file: Path) -> None:
+    machine("new")
+    mine = {"note of mine": {"kind": "directory", "options": {}, "keyed": {}, "clusters": [], "made": True, "for": ""}}
+    marks = {"ngc": {"sequence": 3, "rotation": "r", "machine": "m", "when": "w"}}
+    receipts.keep("go42tum@lrz", True, {"notes": mine, "keys": marks})
+    main(["import", str(file)])
+    after = receipts.document("go42tum@lrz", True)
+    assert after["keys"] == marks
+    machine("old")
+    assert after["resources"] == {**receipts.kept("go42tum@lrz", True), **mine}
+
+
+CHANGES: dict[str, Callable[[dict[str, Any]], None]] = {
+    "a record": lambda found: found["ledger"][3].update(result="verified"),
+    "a label": lambda found: found["labels"]["ngc"]["versions"][0].update(label="purged"),
+    "a receipt": lambda found: found["receipts"].clear(),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_file_that_was_changed_is_refused(machine: Machine, file: Path, change: str) -> None:
+    found = json.loads(file.read_text())
+    CHANGES[change](found)
+    file.write_text(json.dumps(found))
+    new = machine("new")
+    assert main(["import", str(file)]) == 1
+    assert not new.exists()
+
+
+HOSTILE: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "a path as the name of a receipt": lambda found: found["receipts"].update(
+        {"../../x.json": found["receipts"].popitem()[1]}
+    ),
+    "a path as the name of a secret": lambda found: found["labels"].update({"../x": found["labels"]["ngc"]}),
+    "a path as a place": lambda found: found["audits"]["known"].update({"../../x": {"findings": {}}}),
+    "a key in a record": lambda found: found["ledger"][0].update(target=VALUE),
+    "a field in a record": lambda found: found["ledger"][0].update(key=VALUE),
+    "no records": lambda found: found.update(ledger=[1]),
+    "no receipt": lambda found: found["receipts"].update({"a.json": {"schema": "hpc.onboard/receipt/2.0"}}),
+    "newer": lambda found: found.update(schema="hpc.onboard/state/2.0"),
+    "a newer receipt": lambda found: found["receipts"].update({"a.json": {"schema": "hpc.onboard/receipt/9.0"}}),
+}
+
+
+@pytest.mark.parametrize("change", HOSTILE)
+def test_a_file_with_a_right_checksum_is_checked_all_the_same(
+    machine: Machine, file: Path, change: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = json.loads(file.read_text())
+    HOSTILE[change](found)
+    file.write_text(json.dumps({**found, "checksum": state_file.checksum(found)}))
+    new = machine("new")
+    assert main(["import", str(file)]) == 1
+    assert [path for path in new.parent.rglob("*.json*") if path.stat().st_size] == []
+    assert ("newer hpc.onboard" in capsys.readouterr().err) == ("newer" in change)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"[]", b"\xff", b'{"schema": 1}', b'{"schema": "hpc.onboard/state/1.0"}']
+)
+def test_what_is_no_such_file_is_said_to_be_none(machine: Machine, tmp_path: Path, content: bytes) -> None:
+    machine("new")
+    (tmp_path / "x").write_bytes(content)
+    assert main(["import", str(tmp_path / "x")]) == 1
+    assert main(["import", str(tmp_path / "nothing")]) == 1
+
+
+def test_an_edited_ledger_is_not_exported(machine: Machine, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = machine("old")
+    ledger = folder / "ledger.jsonl"
+    ledger.write_bytes(ledger.read_bytes().replace(b"canary", b"spread", 1))
+    assert main(["export", str(file) + "2"]) == 1
+    assert "was edited" in capsys.readouterr().err
+    assert not Path(str(file) + "2").exists()
+
+
+def test_no_file_is_written_over(machine: Machine, file: Path) -> None:
+    machine("old")
+    before = file.read_bytes()
+    assert main(["export", str(file)]) == 1
+    assert file.read_bytes() == before
