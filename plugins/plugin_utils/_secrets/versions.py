@@ -213,7 +213,8 @@ def _moved(secret: Secret, wanted: str, before: tuple[str, ...], after: str) -> 
 
 def document(secret: Secret, seq: int) -> dict[str, Any]:
     """The secret as it is kept, without a signature; seq counts the writes."""
-    listed = [_with_more(asdict(one)) for one in secret.versions]
+    lists = ({"scope": list(one.scope), "targets": list(one.targets)} for one in secret.versions)
+    listed = [_with_more({**asdict(one), **more}) for one, more in zip(secret.versions, lists, strict=True)]
     return _with_more({"schema": SCHEMA, "seq": seq, "secret": secret.name, "versions": listed, "more": secret.more})
 
 

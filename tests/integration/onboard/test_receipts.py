@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import binascii
 import json
+import sys
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +19,39 @@ from tests.integration.runs import REPOSITORY, Ran, play
 pytestmark = pytest.mark.testbed
 
 RECEIPT = ".config/hpc.onboard/receipt.json"
+
+
+TEE = """#!/bin/sh
+for last; do :; done
+[ "$last" = boot ] || exec {python} "$@"
+tee {file} | {python} "$@"
+"""
+
+
+def test_no_account_is_sent_the_key_of_this_machine_nor_that_of_another(bed: Any, tmp_path: Path) -> None:
+    names = ("ada@lrz", "bob@lrz")
+    document: dict[str, Any] = {"plugin": "hpc.onboard.accounts", "sandbox": True, "accounts": {}}
+    for name in names:
+        program = tmp_path / f"python-{name[:3]}"
+        program.write_text(TEE.format(python=sys.executable, file=tmp_path / name))
+        program.chmod(0o755)
+        document["accounts"][name] = {"vars": {"ansible_python_interpreter": str(program)}}
+    (tmp_path / "accounts.yml").write_text(yaml.safe_dump(document))
+    state = {"XDG_STATE_HOME": str(tmp_path / "state")}
+    ran = play(bed, "-i", str(tmp_path / "accounts.yml"), environment=state)
+    assert ran.code == 0, ran.text
+    own = (tmp_path / "state" / "hpc.onboard" / "fingerprint.key").read_text().strip()
+    sent = [plan_in((tmp_path / name).read_bytes()) for name in names]
+    keys = [json.loads(text)["plan"]["fingerprint_key"] for text in sent]
+    assert len({own, *keys}) == 3
+    for text, other in zip(sent, reversed(keys), strict=True):
+        assert own not in text
+        assert other not in text
+
+
+def plan_in(content: bytes) -> str:
+    """The last block of what an account was sent: its plan, as JSON."""
+    return zlib.decompress(binascii.a2b_base64(content[content.rindex(b"#") + 1 :])).decode()
 
 
 class Home:

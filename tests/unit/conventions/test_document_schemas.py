@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Each document has a schema, which the real ones fit, and docs/formats.md names them all with their versions."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from account_scene import Folder, Scene
+from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import reconcile
+from ansible_collections.hpc.onboard.plugins.module_utils._engine import engine
+from ansible_collections.hpc.onboard.plugins.module_utils._receipt import notes, receipt
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import accepted, report, waivers
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import ledger
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import Sidecar
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state import audit_history, receipts, signed_record
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import account_key, local_key
+from ansible_collections.hpc.onboard.plugins.plugin_utils._transfer import state_file
+from jsonschema import Draft202012Validator
+from referencing import Registry, Resource
+
+DOCS = Path(__file__).parents[3] / "docs"
+SCHEMAS = {
+    path.name.removesuffix(".schema.json"): json.loads(path.read_text(encoding="utf-8"))
+    for path in sorted((DOCS / "schemas").glob("*.schema.json"))
+}
+REGISTRY = Registry().with_resources([(one["$id"], Resource.from_contents(one)) for one in SCHEMAS.values()])
+KNOWN = (
+    *(notes.SCHEMA, engine.SCHEMA, engine.PLAN, signed_record.SCHEMA, ledger.HEAD_SCHEMA, versions.SCHEMA),
+    *(audit_history.KNOWN_SCHEMA, audit_history.RUN_SCHEMA, state_file.SCHEMA, accepted.BASELINE, waivers.SCHEMA),
+    report.SCHEMA,
+)
+WRITTEN_BY_PEOPLE = {"accounts", "profile"}  # which are checked, and have no version
+DETAIL = {"accounts": 2, "by_severity": {"high": 1}, "not_measured": 0, "started": "2026-01-01T00:00:00Z"}
+
+
+def written(scene: Scene, state: Path) -> dict[str, Any]:
+    """A real document of each kind that a test can make here: name -> document."""
+    scene.make({"/work": Folder(), "/work/p": Folder()})
+    link = {"kind": "storage_link", "path": "~/work", "target": "/work/p"}
+    plan = {
+        **scene.plan([link, {"kind": "enroot_credential", "machine": "nvcr.io", "secret": "ngc"}]),
+        **{"schema": engine.PLAN, "cluster": "lrz", "receipt": True, "fingerprint_key": account_key("a@lrz")},
+    }
+    answer = engine.answer(plan, KINDS)
+    mark = {"sequence": 1, "rotation": versions.new_id(), "machine": "0" * 16, "when": ledger.now()}
+    reconcile(receipt.Receipt({}, "lrz", {"ngc": mark}), scene.host())
+    noted = {key: json.loads(text) for key, text in answer["receipt"]["notes"].items()}
+    receipts.keep("a@lrz", False, {"notes": noted, "keys": {"ngc": mark}})
+    book, labels = ledger.Ledger(bytes.fromhex(local_key())), Sidecar("ngc", bytes.fromhex(local_key()))
+    book.append(signed_record.Event("ngc", "plan", "begun"))
+    labels.adopt("personal", "0" * 12, ("a@lrz:enroot_credential",), "1" * 64)
+    audit_history.keep({"sha256:1": {"rule": "LNK-001"}}, "0" * 12, "1" * 12, DETAIL)
+    folder = state / "audit"
+    return {
+        "plan": plan,
+        "answer": answer,
+        "receipt": json.loads(scene.at(f"~/{receipt.PLACE}").read_text()),
+        "ledger": json.loads((state / ledger.LEDGER).read_text()),
+        "ledger-head": json.loads((state / ledger.HEAD).read_text()),
+        "labels": json.loads((state / "secrets" / "ngc.json").read_text()),
+        "audit-known": json.loads((folder / f"known-{'0' * 12}.json").read_text()),
+        "audit-run": json.loads((folder / audit_history.HISTORY).read_text()),
+        "state": state_file.collect(),
+        "waivers": {"schema": waivers.SCHEMA, "waivers": []},
+    }
+
+
+def problems(name: str, document: Any) -> list[str]:
+    """What a schema says of a document."""
+    return [one.message for one in Draft202012Validator(SCHEMAS[name], registry=REGISTRY).iter_errors(document)]
+
+
+def test_what_is_written_fits_its_schema_and_says_so(scene: Scene, state: Path) -> None:
+    documents = written(scene, state)
+    assert {name: problems(name, one) for name, one in documents.items() if problems(name, one)} == {}
+    assert {f"hpc.onboard/{name}/" for name in documents} == {
+        one["schema"].rpartition("/")[0] + "/" for one in documents.values()
+    }
+    assert {one["schema"] for one in documents.values()} <= set(KNOWN)
+    assert set(documents) | {"audit", "baseline"} | WRITTEN_BY_PEOPLE == set(SCHEMAS)  # which have tests of their own
+
+
+@pytest.mark.parametrize("name", sorted(set(SCHEMAS) - WRITTEN_BY_PEOPLE - {"audit"}))
+def test_a_schema_refuses_what_lacks_a_field_and_another_major_version(scene: Scene, state: Path, name: str) -> None:
+    baseline = {"schema": accepted.BASELINE, "findings": {"sha256:1": {"rule": "LNK-001"}}}
+    document = {**written(scene, state), "baseline": baseline}[name]
+    assert problems(name, document) == []
+    for lost in SCHEMAS[name]["required"]:
+        assert problems(name, {key: one for key, one in document.items() if key != lost}), lost
+    assert problems(name, {**document, "schema": f"hpc.onboard/{name}/9.0"})
+
+
+def test_no_key_and_no_value_stands_in_a_receipt(scene: Scene, state: Path) -> None:
+    documents = written(scene, state)
+    (password,) = (one["options"]["password"] for one in documents["plan"]["resources"] if "password" in one["options"])
+    mark = scene.host().fingerprint(password)
+    text = json.dumps(documents["receipt"])
+    for secret in (password, mark, mark.removeprefix("key "), account_key("a@lrz"), local_key()):
+        assert secret not in text
+
+
+def test_the_page_names_every_document_with_the_version_that_is_written() -> None:
+    page = (DOCS / "formats.md").read_text(encoding="utf-8")
+    assert sorted(re.findall(r"^\| [^|]+ \| `(hpc\.onboard/[^`]+)`", page, re.MULTILINE)) == sorted(KNOWN)
+    assert set(re.findall(r"\(schemas/([a-z-]+)\.schema\.json\)", page)) == set(SCHEMAS) - WRITTEN_BY_PEOPLE
