@@ -35,7 +35,7 @@ KNOWN = (
     *(audit_history.KNOWN_SCHEMA, audit_history.RUN_SCHEMA, state_file.SCHEMA, accepted.BASELINE, waivers.SCHEMA),
     report.SCHEMA,
 )
-WRITTEN_BY_PEOPLE = {"accounts", "profile"}  # which are checked, and have no version
+WRITTEN_BY_PEOPLE = {"accounts", "cluster", "profile"}  # which are checked, and have no version
 DETAIL = {"accounts": 2, "by_severity": {"high": 1}, "not_measured": 0, "started": "2026-01-01T00:00:00Z"}
 
 
