@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.declare import CAPABILITIES, Declaration
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.declare import CAPABILITIES, FORMER, Declaration
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import Roles
 
 Value = Callable[[str], Any]
@@ -74,6 +74,9 @@ def _declaration(name: str, value: Value) -> Declaration:
     if name not in CAPABILITIES:
         raise AccountError(f"{name} is no capability; there are: {', '.join(sorted(CAPABILITIES))}")
     role = role_settings(name)
+    for former, now in FORMER.items():
+        if former.startswith(f"{name}_") and value(former) is not None:
+            raise AccountError(f"role {name}: there is no setting {former} any more; say {now}")
     values = {option: plain(value(option)) for option in role.spec}
     given = {option: setting for option, setting in values.items() if setting is not None}
     checked = ArgumentSpecValidator({option: role.spec[option] for option in given}).validate(given)

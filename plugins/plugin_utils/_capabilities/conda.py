@@ -34,15 +34,16 @@ def pinned() -> dict[str, Any]:
 
 def left_out(settings: Settings) -> str | None:
     """Why no conda is set up, in a sentence; None when one is."""
-    if settings["policy"] == "discouraged" and not settings["despite_advice"]:
-        return f"{settings['why']} If you want it all the same, say so: conda: {{despite_advice: true}}"
+    site = settings["site"]
+    if site["policy"] == "discouraged" and not settings["despite_advice"]:
+        return f"{site['why']} If you want it all the same, say so: conda: {{despite_advice: true}}"
     title, terms = pinned()[settings["distribution"]]["title"], pinned()[settings["distribution"]].get("terms")
     if terms and settings["anaconda_terms"] != "accepted" and settings["state"] == "present":
         return (
             f"{title} comes with terms of service that only you can accept: read {terms} and say"
             " conda: {anaconda_terms: accepted}, or take Miniforge: conda: {distribution: miniforge}"
         )
-    area = _area(settings)
+    area = _area(site)
     if settings["prefix"] or (area and area.get("path") and not area.get("purge")):
         return None
     if area and area.get("purge"):
@@ -52,19 +53,20 @@ def left_out(settings: Settings) -> str | None:
     return "where its files belong on this site is not known: name a folder (conda: {prefix: ...})"
 
 
-def _area(settings: Settings) -> dict[str, Any] | None:
-    return next((area for area in settings["areas"] if area["name"] == settings["area"]), None)
+def _area(site: Settings) -> dict[str, Any] | None:
+    return next((area for area in site["storage"] if area["name"] == site["area"]), None)
 
 
 def install(settings: Settings) -> dict[str, Any]:
     """The options of conda_install. Raises AccountError for a version or a file that is not there."""
     folder = pinned()[settings["distribution"]]["folder"]
-    area = _area(settings) or {}
-    inside = "/".join(part for part in (area.get("path"), settings["below"], folder) if part)
+    site = settings["site"]
+    area = _area(site) or {}
+    inside = "/".join(part for part in (area.get("path"), site["below"], folder) if part)
     prefix = settings["prefix"] or inside
     root = None if settings["prefix"] else area["root"] if area.get("create") else area.get("path")
     return {
-        "prefix": prefix + ("-{machine}" if settings["by_machine"] else ""),
+        "prefix": prefix + ("-{machine}" if site["by_machine"] else ""),
         "root": root,
         "distribution": settings["distribution"],
         **installer(settings),

@@ -23,6 +23,11 @@ LAUNCHER = ROLES / "path_scripts" / "files" / "usrun.sh.template"
 
 PLAIN = re.compile(r"^(?:[\w./:@#+=,-]|\$[A-Z]+)*\Z")
 
+OF_CONDA = ("policy", "why", "instead", "area", "below", "by_machine")  # what a profile says of it, as the role has it
+FORMER = {  # settings that are not read any more, and what is said in their place
+    **{f"conda_{name}": f"conda_site: {{{name}: ...}}" for name in OF_CONDA},
+    "conda_areas": "conda_site: {storage: [...]}",
+}
 CACHES = {
     "apptainer": {
         "APPTAINER_CACHEDIR": "",  # Apptainer makes 'cache' below it itself
@@ -61,14 +66,11 @@ def site_settings(cluster: Settings) -> dict[str, Any]:
         "container_caches_why": caches.get("why_not", ""),
         "path_scripts_launchers": cluster.get("launchers", []),
         "conda_wanted": conda.get("usual", False),
-        "conda_policy": conda.get("policy", "allowed"),
-        "conda_why": conda.get("why", ""),
-        "conda_instead": conda.get("instead", ""),
         "conda_distribution": conda.get("distribution", "miniforge"),
-        "conda_areas": cluster.get("storage", []),
-        "conda_area": conda.get("area", ""),
-        "conda_below": conda.get("below", ""),
-        "conda_by_machine": conda.get("by_machine", False),
+        "conda_site": {
+            **{name: conda[name] for name in OF_CONDA if name in conda},
+            "storage": cluster.get("storage", []),
+        },
         "conda_proxies": cluster.get("proxies", {}),
     }
 
@@ -189,10 +191,11 @@ def container_caches(settings: Settings) -> Declaration:
 def conda(settings: Settings) -> Declaration:
     """A conda in the data area with its environments, and the command that every shell knows.
 
-    settings: those of the role; what the site says of it comes from the profile.
+    settings: those of the role; site is what the profile says, complete with the defaults of the argument specs.
     """
-    if settings["policy"] == "refused":
-        return _nothing(f"{settings['why']} Use {settings['instead'] or 'what the site offers'}.")
+    site = settings["site"]
+    if site["policy"] == "refused":
+        return _nothing(f"{site['why']} Use {site['instead'] or 'what the site offers'}.")
     if not settings["wanted"] and not settings["environments"]:
         return {"resources": [], "notes": []}
     from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities import (

@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities import collect, conda
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities import collect, conda, declare
 
 AREA = {"name": "data", "path": "/data/ada", "root": "/data", "create": True}
-WANTED = {"conda_wanted": True, "conda_area": "data", "conda_areas": [AREA]}
+SITE = {"area": "data", "storage": [AREA]}
+WANTED = {"conda_wanted": True, "conda_site": SITE}
 
 
 def declared(**settings: Any) -> collect.Declared:
@@ -23,7 +25,7 @@ def declared(**settings: Any) -> collect.Declared:
 
 def install(**settings: Any) -> dict[str, Any]:
     """The options of the installation."""
-    options: dict[str, Any] = declared(**WANTED, **settings).resources[0]["options"]
+    options: dict[str, Any] = declared(**{**WANTED, **settings}).resources[0]["options"]
     return options
 
 
@@ -45,7 +47,7 @@ def test_it_goes_into_the_area_and_every_shell_learns_of_it() -> None:
 
 
 def test_where_nobody_asks_for_it_nothing_is_said() -> None:
-    assert declared(conda_areas=[AREA], conda_area="data") == collect.Declared([], [])
+    assert declared(conda_site=SITE) == collect.Declared([], [])
 
 
 def test_an_environment_asks_for_it(tmp_path: Path) -> None:
@@ -56,7 +58,10 @@ def test_an_environment_asks_for_it(tmp_path: Path) -> None:
 
 
 def test_the_folder_can_be_named_for_the_user_and_the_machine() -> None:
-    assert install(conda_below="ada", conda_by_machine=True)["prefix"] == "/data/ada/ada/miniforge3-{machine}"
+    assert (
+        install(conda_site={**SITE, "below": "ada", "by_machine": True})["prefix"]
+        == "/data/ada/ada/miniforge3-{machine}"
+    )
 
 
 def test_one_word_takes_the_other_distribution_once_its_terms_are_accepted() -> None:
@@ -68,13 +73,13 @@ def test_one_word_takes_the_other_distribution_once_its_terms_are_accepted() -> 
 
 
 def test_a_site_that_refuses_is_listened_to_even_against_the_wish() -> None:
-    settings = {"conda_policy": "refused", "conda_why": "It fills the home.", "conda_instead": "virtualenv"}
+    settings = {"conda_site": {**SITE, "policy": "refused", "why": "It fills the home.", "instead": "virtualenv"}}
     assert why(**settings, conda_despite_advice=True) == "It fills the home. Use virtualenv."
     assert declared(**{**settings, "conda_wanted": False}).notes
 
 
 def test_a_site_that_discourages_is_listened_to_until_a_word_is_said() -> None:
-    settings = {"conda_policy": "discouraged", "conda_why": "It is slow."}
+    settings = {"conda_site": {**SITE, "policy": "discouraged", "why": "It is slow."}}
     assert why(**settings).startswith("It is slow. If you want it all the same, say so")
     assert install(**settings, conda_despite_advice=True)
 
@@ -88,11 +93,11 @@ def test_a_site_that_discourages_is_listened_to_until_a_word_is_said() -> None:
     ],
 )
 def test_a_place_that_is_purged_or_unknown_is_not_taken(area: dict[str, Any], said: str) -> None:
-    assert said in why(conda_areas=[area])
+    assert said in why(conda_site={**SITE, "storage": [area]})
 
 
 def test_a_prefix_of_ones_own_is_taken() -> None:
-    settings = {**WANTED, "conda_areas": [], "conda_prefix": "/mine/conda"}
+    settings = {**WANTED, "conda_site": {}, "conda_prefix": "/mine/conda"}
     options = declared(**settings).resources[0]["options"]
     assert (options["prefix"], "root" in options) == ("/mine/conda", False)
 
@@ -114,6 +119,24 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 def test_the_licence_of_anacondas_channels_is_said_in_one_sentence(channels: list[str]) -> None:
     notes = declared(**WANTED, conda_channels=channels).notes
     assert [note["text"] for note in notes] == [conda.LICENCE]
+
+
+@pytest.mark.parametrize("former", sorted(declare.FORMER))
+def test_a_setting_of_former_times_is_refused_with_the_one_of_today(former: str) -> None:
+    with pytest.raises(AccountError, match=rf"there is no setting {former} any more; say conda_site: \{{\w+: "):
+        declared(**WANTED, **{former: "x"})
+
+
+def test_a_fact_that_no_site_has_is_refused() -> None:
+    with pytest.raises(AccountError, match=r"setting conda_site must have no other keys than .*; got polcy"):
+        declared(conda_site={"polcy": "refused"})
+
+
+def test_the_facts_of_every_profile_are_taken() -> None:
+    for file in sorted((Path(__file__).parents[3] / "inventory" / "clusters").glob("*.yml")):
+        profile = yaml.safe_load(file.read_text(encoding="utf-8"))
+        site = declare.site_settings(profile)["conda_site"]
+        assert {*profile.get("conda", {})} <= {*site, "usual", "distribution", "source"}, file.name
 
 
 @pytest.mark.parametrize("distribution", sorted(conda.pinned()))
