@@ -39,10 +39,17 @@ def _is_number(word: str) -> bool:
     return 0 < len(word) < 5 and not set(word) - set("0123456789")
 
 
+def _own(schema: str) -> Version:
+    """The name and version in a schema of ours."""
+    version = parse(schema)
+    if version is None:
+        raise ValueError(schema)  # a fault of ours, and none of a document
+    return version
+
+
 def compare(said: object, known: str) -> str:
     """How the version that a document says compares with the one that is known: one of the five words above."""
-    mine = parse(known)
-    assert mine is not None
+    mine = _own(known)
     if isinstance(said, int) and not isinstance(said, bool):
         said = "%s%s/%d.0" % (PREFIX, mine.name, said)
     theirs = parse(said) if isinstance(said, str) else None
@@ -60,9 +67,8 @@ def refusal(said: object, known: str, what: str, advice: str) -> Optional[str]:
     """
     standing = compare(said, known)
     if standing == NEWER:
-        mine = parse(known)
+        mine = _own(known)
         theirs = parse(said) if isinstance(said, str) else None
-        assert mine is not None
         return UPDATE % (what, mine.name, theirs.numbers() if theirs else "%s.0" % said, mine.numbers())
     if standing == FOREIGN:
         return "%s is damaged, for it does not say which version of it it is: %s" % (what, advice)
