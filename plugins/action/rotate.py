@@ -27,8 +27,8 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_sess
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import coordinator, results
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import targets as _targets
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.adapters import Account, record_key
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import Ledger
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.adapters import Account
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import Ledger, record_key
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.leftovers import Sweep
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.new_key import LARGEST, STDIN
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.next_step import RotationError, Step

@@ -108,6 +108,12 @@ def test_the_life_of_practice_accounts(desk: Desk) -> None:
     hold("offboard-again.txt", desk.play("offboard.yml"))
 
 
+def drift_of_one(desk: Desk) -> None:
+    """Somebody takes a file away."""
+    for file in (desk.folder / ".sandbox" / "ada@narval").rglob("docker-config.json"):
+        file.unlink()
+
+
 def drift(desk: Desk) -> None:
     """Somebody works on the accounts by hand."""
     lrz, dfki = (
@@ -133,9 +139,15 @@ def test_a_run_of_one_thing(desk: Desk, wish: str) -> None:
     hold(f"wish-{wish}.txt", desk.play(*WISHES[wish]))
 
 
-@pytest.mark.parametrize("name", ["ledger", "rekey"])
-def test_a_command_says_what_it_takes(desk: Desk, name: str) -> None:
-    hold(f"help-{name}.txt", desk.see(f"hpc-onboard-{name}", "--help"))
+@pytest.mark.parametrize("name", ["", "onboard", "rotate", "ledger", "rekey"])
+def test_the_command_says_what_it_takes(desk: Desk, name: str) -> None:
+    hold(f"help{name and '-'}{name}.txt", desk.see("hpc-onboard", *name.split(), "--help"))
+
+
+def test_the_command_is_told_again_as_it_was_typed(desk: Desk) -> None:
+    hold("command-onboard.txt", desk.see("hpc-onboard", "wilson", "narval", "-i", str(desk.accounts), "--forks=1"))
+    drift_of_one(desk)
+    hold("command-audit.txt", desk.see("hpc-onboard", "audit", "ada@narval", "-i", str(desk.accounts)))
 
 
 def test_the_documentation_of_everything_public(desk: Desk) -> None:

@@ -12,6 +12,8 @@ import shlex
 from collections.abc import Container, Mapping
 from typing import Any
 
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input import command_line
+
 PLACE = re.compile(r"(?P<path>~?/[A-Za-z0-9_./+@%=,-]+~?)(?::(?P<line>[0-9]{1,7}))?")
 
 BY_HAND = {  # what a person runs on the account, first
@@ -28,17 +30,17 @@ BY_HAND = {  # what a person runs on the account, first
 }
 SENTENCES = {
     "SEC-004": "Take the key out of {place}; the key that a program needs is in its file already.",
-    "SEC-005": "Take the key out of {place} and out of git's history, and make a new one: rotate_ngc.yml.",
+    "SEC-005": "Take the key out of {place} and out of git's history, and make a new one: {rotate}",
     "SEC-007": "Write the password itself into {place}: onboard.yml does.",
     "SEC-008": "Take the variable out of {place}: the file with the key is enough.",
     "KEY-003": "Keep one line for each machine in {place}.",
     "KEY-004": "Write the entry in {place} as its reader reads it: onboard.yml does.",
-    "KEY-005": "Make a new key and bring it everywhere: ansible-playbook rotate_ngc.yml",
-    "KEY-006": "Give the key its services at its issuer's page, or make a new one: ansible-playbook rotate_ngc.yml",
-    "KEY-007": "Bring a new key everywhere: ansible-playbook rotate_ngc.yml",
-    "KEY-008": "Change to a personal key: ansible-playbook rotate_ngc.yml",
+    "KEY-005": "Make a new key and bring it everywhere: {rotate}",
+    "KEY-006": "Give the key its services at its issuer's page, or make a new one: {rotate}",
+    "KEY-007": "Bring a new key everywhere: {rotate}",
+    "KEY-008": "Change to a personal key: {rotate}",
     "KEY-010": "Keep the key on storage that jobs can read.",
-    "KEY-011": "Deactivate it at its issuer's page, then: ansible-playbook rotate_ngc.yml -e rotate_resume=true",
+    "KEY-011": "Deactivate it at its issuer's page, then: {rotate} -e rotate_resume=true",
     "ENV-003": "Let {place} print for people at a terminal only.",
     "ENV-004": "Look at what {place} runs.",
     "ENV-005": "Take what goes before it out of PATH: {place}.",
@@ -96,7 +98,8 @@ class Commands:
         plain, command = PLACE.fullmatch(place), BY_HAND.get(rule)
         if plain and command and ("{line}" not in command or plain["line"]):
             return self._there(command.format(**plain.groupdict()), account)
-        return SENTENCES.get(rule, "Look at {place}.").format(place=place or "it")
+        rotate = shlex.join(command_line.command("rotate"))
+        return SENTENCES.get(rule, "Look at {place}.").format(place=place or "it", rotate=rotate)
 
     def _there(self, command: str, account: str) -> str:
         if account in self._practised:

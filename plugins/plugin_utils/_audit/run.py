@@ -4,9 +4,8 @@
 
 from __future__ import annotations
 
-import json
 import os
-import sys
+import shlex
 import time
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
@@ -21,7 +20,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.fixes import Co
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.files import ReportError, opened, write
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.options import checked
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input import command_line
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import COLLECTION
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import version
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, Mistakes
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.extra_vars import Value
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import audit_history
@@ -89,7 +88,7 @@ def _report(
     place, name = audit_history.series(*sources), audit_history.series(*sources, run["limit"], *run["tags"])
     known, history, newer = _remembered(place, name)
     past = _audit.Past(known, history, *accepted.read(variables, wishes, now.date()))
-    report = _audit.report(run, list(_rows(variables)), past, _commands(variables, called.options), now.date())
+    report = _audit.report(run, list(_rows(variables)), past, _commands(variables), now.date())
     summary = report["summary"]
     entry = {"started": run["started"], **{key: summary[key] for key in ("accounts", "not_measured", "by_severity")}}
     for said in [newer] if newer else _remember(_audit.known_now(known, report), place, name, entry):
@@ -126,7 +125,7 @@ def _run(now: datetime, wishes: Mapping[str, Any], called: Called) -> dict[str, 
     return {
         "id": now.strftime("%Y%m%dT%H%M%S%fZ"),
         "started": now.strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "tool": _version(),
+        "tool": version(),
         "ansible": called.ansible,
         "playbook": "audit.yml",
         "limit": str(called.options.get("subset") or ""),
@@ -134,16 +133,6 @@ def _run(now: datetime, wishes: Mapping[str, Any], called: Called) -> dict[str, 
         "fail_on": str(wishes["audit_fail_on"]),
         "incomplete": str(wishes["audit_incomplete"]),
     }
-
-
-def _version() -> str:
-    """Our own version: a checkout and a wheel hold galaxy.yml, what ansible-galaxy installs a manifest in its place."""
-    root = COLLECTION
-    if (root / "MANIFEST.json").is_file():
-        manifest = json.loads((root / "MANIFEST.json").read_text(encoding="utf-8"))
-        return str(manifest["collection_info"]["version"])
-    text = (root / "galaxy.yml").read_text(encoding="utf-8")
-    return next((line.split()[1].strip('"') for line in text.splitlines() if line.startswith("version:")), "")
 
 
 def _rows(variables: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -176,18 +165,10 @@ class _Declarations:
         return {"file": command_line.near(file), "line": lines.of(("accounts", name), at_key=True)} if lines else None
 
 
-def _commands(variables: Mapping[str, Any], options: Mapping[str, Any]) -> Commands:
-    """How the other playbooks are called by somebody who called this one so."""
-    playbook = next(str(name) for name in options.get("args") or ("audit.yml",))
-    onboard, offboard = (
-        command_line.again(
-            {**options, "tags": ["all"], "skip_tags": [], "check": False},
-            sys.argv[1:],
-            [str(Path(playbook).with_name(Path(playbook).name.replace("audit", word)))],
-        )
-        for word in ("onboard", "offboard")
-    )
-    sources = onboard.partition("-i ")[2].rpartition(" ")[0] if " -i " in onboard else ""
+def _commands(variables: Mapping[str, Any]) -> Commands:
+    """How the other verbs are called by somebody who called this one so."""
+    start = command_line.started()
+    onboard, offboard = (shlex.join(start.command(verb)) for verb in ("onboard", "offboard"))
     hosts = variables["ansible_play_hosts_all"]
     practised = {str(host) for host in hosts if (variables["hostvars"][host].get("account") or {}).get("sandbox")}
-    return Commands(onboard, offboard, f"-i {sources}" if sources else "", practised)
+    return Commands(onboard, offboard, shlex.join(start.accounts()), practised)

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,15 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics imp
 
 COLLECTION = Path(__file__).resolve().parents[3]
 ROLES = Path(__file__).parents[3] / "roles"  # by the way that Ansible came, links and all: it names them so
+
+
+def version() -> str:
+    """Our own version: a checkout and a wheel hold galaxy.yml, what ansible-galaxy installs a manifest in its place."""
+    if (COLLECTION / "MANIFEST.json").is_file():
+        manifest = json.loads((COLLECTION / "MANIFEST.json").read_text(encoding="utf-8"))
+        return str(manifest["collection_info"]["version"])
+    text = (COLLECTION / "galaxy.yml").read_text(encoding="utf-8")
+    return next((line.split()[1].strip('"') for line in text.splitlines() if line.startswith("version:")), "")
 
 
 @dataclass(frozen=True)

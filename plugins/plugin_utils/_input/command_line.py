@@ -48,9 +48,14 @@ class Start(NamedTuple):
             return [*(self.program or ("hpc-onboard",)), verb, *options]
         if self.front or (self.program and self.inventory and not self.checkout):
             return [*self.program, verb, *self.inventory, *options]
-        playbook, *own = _of_playbook(verb, options)
+        playbook, *own = of_playbook(verb, options)
         file = near(str(self.checkout / f"{playbook}.yml")) if self.checkout else f"hpc.onboard.{playbook}"
         return ["ansible-playbook", *self.inventory, file, *own]
+
+    def accounts(self) -> tuple[str, ...]:
+        """The -i options by which Ansible's own programs find the accounts, which hpc-onboard finds by itself."""
+        found = os.environ.get("ANSIBLE_INVENTORY", "") if self.front and not self.inventory else ""
+        return ("-i", near(found)) if found else self.inventory
 
 
 def command(verb: str, options: Sequence[str] = ()) -> list[str]:
@@ -58,11 +63,12 @@ def command(verb: str, options: Sequence[str] = ()) -> list[str]:
     return started().command(verb, options)
 
 
-def started() -> Start:
+def started(words: Sequence[str] | None = None) -> Start:
     """How this run was started, from its environment and its words."""
     front = shlex.split(os.environ.get(PROGRAM, ""))
     checkout = COLLECTION if (COLLECTION / "onboard.yml").is_file() else None
-    typed = [one.value for one in read(sys.argv[1:]) if one.option == "--inventory" and one.value]
+    found = read(sys.argv[1:] if words is None else words)
+    typed = [one.value for one in found if one.option == "--inventory" and one.value]
     inventory = tuple(word for value in typed for word in ("-i", near(value)))
     return Start(tuple(front) or _installed(), bool(front), checkout, inventory)
 
@@ -72,23 +78,30 @@ def again(typed: Mapping[str, Any], given: Sequence[str], playbooks: Sequence[st
 
     Only options that choose what is done: the others may hold what must not be shown.
     """
-    words = ["ansible-playbook"]
-    if any(word.startswith(("-i", "--inventory")) for word in given):
-        words += [f"-i {shlex.quote(near(source))}" for source in typed.get("inventory") or ()]
-    words += [shlex.quote(near(name)) for name in playbooks]
-    words += ["--check"] if typed.get("check") else []
+    start = started(given)
+    options: list[str] = []
     for option, unset in (("tags", ["all"]), ("skip_tags", [])):
         chosen = list(typed.get(option) or unset)
-        words += [f"--{option.replace('_', '-')} {shlex.quote(','.join(chosen))}"] if chosen != unset else []
-    return " ".join(words)
+        options += [f"--{option.replace('_', '-')}", ",".join(chosen)] if chosen != unset else []
+    if start.front:
+        verb, *own = _verb(playbooks[0], bool(typed.get("check") and typed.get("diff")), given)
+        check = ["--check"] if typed.get("check") and verb != "plan" else []
+        return shlex.join(start.command(verb, [*own, *check, *options]))
+    check = ["--check"] if typed.get("check") else []
+    return shlex.join(["ansible-playbook", *start.inventory, *map(near, playbooks), *check, *options])
 
 
-def near(path: str) -> str:
-    """The path from here, when it lies below here."""
-    return os.path.relpath(path) if path.startswith(os.getcwd() + os.sep) else path
+def _verb(playbook: str, foreseen: bool, given: Sequence[str]) -> list[str]:
+    """The verb that hpc-onboard started this playbook for, and the option that says which key."""
+    name = playbook.rpartition(".")[2]
+    if name != "rotate":
+        return ["plan" if foreseen and name == "onboard" else name.partition("_")[0]]
+    settings = [one.value for one in read(given) if one.option == "--extra-vars" and one.value]
+    secrets = [value.removeprefix("secret=") for value in settings if value.startswith("secret=")]
+    return ["rotate", "--secret", secrets[0]] if secrets else ["rotate"]
 
 
-def _of_playbook(verb: str, options: Sequence[str]) -> list[str]:
+def of_playbook(verb: str, options: Sequence[str]) -> list[str]:
     """A verb and its options as ansible-playbook takes them: the name of the playbook and its options.
 
     What hpc-onboard calls --secret is another playbook and a variable.
@@ -100,6 +113,11 @@ def _of_playbook(verb: str, options: Sequence[str]) -> list[str]:
         rest[at : at + 2] = ["-e", f"secret={rest[at + 1]}"]
         playbook = "rotate"
     return [playbook, *own, *rest]
+
+
+def near(path: str) -> str:
+    """The path from here, when it lies below here."""
+    return os.path.relpath(path) if path.startswith(os.getcwd() + os.sep) else path
 
 
 def _installed() -> tuple[str, ...]:

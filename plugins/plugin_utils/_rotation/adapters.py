@@ -11,20 +11,16 @@ import hmac
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import FAILURES
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.rotated_key import VERDICT
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import record_key
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ports import Found, Refused, Unanswered, Unreachable
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.targets import File
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import key_marks, versions
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.session import SESSION, MissingKey
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import Sidecar
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import Version
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import (
-    local_key,
-    machine_id,
-    state_folder,
-)
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import machine_id
 from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.key_kinds import Key, Malformed, recognised
 from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.validate import Settings, judged
 from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.verdict import Judgement, Verdict
@@ -35,14 +31,6 @@ Trip = Callable[[list[File], str, bool], list[dict[str, Any]]]
 def kind_of(key: Key) -> str:
     """The kind of a version, for its label."""
     return "legacy" if key.legacy else "personal" if key.service == "ngc" else "token"
-
-
-def record_key() -> bytes:
-    """The key that ledger and labels are signed with: this machine's own."""
-    key = bytes.fromhex(local_key())
-    if bytes.fromhex(local_key()) != key:  # it is another one each time where it cannot be kept
-        raise AccountError(f"{state_folder()} cannot be written: without records no key is rotated")
-    return key
 
 
 def fingerprint(value: str) -> str:

@@ -18,13 +18,8 @@ from ansible_collections.hpc.onboard.plugins.module_utils._formats.key_forms imp
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import nearest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import messages as words
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import targets as _targets
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.adapters import (
-    Controller,
-    fingerprint,
-    kind_of,
-    record_key,
-)
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import Ledger, now
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.adapters import Controller, fingerprint, kind_of
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import Ledger, now, record_key
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.new_key import confirmed, new_key
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.next_step import Step, may_begin, next_step, resume
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.options import Wishes

@@ -25,10 +25,15 @@ from functools import partial
 from typing import Any
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core import document_version
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.module_utils._core.files import flush
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import durable_files, signed_record
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import machine_id
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import (
+    local_key,
+    machine_id,
+    state_folder,
+)
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.signed_record import (
     Author,
     Event,
@@ -47,6 +52,14 @@ AWAY = "keep ledger.jsonl and ledger.head for a look and move both away, then a 
 
 class LedgerError(StateError):
     """The ledger is not as it was written, or cannot be."""
+
+
+def record_key() -> bytes:
+    """The key that ledger and labels are signed with: this machine's own."""
+    key = bytes.fromhex(local_key())
+    if bytes.fromhex(local_key()) != key:  # it is another one each time where it cannot be kept
+        raise AccountError(f"{state_folder()} cannot be written: without records no key is rotated")
+    return key
 
 
 def author(run: str = "", machine: str = "") -> Author:

@@ -4,11 +4,12 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping
-from shlex import quote
 from typing import NamedTuple
 
 from ansible_collections.hpc.onboard.plugins.module_utils._formats.key_forms import TITLES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input import command_line
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.leftovers import left_on
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.next_step import (
     Row,
@@ -112,7 +113,7 @@ def left(situation: Situation, step: Step, service: str, pages: Mapping[str, str
         return Told([check("rotation", "warning", f"{text}. Deactivated before that? Say so")], said_dead(name))
     if step.name == "retire" and step.person:
         text = _farewell(situation, step, f"{TITLES[service]}'s page: {pages[service]}")
-        more = f" -e rotate_key_file={quote(key)}" if key and situation.made is None else ""
+        more = f" -e rotate_key_file={shlex.quote(key)}" if key and situation.made is None else ""
         return Told([check("rotation", "warning", text)], said_dead(name) + more)
     text, command = _unfinished(situation, step, word, again)
     return Told([check("rotation", "failed", text + (f": {sentence}" if sentence else ""))], command)
@@ -125,7 +126,7 @@ def _done(situation: Situation, word: str) -> Told:
         return Told([check("rotation", "ok", f"{word}; nothing is left to do")])
     where = ", ".join(f"{account} ({count})" for account, count in sorted(places.items()))
     text = f"{word}; the old key, dead now, still stood in files of {where}: take it out there"
-    return Told([check("rotation", "warning", text)], "ansible-playbook audit.yml --tags watch")
+    return Told([check("rotation", "warning", text)], shlex.join(command_line.command("audit", ["--tags", "watch"])))
 
 
 def _farewell(situation: Situation, step: Step, page: str) -> str:

@@ -14,8 +14,10 @@ one is taken all targets must be ready; the other one is retired before the new 
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input import command_line
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.standing import COMPROMISED, SETTLED, Situation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import Version
 
@@ -234,7 +236,7 @@ def everywhere(situation: Situation) -> bool:
 
 def playbook(name: str) -> str:
     """The beginning of every command that has to do with the rotation of that secret."""
-    return "ansible-playbook rotate_ngc.yml" if name == "ngc" else f"ansible-playbook rotate.yml -e secret={name}"
+    return shlex.join(command_line.command("rotate", [] if name == "ngc" else ["--secret", name]))
 
 
 def resume(name: str) -> str:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,7 +36,6 @@ ADVICE = {
     StoreDamaged: "nothing was written. Mend that, or take the file back from a backup",
     StoreMissing: "keyring set hpc.onboard ngc  makes it, and asks for a new passphrase",
 }
-REKEY = "hpc-onboard-rekey"
 
 
 @dataclass
@@ -116,10 +116,11 @@ class Store:
         opened = self._try(sealed, found.passphrase, found.source) if found else self._ask(sealed)
         self._unlocked[self._known_as(sealed.header)] = opened.key.hex()
         if sealed.header.below_default():
-            self._person.tell(
-                f"The passphrase of {shown(self.path)} is cheaper to guess at than one set today: {REKEY}"
-                " --keep-passphrase  mends that."
-            )
+            from ansible_collections.hpc.onboard.plugins.plugin_utils._input import command_line  # few are told
+
+            rekey = shlex.join(command_line.command("rekey", ["--keep-passphrase"]))
+            text = f"The passphrase of {shown(self.path)} is cheaper to guess at than one set today"
+            self._person.tell(f"{text}: {rekey}  mends that.")
         return opened
 
     def _known_as(self, header: Header) -> str:

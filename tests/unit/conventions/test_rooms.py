@@ -31,7 +31,7 @@ CONTROLLER = {
     "_text": set(),
     "_input": {"_core"},
     "_state": {"_core", "_receipt"},
-    "_secrets": {"_state", "_core"},
+    "_secrets": {"_input/command_line", "_state", "_core"},
     "_validate": {"_text", "_core", "_formats"},
     "_capabilities": {"_input", "_core"},
     "_accounts": {"_input", "_capabilities"},
@@ -51,6 +51,7 @@ CONTROLLER = {
     },
     "_terminal": {"_text", "_delivery", "_audit/rules", "_audit/formats"},
     "_doctor": {"_text", "_input", "_accounts"},
+    "_command": {"_input", "_state", "_secrets", "_accounts", "_rotation/ledger", "_core"},
 }
 DOORS = {  # what Ansible and the keyring library load; nothing but an action imports an action
     "modules": set(),
@@ -59,7 +60,7 @@ DOORS = {  # what Ansible and the keyring library load; nothing but an action im
         *("_input", "_state", "_secrets", "_capabilities", "_accounts", "_delivery", "_rotation", "_audit", "_doctor"),
         "_core",
     },
-    "callback": {"_text", "_input", "_state", "_rotation/reminders", "_terminal"},
+    "callback": {"_text", "_input", "_state", "_rotation/reminders", "_terminal", "_command/verdict"},
     "doc_fragments": set(),
     "plugin_utils": {"_secrets"},  # keyring_backend.py, the name that people write into keyringrc
 }

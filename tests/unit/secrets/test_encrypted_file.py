@@ -21,7 +21,8 @@ import pytest
 pytest.importorskip("cryptography")
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.files import DRAFT
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import encrypted_file, file_format, rekey_command
+from ansible_collections.hpc.onboard.plugins.plugin_utils._command import rekey
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import encrypted_file, file_format
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import passphrase as _passphrase
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.encrypted_file import Store
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.file_errors import (
@@ -397,7 +398,7 @@ def test_a_cheaper_cost_is_announced_and_rekey_mends_it(path: Path, monkeypatch:
     monkeypatch.setattr(file_format, "ARGON2ID", {**CHEAP, "m": 128})
     typist = Typist(PASSPHRASE)
     Store(path, "", typist).entries()
-    assert "hpc-onboard-rekey --keep-passphrase" in typist.told[0]
+    assert "rekey --keep-passphrase" in typist.told[0]
     store(path, PASSPHRASE).rekey(ask_new=False)
     typist = Typist(PASSPHRASE)
     assert Store(path, "", typist).entries()
@@ -432,12 +433,12 @@ def test_the_command_rekeys_with_a_passphrase_file(
     file.write_text(PASSPHRASE)
     monkeypatch.setenv("KEYRING_PROPERTY_FILE", str(path))
     monkeypatch.setenv("KEYRING_PROPERTY_PASSPHRASE_FILE", str(file))
-    monkeypatch.setitem(rekey_command.KDFS, "scrypt", {**file_format.SCRYPT})
-    assert rekey_command.main(["--keep-passphrase", "--kdf", "scrypt"]) == 0
+    monkeypatch.setitem(rekey.KDFS, "scrypt", {**file_format.SCRYPT})
+    assert rekey.main(["--keep-passphrase", "--kdf", "scrypt"], "hpc-onboard rekey") == 0
     assert "has a new salt" in capsys.readouterr().out
     assert parse(path.read_bytes()).header.kdf["name"] == "scrypt"
     file.write_text("wrong")
-    assert rekey_command.main(["--keep-passphrase"]) == 1
+    assert rekey.main(["--keep-passphrase"], "hpc-onboard rekey") == 2
     assert f"the passphrase in the file {file} does not open it" in capsys.readouterr().err
 
 

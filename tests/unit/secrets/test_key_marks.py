@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._core.account import Account
 from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
+from ansible_collections.hpc.onboard.plugins.plugin_utils._command.ledger import in_records
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.adapters import fingerprint
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import Ledger
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger_command import in_records
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import key_marks, session, versions
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.key_marks import marks, sealed
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import Sidecar

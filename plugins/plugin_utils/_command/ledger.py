@@ -1,14 +1,15 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The command hpc-onboard-ledger: is the ledger as it was written, and where did a key ever go."""
+"""The verb ledger: is the ledger as it was written, and where did a key ever go."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.adapters import record_key
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import Ledger
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import Ledger, record_key
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.key_marks import marks
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import Sidecar
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import VersionError
@@ -27,23 +28,28 @@ def in_records(mark: str, ledger: Ledger) -> str:
     return mark
 
 
-def main() -> None:
-    """Run the command. Exit code 0, or 1 where the ledger does not fit."""
-    parser = argparse.ArgumentParser(prog="hpc-onboard-ledger", description=__doc__)
+def main(arguments: Sequence[str], program: str) -> int:
+    """Run the verb. 0, or 2 where the ledger does not fit or cannot be read, with the reason on standard error."""
+    parser = argparse.ArgumentParser(
+        prog=program, description="Whether the ledger of rotations is as it was written, and where a key ever went."
+    )
     what = parser.add_subparsers(dest="what", required=True)
     what.add_parser("verify", help="say the first line that is not as it was written")
     places = what.add_parser("who-has", help="list every target that a key ever went to")
     places.add_argument("fingerprint", help="twelve hexadecimal digits, as reports show them")
-    wish = parser.parse_args()
+    wish = parser.parse_args(arguments)
     try:
         ledger = Ledger(record_key())
         if wish.what == "who-has":
             for target, state in ledger.who_has(in_records(wish.fingerprint, ledger)).items():
                 print(f"{target}  {state}")
-            return
+            return 0
         misfit = ledger.verify()
-    except (StateError, VersionError) as error:
-        sys.exit(str(error))
+    except (AccountError, StateError, VersionError) as error:
+        print(f"{program}: {error}", file=sys.stderr)
+        return 2
     if misfit:
-        sys.exit(f"line {misfit.line} does not fit: {misfit.why}")
+        print(f"{program}: line {misfit.line} does not fit: {misfit.why}", file=sys.stderr)
+        return 2
     print(f"{len(ledger.records())} records, each as it was written")
+    return 0

@@ -1,11 +1,12 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The command hpc-onboard-rekey: another passphrase for the encrypted file, or the same at today's cost."""
+"""The verb rekey: another passphrase for the encrypted file, or the same at today's cost."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.file_errors import StoreError, shown
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.file_format import ARGON2ID, SCRYPT
@@ -15,10 +16,10 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.keyring_backe
 KDFS = {"argon2id": ARGON2ID, "scrypt": SCRYPT}
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Run the command. 0 done, 1 not done, with the reason on standard error."""
+def main(arguments: Sequence[str], program: str) -> int:
+    """Run the verb. 0 done, 2 not done, with the reason on standard error."""
     parser = argparse.ArgumentParser(
-        prog="hpc-onboard-rekey",
+        prog=program,
         description="Give the encrypted file of hpc.onboard's keys another passphrase, a new salt and today's cost.",
     )
     parser.add_argument("--keep-passphrase", action="store_true", help="renew salt and cost only")
@@ -28,11 +29,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         keyring.store().rekey(KDFS.get(options.kdf), ask_new=not options.keep_passphrase)
     except (StoreError, NotWritten) as error:
-        print(f"hpc-onboard-rekey: {error}", file=sys.stderr)
-        return 1
+        print(f"{program}: {error}", file=sys.stderr)
+        return 2
     print(f"{shown(keyring.path)} has a new salt{'' if options.keep_passphrase else ' and a new passphrase'}.")
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

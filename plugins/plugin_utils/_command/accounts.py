@@ -1,0 +1,79 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which accounts file a command is about, and what is called by name in it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from ansible_collections.hpc.onboard.plugins.plugin_utils._command.refused import Refused
+
+VARIABLE = "HPC_ONBOARD_ACCOUNTS"
+NEXT = """Write one, for example
+
+    plugin: hpc.onboard.accounts
+    accounts:
+      simone@wilson: {project: deep_lgt}
+
+into accounts.yml here, or say where it is: -i FILE"""
+
+
+class Source(NamedTuple):
+    """Where the accounts are written. named: by -i or by the variable; else it is where one looks for it first."""
+
+    paths: tuple[str, ...]
+    named: bool
+
+    def file(self) -> Path | None:
+        """The one file that holds all accounts, if it is one."""
+        return Path(self.paths[0]) if len(self.paths) == 1 and Path(self.paths[0]).is_file() else None
+
+
+def places(environment: Mapping[str, str]) -> list[Path]:
+    """Where accounts files are looked for, in this order, when none is named."""
+    home = Path(environment.get("HOME") or Path.home())
+    settings = Path(environment.get("XDG_CONFIG_HOME") or home / ".config")
+    return [Path("accounts.yml"), Path("inventory/accounts.yml"), settings / "hpc.onboard" / "accounts.yml"]
+
+
+def find(typed: Sequence[str], environment: Mapping[str, str]) -> Source | None:
+    """The accounts file: what -i names, what the variable names, or the first that is there; None where none is."""
+    for path in typed:
+        if "," not in path and not Path(path).expanduser().exists():
+            raise Refused(f"-i {path}: there is no such file.")
+    if typed:
+        return Source(tuple(typed), True)
+    named = environment.get(VARIABLE)
+    if named:
+        if not Path(named).expanduser().exists():
+            raise Refused(f"{named}: there is no such file. The variable {VARIABLE} names it.")
+        return Source((str(Path(named).expanduser()),), True)
+    there = [path for path in places(environment) if path.is_file()]
+    return Source((str(there[0]),), False) if there else None
+
+
+def not_found(environment: Mapping[str, str]) -> Refused:
+    """What is said when there is none."""
+    looked = ", ".join(_from_home(path) for path in places(environment))
+    return Refused(f"no accounts file. Looked for: {looked}.\n{NEXT}")
+
+
+def known(file: Path) -> tuple[set[str], set[str]]:
+    """The accounts of a file, and the groups that they are in: clusters, sites, container runtimes."""
+    # Here, since only a word that is not a verb needs them: YAML and profiles take longer than all else together.
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import AccountsFile, hosts
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import Roles
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines
+
+    lines = Lines(file, file.read_text(encoding="utf-8", errors="replace"))
+    made = hosts(AccountsFile(lines, lines.document(), Roles()))
+    return {host.name for host in made}, {group for host in made for group in host.groups}
+
+
+def _from_home(path: Path) -> str:
+    """The path as people write it."""
+    text, home = str(path), os.path.expanduser("~") + os.sep
+    return f"~/{text[len(home) :]}" if text.startswith(home) else text

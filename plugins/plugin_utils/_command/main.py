@@ -1,0 +1,125 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The command hpc-onboard: a thin front for people. What reaches accounts is ansible-playbook's; the rest is done here.
+
+Nothing here imports Ansible, which takes most of a second: help, mistakes and what stays on this machine are quick.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import shlex
+import shutil
+import signal
+import sys
+from pathlib import Path
+
+from ansible_collections.hpc.onboard.plugins.plugin_utils._command import accounts, help_text
+from ansible_collections.hpc.onboard.plugins.plugin_utils._command.refused import Refused
+from ansible_collections.hpc.onboard.plugins.plugin_utils._command.typed import Typed, parse
+from ansible_collections.hpc.onboard.plugins.plugin_utils._command.verbs import VERBS
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import COLLECTION, version
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import PROGRAM, of_playbook
+
+BAD = 2
+ROOM = "ansible_collections.hpc.onboard.plugins.plugin_utils._command"
+
+
+def main() -> int:
+    """Run the command. 0 all is as wanted, 2 something is not, 4 accounts could not be reached."""
+    words = sys.argv[1:]
+    try:
+        if not words:
+            print(help_text.overview(), file=sys.stderr)
+            return BAD
+        if words[0] in VERBS and VERBS[words[0]].module:
+            program = f"{shlex.join(called())} {words[0]}"
+            return int(importlib.import_module(f"{ROOM}.{VERBS[words[0]].module}").main(words[1:], program))
+        typed = parse(words)
+        if typed.wants:
+            print(_about(typed))
+            return 0
+        return _playbook(typed)
+    except Refused as error:
+        print(f"hpc-onboard: {error}", file=sys.stderr)
+        return BAD
+    except BrokenPipeError:  # of a reader who has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BAD
+
+
+def called() -> tuple[str, ...]:
+    """The words that start this command again: its name, where a shell finds it by that."""
+    path = Path(sys.argv[0])
+    found = shutil.which(path.name)
+    return (path.name,) if found and path.exists() and os.path.samefile(found, path) else (str(path),)
+
+
+def _about(typed: Typed) -> str:
+    """--help or --version."""
+    if typed.wants == "--help":
+        return help_text.of_verb(typed.verb) if typed.verb else help_text.overview()
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._command.child import playbook_program
+
+    try:
+        program = playbook_program()
+    except Refused:
+        program = "not found"
+    rows = (("collection", COLLECTION), ("ansible", program), ("python", sys.executable))
+    return "\n".join([f"hpc-onboard {version()}", *(f"  {name:10}  {value}" for name, value in rows)])
+
+
+def _playbook(typed: Typed) -> int:
+    """A verb that reaches accounts: ansible-playbook, with our settings and theirs."""
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._command import child, settings
+
+    source = accounts.find(typed.inventory, os.environ)
+    if source is None and typed.verb != "doctor":  # which looks without, and says what to do
+        raise _misspelt_verb(typed) or accounts.not_found(os.environ)
+    environment = {**settings.environment(os.environ), PROGRAM: shlex.join(called())}
+    options = list(typed.options)
+    if source is None:
+        environment |= {**settings.NO_ACCOUNTS, "ANSIBLE_INVENTORY": str(accounts.places(os.environ)[0])}
+    else:
+        _check_names(typed, source)
+        if source.named:
+            options = [*(word for path in source.paths for word in ("-i", path)), *options]
+        else:  # not as an option: what we print for pasting is shorter, and finds it as this run did
+            environment["ANSIBLE_INVENTORY"] = source.paths[0]
+        if sys.stderr.isatty():
+            print(f"Accounts from {', '.join(source.paths)}", file=sys.stderr, flush=True)
+    playbook, *own = of_playbook(typed.verb or "onboard", options)
+    code, verdict = child.run([child.playbook_program(), f"hpc.onboard.{playbook}", *own], environment)
+    if code < 0 or code == child.INTERRUPTED:
+        child.end_by(-code if code < 0 else signal.SIGINT)
+    if source and verdict and not verdict.seen:
+        raise Refused(f"no account was looked at: {', '.join(source.paths)} has none in the group 'accounts'.")
+    return child.meaning(code, verdict)
+
+
+def _check_names(typed: Typed, source: accounts.Source) -> None:
+    """Where no verb was typed, the first word must at least be a name."""
+    file = source.file()
+    if typed.verb or not file:
+        return
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.host_pattern import unknown_term
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Mistakes, nearest, shown
+
+    try:
+        names, groups = accounts.known(file)
+    except Mistakes:
+        return  # the run will say what is wrong, in the same words as ever
+    word = unknown_term(",".join(typed.names), names | groups)
+    if word:
+        advice = nearest(word, {*VERBS, *names, *groups}, groups)
+        text = f'"{word}" is not a verb, and not an account or a cluster in {shown(file)}; {advice}'
+        raise Refused(f"{text}\nhpc-onboard --help  lists the verbs.")
+
+
+def _misspelt_verb(typed: Typed) -> Refused | None:
+    """What is said of a word that can only be a misspelt verb, since there are no accounts."""
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import nearest
+
+    advice = nearest(typed.names[0], VERBS, ()) if typed.names and not typed.verb else ""
+    return Refused(f'"{typed.names[0]}" is not a verb; {advice}') if advice.startswith("did") else None

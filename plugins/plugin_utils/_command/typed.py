@@ -1,0 +1,85 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The words that were typed: the verb, names of accounts, and options for ansible-playbook."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ansible_collections.hpc.onboard.plugins.plugin_utils._command.refused import Refused
+from ansible_collections.hpc.onboard.plugins.plugin_utils._command.verbs import VERBS
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.playbook_options import NAMES, VALUED, Read, read
+
+LIMIT, INVENTORY, SECRET = "--limit", "--inventory", "--secret"
+
+
+class Typed(NamedTuple):
+    """A command line.
+
+    verb: empty where none was typed. names: of accounts, clusters and patterns, -l included. options: what goes on to
+    ansible-playbook, with one -l for all names and without -i. inventory: what -i named. wants: --help, --version or
+    nothing.
+    """
+
+    verb: str
+    names: tuple[str, ...]
+    options: tuple[str, ...]
+    inventory: tuple[str, ...] = ()
+    wants: str = ""
+
+
+def parse(words: Sequence[str]) -> Typed:
+    """Take the words of a command line apart; Refused where they cannot be meant."""
+    found = list(read(words))
+    verb = _take_verb(found)
+    secret = _take_secret(found, verb)
+    for one in found:
+        _check(one)
+    options = [word for one in found if one.option not in ("", LIMIT, INVENTORY) for word in one.typed]
+    inventory = tuple(str(one.value) for one in found if one.option == INVENTORY)
+    names = tuple(str(one.value) for one in found if one.option in ("", LIMIT))
+    wants = next((one.option for one in found if one.option in ("--help", "--version")), "")
+    if not (verb or names or wants):
+        raise Refused("no verb and no name of an account or a cluster.\nhpc-onboard --help  lists the verbs.")
+    limit = ["-l", ",".join(names)] if names else []
+    return Typed(verb, names, (*secret, *options, *limit), inventory, wants)
+
+
+def _take_verb(found: list[Read]) -> str:
+    """The verb, which is the first word that is no option; it is taken out."""
+    first = next((one for one in found if not one.option), None)
+    if first is None or first.value not in VERBS:
+        return ""
+    found.remove(first)
+    if VERBS[first.typed[0]].module:
+        raise Refused(f"{first.value} comes first: hpc-onboard {first.value} --help")
+    return first.typed[0]
+
+
+def _take_secret(found: list[Read], verb: str) -> list[str]:
+    """--secret NAME or --secret=NAME, which rotate has; both words are taken out."""
+    at = next((at for at, one in enumerate(found) if one.option == SECRET), None)
+    if at is None:
+        return []
+    if verb != "rotate":
+        raise Refused(f"{SECRET} is an option of rotate: hpc-onboard rotate {SECRET} NAME")
+    one = found.pop(at)
+    name = one.value
+    if name is None and at < len(found) and not found[at].option:
+        name = found.pop(at).value
+    if not name:
+        raise Refused(f"{SECRET} needs the name of a key: hpc-onboard rotate {SECRET} wandb")
+    return [SECRET, name]
+
+
+def _check(one: Read) -> None:
+    """An option without its value, and one that is misspelt; what Ansible may have beyond those known goes on to it."""
+    if one.option in VALUED and one.value is None:
+        raise Refused(f"{one.typed[0]} needs a value.")
+    if one.option.startswith("--") and one.option not in NAMES:
+        import difflib  # here, since few misspell
+
+        near = difflib.get_close_matches(one.option, [*NAMES, SECRET], 1, 0.8)
+        if near:
+            raise Refused(f'unknown option {one.option}; did you mean "{near[0]}"?')

@@ -1,0 +1,91 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What hpc-onboard can do, in the order of its help. A new verb is one entry here."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Verb(NamedTuple):
+    """One verb.
+
+    summary: its line in the help. more: what its own help adds. examples: commands, each with what it does. module: the
+    file of this room whose main() does a verb that reaches no account; all others are playbooks.
+    """
+
+    group: str
+    summary: str
+    more: str = ""
+    examples: tuple[tuple[str, str], ...] = ()
+    module: str = ""
+
+
+FIRST, ACCOUNTS, HERE = "Look first", "Set up and keep", "On this machine"
+
+VERBS = {
+    "doctor": Verb(
+        FIRST,
+        "check that this machine is ready, and say what to do if not",
+        "Looks at Python, Ansible, ssh, the keyring and the accounts file, and at the\n"
+        "way to each account, as far as it can be seen from here. Connects to nothing.",
+        (("hpc-onboard doctor", "all that a run needs"),),
+    ),
+    "plan": Verb(
+        FIRST,
+        "foresee exactly what onboard would do; nothing is changed",
+        "The same as onboard --check --diff.",
+        (("hpc-onboard plan wilson", "what would be made there, and what changed"),),
+    ),
+    "onboard": Verb(
+        ACCOUNTS,
+        "set up accounts; a second run changes nothing",
+        "One connection for each account. Nothing of yours is overwritten: what is in\n"
+        "the way is reported, with the command that clears it.",
+        (
+            ("hpc-onboard wilson", "short for onboard wilson"),
+            ("hpc-onboard onboard 'simone@*'", "one user's accounts, on every cluster"),
+            ("hpc-onboard onboard --tags conda", "one capability, by its role"),
+        ),
+    ),
+    "audit": Verb(
+        ACCOUNTS,
+        "say what has drifted, who moved and what mends it; reads only",
+        "An account that could not be looked at counts as a finding, so it is a 2, too.",
+        (
+            ("hpc-onboard audit", "all accounts"),
+            ("hpc-onboard audit lrz -e audit_output=report", "reports as files"),
+            ("hpc-onboard audit -e audit_fail_on=high", "what makes it a 2"),
+        ),
+    ),
+    "rotate": Verb(
+        ACCOUNTS,
+        "replace the NGC key on every account, or --secret NAME",
+        "The new key is proven, brought to one account, then to the rest, and verified\n"
+        "on each. It can stop anywhere; rotate_resume goes on.",
+        (
+            ("hpc-onboard rotate", "asks for the new key, unseen"),
+            ("hpc-onboard rotate -e rotate_resume=true", "go on where the last run stopped"),
+            ("hpc-onboard rotate --secret wandb", "another key"),
+        ),
+    ),
+    "offboard": Verb(
+        ACCOUNTS,
+        "take out what was made there, keys first",
+        "What was there before us stays, and so does every folder with something in it.",
+        (
+            ("hpc-onboard offboard wilson --check", "what would be taken out"),
+            ("hpc-onboard offboard wilson", "take it out"),
+        ),
+    ),
+    "ledger": Verb(
+        HERE,
+        "check the record of rotations, and say where a key ever went",
+        module="ledger",
+    ),
+    "rekey": Verb(
+        HERE,
+        "give the encrypted file of keys another passphrase",
+        module="rekey",
+    ),
+}

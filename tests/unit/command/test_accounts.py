@@ -1,0 +1,74 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which accounts file a command is about."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from ansible_collections.hpc.onboard.plugins.plugin_utils._command.accounts import Source, find, known, not_found
+from ansible_collections.hpc.onboard.plugins.plugin_utils._command.refused import Refused
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Mistakes
+
+ACCOUNTS = "plugin: hpc.onboard.accounts\naccounts: {ada@narval: {project: def-ada}, ada@dfki: }\n"
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home with a folder in it, where the person is."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    return tmp_path
+
+
+def put(file: Path) -> Path:
+    """Write an accounts file."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(ACCOUNTS, encoding="utf-8")
+    return file
+
+
+def test_the_first_place_wins(desk: Path) -> None:
+    environment = {"HOME": str(desk)}
+    assert find([], environment) is None
+    own = put(desk / ".config/hpc.onboard/accounts.yml")
+    assert find([], environment) == Source((str(own),), False)
+    put(desk / "here/inventory/accounts.yml")
+    assert find([], environment) == Source(("inventory/accounts.yml",), False)
+    put(desk / "here/accounts.yml")
+    assert find([], environment) == Source(("accounts.yml",), False)
+    named = put(desk / "named.yml")
+    environment["HPC_ONBOARD_ACCOUNTS"] = "~/named.yml"
+    assert find([], environment) == Source((str(named),), True)
+    assert find(["../named.yml", "host,"], environment) == Source(("../named.yml", "host,"), True)
+
+
+def test_settings_lie_where_the_person_keeps_settings(desk: Path) -> None:
+    own = put(desk / "settings/hpc.onboard/accounts.yml")
+    found = find([], {"HOME": str(desk), "XDG_CONFIG_HOME": str(desk / "settings")})
+    assert found == Source((str(own),), False)
+
+
+def test_a_named_file_that_is_not_there_is_refused(desk: Path) -> None:
+    put(desk / "here/accounts.yml")
+    with pytest.raises(Refused, match=r"-i nope.yml: there is no such file"):
+        find(["nope.yml"], {})
+    with pytest.raises(Refused, match=r"nope.yml: there is no such file. The variable HPC_ONBOARD_ACCOUNTS"):
+        find([], {"HPC_ONBOARD_ACCOUNTS": "nope.yml"})
+
+
+def test_without_a_file_all_places_are_named(desk: Path) -> None:
+    text = str(not_found({"HOME": str(desk)}))
+    assert "accounts.yml, inventory/accounts.yml, ~/.config/hpc.onboard/accounts.yml" in text
+    assert "plugin: hpc.onboard.accounts" in text
+
+
+def test_accounts_clusters_and_sites_are_known(desk: Path) -> None:
+    names, groups = known(put(desk / "a.yml"))
+    assert names == {"ada@narval", "ada@dfki"}
+    assert {"narval", "alliance", "dfki"} <= groups
+    (desk / "a.yml").write_text("accounts: {ada@nowhere: }", encoding="utf-8")
+    with pytest.raises(Mistakes):
+        known(desk / "a.yml")

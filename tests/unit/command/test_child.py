@@ -1,0 +1,115 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The child: its exit code, its signals, and what it tells beside."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from ansible_collections.hpc.onboard.plugins.plugin_utils._command.child import meaning
+from ansible_collections.hpc.onboard.plugins.plugin_utils._command.verdict import HANDLE, Verdict, hear, tell
+
+SOME, NONE = Verdict(2, 0, 0), Verdict(0, 0, 0)
+AWAY, BOTH = Verdict(2, 0, 1), Verdict(3, 1, 1)
+CODES = [
+    (0, SOME, 0),
+    (0, None, 0),  # --list-hosts and the like
+    (0, NONE, 2),  # nothing was looked at
+    (2, Verdict(2, 1, 0), 2),
+    (4, AWAY, 4),
+    (4, BOTH, 2),
+    (4, None, 2),  # a file that Ansible cannot read has the same number
+    (1, None, 2),
+    (5, None, 2),
+    (250, SOME, 2),
+    (8, AWAY, 2),
+]
+
+
+@pytest.mark.parametrize(("code", "verdict", "ours"), CODES)
+def test_four_means_unreachable_and_nothing_else(code: int, verdict: Verdict | None, ours: int) -> None:
+    assert meaning(code, verdict) == ours
+
+
+def test_what_is_told_is_heard_and_nobody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    hears, tells = os.pipe()
+    assert hear(hears) is None  # the pipe is open still
+    monkeypatch.setenv(HANDLE, str(tells))
+    tell(AWAY)
+    assert hear(hears) == AWAY
+    os.close(tells)
+    tell(AWAY)  # somebody between us closed it
+    assert hear(hears) is None
+    monkeypatch.delenv(HANDLE)
+    tell(AWAY)
+
+
+RUN = """
+import os, sys
+from ansible_collections.hpc.onboard.plugins.plugin_utils._command.child import end_by, run
+code, verdict = run(["/bin/sh", "-c", sys.argv[1]], os.environ)
+print("code", code, verdict, flush=True)
+if code < 0: end_by(-code)
+"""
+
+
+def start(script: str) -> subprocess.Popen[str]:
+    """A process that runs a script as its child, as the leader of a group of its own."""
+    program = [sys.executable, "-c", RUN, script]
+    return subprocess.Popen(program, stdout=subprocess.PIPE, text=True, start_new_session=True)
+
+
+def wait_for(file: Path) -> None:
+    """Wait until the script is so far."""
+    deadline = time.monotonic() + 20
+    while not file.exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_to_the_command_reaches_the_child(number: signal.Signals, tmp_path: Path) -> None:
+    script = f"trap 'echo got; exit 7' {number.name[3:]}; touch {tmp_path}/on; while :; do sleep 0.05; done"
+    with start(script) as process:
+        wait_for(tmp_path / "on")
+        process.send_signal(number)
+        said, _error = process.communicate(timeout=20)
+    assert said == "got\ncode 7 None\n"
+
+
+def test_ctrl_c_is_the_childs_to_answer(tmp_path: Path) -> None:
+    script = f"trap 'echo ending; sleep 0.2; echo ended; exit 99' INT; touch {tmp_path}/on; while :; do sleep 0.1; done"
+    with start(script) as process:
+        wait_for(tmp_path / "on")
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+        said, _error = process.communicate(timeout=20)
+    assert said == "ending\nended\ncode 99 None\n"
+
+
+def test_a_child_that_a_signal_ended_is_told_as_that(tmp_path: Path) -> None:
+    with start("kill -TERM $$") as process:
+        assert process.communicate(timeout=20)[0] == "code -15 None\n"
+    assert process.returncode == -signal.SIGTERM
+
+
+def test_the_child_has_the_signals_that_a_shell_would_give_it() -> None:
+    """Python ignores SIGPIPE for itself, and blocked signals outlive an exec."""
+    with start("grep -E 'Sig(Blk|Ign)' /proc/$$/status | tr -s '\\t\\n' ' '") as process:
+        said = process.communicate(timeout=20)[0]
+    assert "SigBlk: 0000000000000000" in said
+    assert int(said.split("SigIgn: ")[1].split()[0], 16) & (1 << (signal.SIGPIPE - 1)) == 0
+
+
+def test_a_handle_of_the_callers_goes_along(tmp_path: Path) -> None:
+    """A passphrase may come from one."""
+    file = tmp_path / "secret"
+    file.write_text("correct horse")
+    order = f'exec 7<{file}; exec "$0" -c "$1" "cat <&7; echo"'
+    said = subprocess.run(["bash", "-c", order, sys.executable, RUN], capture_output=True, text=True, check=True)
+    assert said.stdout.startswith("correct horse\ncode 0")

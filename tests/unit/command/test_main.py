@@ -1,0 +1,111 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The command as a program, without accounts: quick, and without Ansible."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from ansible_collections.hpc.onboard.plugins.plugin_utils._command import help_text
+from ansible_collections.hpc.onboard.plugins.plugin_utils._command.verbs import VERBS
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import PLAYBOOKS
+
+COMMAND = [sys.executable, str(Path(sys.executable).with_name("hpc-onboard"))]
+LOADED = """
+import sys
+from ansible_collections.hpc.onboard.plugins.plugin_utils._command.main import main
+sys.argv = ["hpc-onboard", *sys.argv[1:]]
+code = None
+try:
+    code = main()
+finally:
+    print("ansible" in sys.modules, "yaml" in sys.modules, file=sys.stderr)
+"""
+
+
+def run(folder: Path, *words: str, program: list[str] | None = None) -> subprocess.CompletedProcess[str]:
+    """Run the command in a folder that is a home as well."""
+    own = {"HOME": str(folder), "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", "COLUMNS": "80"}
+    return subprocess.run(
+        [*(program or COMMAND), *words], cwd=folder, env=own, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize("words", [["--help"], ["--version"], ["audit", "--help"], ["ledger", "verify"], ["nonsense"]])
+def test_what_stays_here_imports_no_ansible(tmp_path: Path, words: list[str]) -> None:
+    said = run(tmp_path, *words, program=[sys.executable, "-c", LOADED]).stderr.splitlines()
+    assert said[-1].split()[0] == "False"
+
+
+def test_help_asks_for_no_yaml_either(tmp_path: Path) -> None:
+    assert run(tmp_path, "--help", program=[sys.executable, "-c", LOADED]).stderr == "False False\n"
+
+
+def test_rekey_says_what_it_takes_without_ansible(tmp_path: Path) -> None:
+    done = run(tmp_path, "rekey", "--help", program=[sys.executable, "-c", LOADED])
+    assert "usage: hpc-onboard rekey" in done.stdout
+    assert done.stderr.splitlines()[-1].startswith("False")
+
+
+def test_every_verb_is_a_playbook_or_a_module_of_ours() -> None:
+    assert {name for name, verb in VERBS.items() if not verb.module} == set(PLAYBOOKS)
+
+
+def test_help_fits_eighty_columns() -> None:
+    texts = [help_text.overview(), *(help_text.of_verb(name) for name in PLAYBOOKS)]
+    assert [line for text in texts for line in text.splitlines() if len(line) > 80] == []
+    assert len(help_text.overview().splitlines()) <= 40
+
+
+def test_without_a_word_it_says_what_there_is_and_is_no_success(tmp_path: Path) -> None:
+    done = run(tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == run(tmp_path, "--help").stdout
+
+
+REFUSED = [
+    (["audti"], '"audti" is not a verb; did you mean "audit"?'),
+    (["wilson"], "no accounts file. Looked for: accounts.yml"),
+    (["-i", "nope.yml", "audit"], "-i nope.yml: there is no such file."),
+    (["audit", "-l"], "-l needs a value."),
+]
+
+
+@pytest.mark.parametrize(("words", "text"), REFUSED)
+def test_what_cannot_be_done_is_one_error_and_exit_code_two(tmp_path: Path, words: list[str], text: str) -> None:
+    done = run(tmp_path, *words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"hpc-onboard: {text}")
+
+
+def test_the_nearest_word_is_looked_for_among_verbs_accounts_and_clusters(tmp_path: Path) -> None:
+    (tmp_path / "accounts.yml").write_text("plugin: hpc.onboard.accounts\naccounts: {ada@dfki: }\n")
+    for word, meant in (("dfky", "dfki"), ("ada@dfk", "ada@dfki"), ("onbaord", "onboard"), ("enrot", "enroot")):
+        done = run(tmp_path, word)
+        assert done.returncode == 2
+        assert f'is not a verb, and not an account or a cluster in accounts.yml; did you mean "{meant}"?' in done.stderr
+
+
+def test_a_ledger_that_was_touched_is_exit_code_two(tmp_path: Path) -> None:
+    assert run(tmp_path, "ledger", "verify").returncode == 0
+    (tmp_path / ".local/state/hpc.onboard/ledger.jsonl").write_text("{}\n")
+    done = run(tmp_path, "ledger", "verify")
+    assert done.returncode == 2
+    assert done.stderr.startswith("hpc-onboard ledger: ")
+
+
+def test_a_reader_who_has_seen_enough_gets_no_traceback(tmp_path: Path) -> None:
+    order = f"{' '.join(COMMAND)} --help | head -1"
+    done = subprocess.run(["bash", "-c", order], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+
+
+def test_version_says_what_runs(tmp_path: Path) -> None:
+    said = run(tmp_path, "--version").stdout
+    assert said.startswith("hpc-onboard 0.")
+    assert os.fspath(Path(__file__).resolve().parents[3]) in said
+    assert str(Path(sys.executable).with_name("ansible-playbook")) in said
