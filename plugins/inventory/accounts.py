@@ -95,7 +95,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ansible import context
-from ansible.errors import AnsibleParserError, ExitCode
+from ansible.errors import AnsibleParserError
 from ansible.plugins.inventory import BaseInventoryPlugin
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import AccountsFile, Host, hosts
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import Roles
@@ -103,6 +103,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics imp
 
 OURS = re.compile(r"^plugin:\s*[\"']?hpc\.onboard\.", re.MULTILINE)
 DOCTOR = re.compile(r"(^|[/.])doctor(\.ya?ml)?$")
+WRONG = 2  # exit code
 ANY_PLUGIN = re.compile(r"^plugin:", re.MULTILINE)
 
 
@@ -127,7 +128,7 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible is 
         except Mistakes as mistakes:
             if only_doctor(context.CLIARGS.get("args") or ()):
                 return  # it tells them, beside all else that it finds
-            refuse(self.display, str(mistakes), ExitCode.PARSER_ERROR)
+            refuse(self.display, str(mistakes))
         for host in made:
             self._add(host)
         self._check_limit(path, made)
@@ -165,7 +166,7 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible is 
         term = unknown_term(limit, known)
         if term:
             advice = f'no account and no group "{term}"; {nearest(term, known, groups)}'
-            refuse(self.display, f"-l {limit}: {shown(Path(path))} has {advice}", ExitCode.INVALID_CLI_OPTION)
+            refuse(self.display, f"-l {limit}: {shown(Path(path))} has {advice}")
 
 
 def only_doctor(playbooks: Iterable[str]) -> bool:
@@ -174,9 +175,12 @@ def only_doctor(playbooks: Iterable[str]) -> bool:
     return bool(names) and all(DOCTOR.search(str(name)) for name in names)
 
 
-def refuse(display: Any, text: str, code: int) -> NoReturn:
-    """End the run with one error. Raised to Ansible's inventory manager, it would become several warnings."""
+def refuse(display: Any, text: str) -> NoReturn:
+    """End the run with one error. Raised to Ansible's inventory manager, it would become several warnings.
+
+    Ansible's own number for a file that it cannot read is 4, the same as for an account that was not reached.
+    """
     if not context.CLIARGS:
         raise AnsibleParserError(text)
     display.error(text)
-    raise SystemExit(int(code))
+    raise SystemExit(WRONG)

@@ -90,7 +90,7 @@ def test_a_mistake_is_one_error_and_nothing_runs(shape, elsewhere):
     )
     program = ["ansible-inventory", "--list"] if shape == "ansible-inventory" else ["ansible-playbook", "play.yml"]
     ran = run(*program, "-i", "accounts.yml", cwd=elsewhere)
-    assert ran.returncode == 4
+    assert ran.returncode == 2
     assert ran.stdout == ""
     assert ran.stderr.count("\n") == 1
     assert "accounts.yml:3: unknown cluster" in ran.stderr
@@ -118,7 +118,7 @@ def test_with_the_checkouts_settings_even_a_file_that_names_no_plugin_is_one_err
         cwd=CHECKOUT,
         ANSIBLE_STDOUT_CALLBACK="default",
     )
-    assert ran.returncode == 4
+    assert ran.returncode == 2
     assert ran.stdout == ""
     assert ran.stderr.count("\n") == 1
     assert words in ran.stderr
@@ -142,7 +142,7 @@ def test_other_inventories_are_left_alone(elsewhere):
 
 def test_a_limit_that_names_nothing_is_one_error(elsewhere):
     ran = run("ansible-inventory", "--list", "-l", "wilsn")
-    assert ran.returncode == 5
+    assert ran.returncode == 2
     assert ran.stderr.count("\n") == 1
     assert 'inventory/accounts.yml has no account and no group "wilsn"; did you mean "wilson"?' in ran.stderr
 
