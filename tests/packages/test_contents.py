@@ -14,7 +14,7 @@ import pytest
 
 from .conftest import only
 
-FOLDERS = ("meta", "inventory", "playbooks", "plugins", "roles", "docs/schemas")
+FOLDERS = ("bin", "meta", "inventory", "playbooks", "plugins", "roles", "docs/schemas")
 OURS_ALONE = r"tests|collections|\.sandbox|\.venv|\.cache|\.ansible|\.mypy_cache|\.git|__pycache__"
 NEVER = re.compile(rf"(^|/)({OURS_ALONE})/|litter")
 PREFIX = "ansible_collections/hpc/onboard/"
@@ -71,12 +71,15 @@ def test_the_wheel_announces_its_backend_and_its_command(wheel: Path) -> None:
     text = archive.read(name).decode()
     assert f"[keyring.backends]\nhpc-onboard = {plugins}.keyring_backend\n" in text
     assert "[console_scripts]\n" in text
-    for command, module in (("rekey", "_secrets.rekey_command"), ("ledger", "_rotation.ledger_command")):
-        assert f"hpc-onboard-{command} = {plugins}.{module}:main\n" in text
+    assert f"hpc-onboard = {plugins}._command.main:main\n" in text
 
 
 def test_the_tarball_holds_the_collection(tree: Path, tarball: Path) -> None:
     assert promised(tree) | {"README.md", "COPYING"} <= in_tarball(tarball).keys()
+
+
+def test_the_command_in_the_tarball_can_be_run(tarball: Path) -> None:
+    assert in_tarball(tarball)["bin/hpc-onboard"].mode & 0o111 == 0o111
 
 
 def test_the_sdist_can_be_built_and_tested(tree: Path, dist: Path) -> None:

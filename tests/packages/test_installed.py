@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -18,6 +20,7 @@ from tools.sanity_cores import ROOT
 from .conftest import Environment
 
 ONBOARD = ("ansible-playbook", "hpc.onboard.onboard", "-i", "accounts.yml", "-l", "wilson")
+BROUGHT = "../home/.ansible/collections/ansible_collections/hpc/onboard/bin/hpc-onboard"  # what Galaxy brings, from bin
 VERSION = re.search(r"^version: (\S+)", (ROOT / "galaxy.yml").read_text(), re.MULTILINE)
 
 
@@ -52,8 +55,9 @@ def test_it_audits_what_it_has_set_up_and_takes_it_out_again(installed: Environm
     assert installed.run(*audit).returncode == 2
     found = json.loads((installed.folder / "report" / "audit.json").read_text())["findings"]
     assert [one["rule"] for one in found if one["severity"] != "info"] == ["LNK-001"]
-    assert "hpc.onboard.onboard -l simone@wilson" in found[0]["fix"]
-    installed.must(*ONBOARD)
+    fix = shlex.split(found[0]["fix"])
+    assert fix[1:3] == ["onboard", "-i"]
+    assert "1 made" in installed.must(*fix), "what was told works as it was told"
     installed.must("ansible-playbook", "hpc.onboard.offboard", *ONBOARD[2:])
     assert not work.is_symlink()
 
@@ -67,6 +71,55 @@ def test_the_console_of_the_collection_can_be_chosen(installed: Environment) -> 
 def test_the_doctor_comes_along(installed: Environment) -> None:
     said = installed.run("ansible-playbook", "hpc.onboard.doctor", "-i", "accounts.yml", "-v")
     assert "1 sandbox." in said.stdout, said.stdout
+
+
+@pytest.fixture(params=["from_wheel", "from_tarball"])
+def command(request: pytest.FixtureRequest) -> tuple[Environment, str]:
+    """Both ways to have it, and how the command is called there."""
+    found: Environment = request.getfixturevalue(request.param)
+    if request.param == "from_wheel":
+        return found, "hpc-onboard"
+    link = found.path / "bin" / "hpc-onboard"  # as docs/command.md says
+    if not link.is_symlink():
+        link.symlink_to(BROUGHT)
+    return found, "hpc-onboard"
+
+
+def test_the_command_onboards_and_audits_from_another_folder(command: tuple[Environment, str]) -> None:
+    installed, program = command
+    shutil.rmtree(installed.folder / ".sandbox", ignore_errors=True)
+    said = installed.must(program, "wilson")
+    assert said.startswith("✓ simone@wilson  "), said
+    assert "PLAY RECAP" not in said
+    assert "nothing found" in installed.must(program, "audit")
+    (installed.folder / ".sandbox" / "simone@wilson" / "home" / "simone" / "work").unlink()
+    drifted = installed.run(program, "audit", "wilson")
+    assert drifted.returncode == 2
+    told = drifted.stdout.replace("\\\n", "").split("Next:\n")[1].splitlines()[0].split()
+    assert told[:2] == ["hpc-onboard", "onboard"]
+    assert "1 made" in installed.must(*told)
+    assert installed.run(program, "wilsn").returncode == 2
+    assert "0 records" in installed.must(program, "ledger", "verify")
+    assert f"hpc-onboard {VERSION[1] if VERSION else ''}\n" in installed.must(program, "--version")
+
+
+def test_playbooks_of_an_installation_tell_the_command(from_wheel: Environment) -> None:
+    """Its name is shorter, and it brings the console."""
+    audit = ("ansible-playbook", "hpc.onboard.audit", *ONBOARD[2:])
+    (from_wheel.folder / ".sandbox" / "simone@wilson" / "home" / "simone" / "work").unlink(missing_ok=True)
+    said = from_wheel.run(*audit, ANSIBLE_STDOUT_CALLBACK="hpc.onboard.console").stdout
+    assert "\n  hpc-onboard onboard -i accounts.yml -l simone@wilson" in said, said
+
+
+def test_the_command_that_galaxy_brings_is_not_hidden_by_a_package_of_the_same_name(from_tarball: Environment) -> None:
+    """The distribution "ansible" makes a package of the folder where all collections lie."""
+    packages = next((from_tarball.path / "lib").glob("python*/site-packages")) / "ansible_collections"
+    packages.mkdir()
+    (packages / "__init__.py").touch()
+    try:
+        assert "✓ simone@wilson  " in from_tarball.must(BROUGHT, "wilson")
+    finally:
+        shutil.rmtree(packages)
 
 
 def test_the_encrypted_file_is_there_for_the_keyring_command(from_wheel: Environment) -> None:
@@ -84,7 +137,7 @@ def test_the_encrypted_file_is_there_for_the_keyring_command(from_wheel: Environ
     keep = "import keyring; keyring.set_password('hpc.onboard', 'ngc', 'nvapi-1')"
     from_wheel.must("python", "-c", keep, **own)
     assert from_wheel.must("keyring", "get", "hpc.onboard", "ngc", **own) == "nvapi-1\n"
-    assert "has a new salt" in from_wheel.must("hpc-onboard-rekey", "--keep-passphrase", **own)
+    assert "has a new salt" in from_wheel.must("hpc-onboard", "rekey", "--keep-passphrase", **own)
     assert from_wheel.must("keyring", "get", "hpc.onboard", "ngc", **own) == "nvapi-1\n"
 
 
@@ -100,9 +153,7 @@ def test_the_tarballs_backend_can_be_named(from_tarball: Environment) -> None:
     own["PYTHON_KEYRING_BACKEND"] = f"{plugins}.keyring_backend.Keyring"
     from_tarball.must("python", "-c", "import keyring; keyring.set_password('hpc.onboard', 'ngc', 'nvapi-1')", **own)
     assert from_tarball.must("keyring", "get", "hpc.onboard", "ngc", **own) == "nvapi-1\n"
-    assert "has a new salt" in from_tarball.must(
-        "python", "-m", f"{plugins}._secrets.rekey_command", "--keep-passphrase", **own
-    )
+    assert "has a new salt" in from_tarball.must(BROUGHT, "rekey", "--keep-passphrase", **own)
 
 
 def test_a_misspelt_cluster_is_one_error(installed: Environment) -> None:

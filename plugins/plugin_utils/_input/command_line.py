@@ -121,9 +121,13 @@ def near(path: str) -> str:
 
 
 def _installed() -> tuple[str, ...]:
-    """The words that start the hpc-onboard that belongs to this Python: its name where a shell finds it by that."""
-    beside = Path(sys.executable).with_name("hpc-onboard")
-    found = shutil.which("hpc-onboard")
-    if not beside.is_file():
+    """The words that start hpc-onboard here: the one of this Python, else the one that the collection brings.
+
+    Its name is enough where a shell finds the same one by that.
+    """
+    candidates = (Path(sys.executable).with_name("hpc-onboard"), COLLECTION / "bin" / "hpc-onboard")
+    program = next((path for path in candidates if path.is_file()), None)
+    if program is None:
         return ()
-    return ("hpc-onboard",) if found and os.path.samefile(found, beside) else (str(beside),)
+    found = shutil.which("hpc-onboard")
+    return ("hpc-onboard",) if found and os.path.samefile(found, program) else (str(program),)
