@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A rotation's playbook: the lead and the accounts take turns, and each turn is said in the same way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.coordinator import ACCOUNTS
+
+PLAYBOOK = Path(__file__).parents[3] / "playbooks" / "rotate.yml"
+TURNS = 3  # the look, one account, the others: what a run asks of accounts, each once
+ROTATE = "hpc.onboard.rotate"
+
+
+def tasks() -> list[dict[str, Any]]:
+    """The tasks of the playbook, without their names."""
+    play = yaml.safe_load(PLAYBOOK.read_text(encoding="utf-8"))[0]
+    return [{key: value for key, value in task.items() if key != "name"} for task in play["tasks"]]
+
+
+def test_the_lead_and_the_accounts_take_turns() -> None:
+    assert [task[ROTATE]["part"] for task in tasks()] == ["lead", *["account", "lead"] * TURNS]
+    assert {"plan", "retire", "abort"} < set(ACCOUNTS)
+    assert len(set(ACCOUNTS) - {"retire", "abort"}) == TURNS  # those two come alone, in a run of their own
+
+
+def test_every_share_is_asked_for_in_the_same_way_and_no_failure_ends_the_run() -> None:
+    shares = [task for task in tasks() if task[ROTATE]["part"] == "account"]
+    assert [share for share in shares if share != shares[0]] == []
+    assert (shares[0]["ignore_errors"], shares[0]["ignore_unreachable"]) == (True, True)
+
+
+def test_every_lead_goes_on_from_the_one_before_and_the_last_one_alone_is_the_last() -> None:
+    leads = [task for task in tasks() if task[ROTATE]["part"] == "lead"]
+    assert all(lead["run_once"] and lead["register"] == "rotation" for lead in leads)
+    assert [lead[ROTATE].get("lead") for lead in leads] == [None, *["{{ rotation }}"] * TURNS]
+    assert [lead[ROTATE].get("last", False) for lead in leads] == [False] * TURNS + [True]
