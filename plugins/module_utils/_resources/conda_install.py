@@ -128,6 +128,7 @@ class CondaInstall(CondaInstallOptions, Resource):
         return self._too_little_room(host)
 
     def _too_little_room(self, host: Host) -> Optional[str]:
+        from .._core.amounts import count, size
         from .._core.machine import room
 
         above = os.path.dirname(self.options["prefix"])
@@ -135,10 +136,10 @@ class CondaInstall(CondaInstallOptions, Resource):
             above = os.path.dirname(above)
         for whose, left in zip(("the file system", "your quota"), room(host.real(above))):
             lacking = [
-                "%s left of the %s that it takes" % (_amount(has, unit), _amount(needs, unit))
-                for has, needs, unit in (
-                    (left.bytes, self.options["bytes"], "MB"),
-                    (left.files, self.options["files"], "files"),
+                "%s left of the %s that it takes" % (words(has), words(needs))
+                for has, needs, words in (
+                    (left.bytes, self.options["bytes"], size),
+                    (left.files, self.options["files"], lambda number: count(number, "file")),
                 )
                 if has is not None and has < needs
             ]
@@ -200,7 +201,3 @@ def _words(host: Host, path: str) -> Optional[str]:
     """What a small text file holds, or None where there is none."""
     found = host.entry(path)
     return host.read(path).decode("utf-8", "replace") if found and found.kind == "file" else None
-
-
-def _amount(number: int, unit: str) -> str:
-    return "%d MB" % (number // 1000000) if unit == "MB" else "%d files" % number

@@ -6,6 +6,7 @@ import os
 import re
 from typing import Dict, FrozenSet, Iterator, List, Mapping, NamedTuple, Optional
 
+from .._core.amounts import count
 from .._core.files import DRAFT
 from .._core.host import Host
 from .._formats import git_index, key_files
@@ -146,10 +147,9 @@ class Strays:
                 path = cache + "/" + name
                 found = self._host.entry(path)
                 if name.startswith(TOKENS) and found and found.kind == "folder" and found.mine:
-                    count = len(self._search.names(path))
-                    if count:
-                        files = "1 file" if count == 1 else "%d files" % count
-                        text = files + " with tokens that enroot was given for its pulls"
+                    files = len(self._search.names(path))
+                    if files:
+                        text = count(files, "file") + " with tokens that enroot was given for its pulls"
                         yield Stray("SEC-009", path, 0, text, frozenset(), True)
 
     # -- git -----------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ import time
 from collections import deque
 from typing import Callable, Deque, Iterator, List, NamedTuple, Optional, Set, Tuple
 
+from .._core.amounts import count
 from .._core.errors import errno_name
 from .._core.host import Host
 from .._core.mounts import mount_points
@@ -167,16 +168,7 @@ class Walk:
             self.left_out.add(self._host.shown(path), why)
 
 
-def counted(number: int, what: str, walk: Walk) -> str:
+def counted(number: int, noun: str, walk: Walk) -> str:
     """The number in words that stay true when the walk was cut: 'at least 12 files', or 'files'."""
-    words = "%d %s" % (number, what if number != 1 else what.rstrip("s"))
-    return {"": words, "entries": "at least " + words, "time": what}[walk.cut]
-
-
-def size(number: float) -> str:
-    """Bytes as a person reads them: 1.5 GB; units of a thousand."""
-    for unit in ("bytes", "kB", "MB", "GB", "TB"):
-        if number < 1000 or unit == "TB":
-            return "%d %s" % (number, unit) if unit == "bytes" or number >= 100 else "%.1f %s" % (number, unit)
-        number /= 1000.0
-    return ""
+    words = count(number, noun)
+    return {"": words, "entries": "at least " + words, "time": noun + "s"}[walk.cut]

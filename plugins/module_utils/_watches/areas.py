@@ -8,6 +8,7 @@ import stat
 import time
 from typing import Any, Dict, List, Optional
 
+from .._core.amounts import count
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._scan.walk import Limits, Passed, Walk, counted
@@ -111,7 +112,7 @@ class Areas(Look):
         if due.files:
             first = "" if walk.cut == "time" else ", the first %s" % due.first()
             text = "%s will be purged within %d days%s"
-            self.find("USE-003", shown, text % (counted(due.files, "files", walk), SOON, first))
+            self.find("USE-003", shown, text % (counted(due.files, "file", walk), SOON, first))
 
     def _is_dead(self, passed: Passed, area: str, host: Host) -> bool:
         """Whether this is a link inside the area to something of the area that is gone."""
@@ -154,8 +155,7 @@ class Tree:
     def left(self) -> str:
         """What is there, in words."""
         words = [(self._folders, "folder"), (self._dead, "dead link")]
-        said = ["%d %s%s" % (number, what, "" if number == 1 else "s") for number, what in words if number]
-        return " and ".join(said) + " are"
+        return " and ".join(count(number, noun) for number, noun in words if number) + " are"
 
 
 class Due:

@@ -11,9 +11,10 @@ import stat
 import time
 from typing import Any, Dict, List, NamedTuple, Tuple
 
+from .._core.amounts import size
 from .._core.errors import AccountError
 from .._core.host import Host
-from .._scan.walk import Limits, Walk, counted, size
+from .._scan.walk import Limits, Walk, counted
 from .base import Look, is_in, real_home
 
 ENTRIES = 20000  # of one cache; one that holds more is big
@@ -107,7 +108,7 @@ class HomeCaches(Look):
         shown = host.shown(host.home + folder[len(real_home(host)) :])
         wanted = self.options["wanted"].get(cache.tool) or self.options["wanted"].get("*")
         if content.bytes and (wanted or self._big(content) or walk.cut == "entries"):
-            amount = counted(content.files, "files", walk)
+            amount = counted(content.files, "file", walk)
             amount += ", %s" % size(content.bytes) if walk.cut != "time" else " (too many to count in time)"
             text = "the cache of %s holds %s%s" % (cache.tool, amount, remark)
             self.find("ENV-001", shown, text + ("; this site wants it in %s" % wanted if wanted else ""))

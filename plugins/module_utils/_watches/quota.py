@@ -6,11 +6,11 @@ import os
 import shlex
 from typing import Any, Dict, Mapping
 
+from .._core.amounts import count, size
 from .._core.errors import AccountError, explained
 from .._core.host import Host
 from .._core.program import found, said
 from .._formats.quota_tables import Usage, read
-from .._scan.walk import size
 from .base import Look
 
 SECONDS = 15.0
@@ -112,4 +112,4 @@ def _environment(host: Host) -> Dict[str, str]:
 
 
 def _words(what: str) -> Any:
-    return size if what == "bytes" else lambda number: "%d files" % number
+    return size if what == "bytes" else lambda number: count(number, "file")

@@ -15,6 +15,7 @@ from typing import Any
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import AccountsFile, Host, hosts
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import Roles
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, Mistakes, shown
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.amounts import count
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_certificate import FOREVER, read_end
 
 OK, WARNING, FAILED = "ok", "warning", "failed"
@@ -136,7 +137,7 @@ def agent(code: int | None, output: str, needed: bool) -> Check:
     bad = WARNING if needed else OK
     if code == 0:
         keys = [line for line in output.splitlines() if line.strip()]
-        return Check("ssh agent", OK, f"{len(keys)} key{'s' if len(keys) != 1 else ''} in it.")
+        return Check("ssh agent", OK, f"{count(len(keys), 'key')} in it.")
     if code == 1:
         return Check("ssh agent", bad, "it holds no keys.", "ssh-add" if needed else "")
     text = "none answers, so a key with a passphrase cannot be used in a run."

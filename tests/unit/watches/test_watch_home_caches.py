@@ -169,7 +169,7 @@ def test_a_walk_ends_in_time_and_says_so(scene: Scene) -> None:
     walk = _walk.Walk(scene.host(), _walk.Limits(100, -1.0))
     assert list(walk.below(f"{HOME}/a")) == []
     assert walk.cut == "time"
-    assert _walk.counted(7, "files", walk) == "files"
+    assert _walk.counted(7, "file", walk) == "files"
 
 
 def test_a_walk_goes_no_deeper_than_it_may(scene: Scene) -> None:
@@ -177,11 +177,3 @@ def test_a_walk_goes_no_deeper_than_it_may(scene: Scene) -> None:
     walk = _walk.Walk(scene.host(), _walk.Limits(depth=2))
     assert [one.path for one in walk.below(f"{HOME}/a")] == [f"{HOME}/a/b", f"{HOME}/a/b/c", f"{HOME}/a/b/c/d"]
     assert walk.left_out.sentences() == ["not looked at: ~/a/b/c/d (too deep)"]
-
-
-@pytest.mark.parametrize(
-    ("number", "words"),
-    [(0, "0 bytes"), (999, "999 bytes"), (1000, "1.0 kB"), (123456, "123 kB"), (4.7e13, "47.0 TB"), (5e15, "5000 TB")],
-)
-def test_sizes_in_words(number: float, words: str) -> None:
-    assert _walk.size(number) == words
