@@ -46,8 +46,10 @@ def place() -> Iterator[Path]:
     """An empty folder whose name is always as long: lines break where they broke before."""
     folder = Path(f"/tmp/hob-golden{os.getpid():07}")
     folder.mkdir(mode=0o700)
-    yield folder
-    shutil.rmtree(folder)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder)
 
 
 def plain(text: str, places: dict[str, str]) -> str:

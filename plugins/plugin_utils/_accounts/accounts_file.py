@@ -95,7 +95,7 @@ class AccountsFile:
         listed = self.document.get("profiles")
         folders = []
         for index, name in enumerate(listed if isinstance(listed, list) else ()):
-            folder = self.lines.file.parent / Path(str(name)).expanduser()
+            folder = self.lines.file.parent / os.path.expanduser(str(name))
             if os.path.isdir(folder):  # of a name that no folder can have, Path would raise
                 folders.append(folder)
             else:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -98,7 +99,7 @@ def installer(settings: Settings) -> dict[str, Any]:
 
 def environment(entry: Settings, start: str) -> dict[str, str]:
     """The name and the content of an environment. Raises AccountError when its file cannot be read."""
-    file = Path(start, Path(entry["file"]).expanduser())
+    file = Path(start, os.path.expanduser(entry["file"]))
     try:
         content = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

@@ -83,6 +83,11 @@ VERBS = {
         "check the record of rotations, and say where a key ever went",
         module="ledger",
     ),
+    "state": Verb(
+        HERE,
+        "take what this machine remembers to another one; no keys",
+        module="state",
+    ),
     "rekey": Verb(
         HERE,
         "give the encrypted file of keys another passphrase",

@@ -9,9 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Loader
-
 COLLECTION = Path(__file__).resolve().parents[3]
 ROLES = Path(__file__).parents[3] / "roles"  # by the way that Ansible came, links and all: it names them so
 
@@ -53,4 +50,7 @@ class Roles:
 
 
 def _document(file: Path) -> dict[str, Any]:
+    import yaml  # here, because help and mistakes on the command line read no role
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Loader
+
     return yaml.load(file.read_text(encoding="utf-8"), Loader=Loader)  # type: ignore[no-any-return]  # YAML may be anything

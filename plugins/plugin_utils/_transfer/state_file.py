@@ -21,8 +21,7 @@ from typing import Any
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core import document_version
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError, errno_name
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.adapters import record_key
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import Ledger, now
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import Ledger, now, record_key
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import BELOW, Sidecar
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import Secret, VersionError

@@ -43,7 +43,7 @@ CONTROLLER = {
         *("_input", "_state", "_secrets", "_validate", "_capabilities"),
         *("_core", "_formats", "_resources"),
     },
-    "_transfer": {"_text", "_state", "_secrets", "_rotation/adapters", "_rotation/ledger", "_core"},
+    "_transfer": {"_state", "_secrets", "_rotation/ledger", "_core"},
     "_audit/formats": {"_audit/rules", "_text", "_core"},
     "_audit": {
         *("_text", "_input", "_state", "_secrets", "_capabilities", "_accounts", "_delivery", "_audit/formats"),
@@ -51,7 +51,7 @@ CONTROLLER = {
     },
     "_terminal": {"_text", "_delivery", "_audit/rules", "_audit/formats"},
     "_doctor": {"_text", "_input", "_accounts"},
-    "_command": {"_input", "_state", "_secrets", "_accounts", "_rotation/ledger", "_core"},
+    "_command": {"_text", "_input", "_state", "_secrets", "_accounts", "_rotation/ledger", "_transfer", "_core"},
 }
 DOORS = {  # what Ansible and the keyring library load; nothing but an action imports an action
     "modules": set(),

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible_collections.hpc.onboard.plugins.plugin_utils._command.state import main
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import Ledger
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.key_marks import sealed
@@ -19,7 +20,6 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._state import audit_hi
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import account_key, local_key
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.signed_record import Event
 from ansible_collections.hpc.onboard.plugins.plugin_utils._transfer import state_file
-from ansible_collections.hpc.onboard.plugins.plugin_utils._transfer.state_command import main
 
 OLD = Path(__file__).parents[2] / "fixtures" / "formats" / "0.1.0"
 VALUE = "nvapi-" + "c" * 64
@@ -48,7 +48,7 @@ def file(machine: Machine, tmp_path: Path) -> Path:
         path.chmod(0o700 if path.is_dir() else 0o600)
     rotate_on("old")
     file = tmp_path / "state.json"
-    assert main(["export", str(file)]) == 0
+    assert main(["export", str(file)], "hpc-onboard state") == 0
     return file
 
 
@@ -78,7 +78,7 @@ def test_all_of_it_is_there_on_another_machine_and_the_chain_verifies(machine: M
     runs, known = audit_history.read("3fdf880dd273", "782a64ec1e27")[::-1]
     notes = receipts.kept("go42tum@lrz", True)
     new = machine("new")
-    assert main(["import", str(file)]) == 0
+    assert main(["import", str(file)], "hpc-onboard state") == 0
     assert Ledger(key()).verify() is None
     assert told() == records
     assert len(records) == 20
@@ -97,9 +97,9 @@ def test_all_of_it_is_there_on_another_machine_and_the_chain_verifies(machine: M
 
 def test_the_same_once_more_changes_nothing(machine: Machine, file: Path) -> None:
     new = machine("new")
-    main(["import", str(file)])
+    main(["import", str(file)], "hpc-onboard state")
     before = {path: path.read_bytes() for path in new.rglob("*") if path.is_file() and "lock" not in path.name}
-    assert main(["import", str(file)]) == 0
+    assert main(["import", str(file)], "hpc-onboard state") == 0
     assert {path: path.read_bytes() for path in before} == before
 
 
@@ -114,13 +114,13 @@ def test_no_key_travels(machine: Machine, file: Path) -> None:
 
 def test_the_import_says_what_the_export_said(machine: Machine, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file.unlink()
-    main(["export", str(file)])
+    main(["export", str(file)], "hpc-onboard state")
     said = json.loads(file.read_text())["checksum"]
     assert said in capsys.readouterr().out
     machine("new")
-    assert main(["import", "--checksum", "0" * 64, str(file)]) == 1
+    assert main(["import", "--checksum", "0" * 64, str(file)], "hpc-onboard state") == 2
     assert "not the one that you named" in capsys.readouterr().err
-    assert main(["import", "--checksum", said, str(file)]) == 0
+    assert main(["import", "--checksum", said, str(file)], "hpc-onboard state") == 0
     out = capsys.readouterr().out
     assert said in out
     assert "20 records of the ledger, signed anew; labels of ngc" in out
@@ -128,13 +128,13 @@ def test_the_import_says_what_the_export_said(machine: Machine, file: Path, caps
 
 def test_what_went_on_there_comes_back(machine: Machine, file: Path, tmp_path: Path) -> None:
     machine("new")
-    main(["import", str(file)])
+    main(["import", str(file)], "hpc-onboard state")
     Ledger(key()).append(MORE)
     Sidecar("ngc", key()).move(lambda secret: versions.dead(secret, "first"))
     back = tmp_path / "back.json"
-    assert main(["export", str(back)]) == 0
+    assert main(["export", str(back)], "hpc-onboard state") == 0
     machine("old")
-    assert main(["import", str(back)]) == 0
+    assert main(["import", str(back)], "hpc-onboard state") == 0
     assert len(told()) == 21
     assert Ledger(key()).verify() is None
     first = Sidecar("ngc", key()).secret()
@@ -147,7 +147,7 @@ def test_what_is_newer_here_stays(machine: Machine, file: Path, capsys: pytest.C
     machine("old")
     rotate_on("old")
     Sidecar("ngc", key()).move(lambda secret: versions.dead(secret, "first"))
-    assert main(["import", str(file)]) == 0
+    assert main(["import", str(file)], "hpc-onboard state") == 0
     assert "Kept as it is here: the ledger, which has 1 records more here" in capsys.readouterr().out
     assert len(told()) == 21
     secret = Sidecar("ngc", key()).secret()
@@ -159,15 +159,15 @@ def test_two_that_went_different_ways_are_not_mixed(
     machine: Machine, file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = machine("new")
-    main(["import", str(file)])
+    main(["import", str(file)], "hpc-onboard state")
     rotate_on("new")
     machine("old")
     rotate_on("old")
     file.unlink()
-    main(["export", str(file)])
+    main(["export", str(file)], "hpc-onboard state")
     machine("new")
     before = {path: path.read_bytes() for path in folder.rglob("*.json*")}
-    assert main(["import", str(file)]) == 1
+    assert main(["import", str(file)], "hpc-onboard state") == 2
     assert "nothing was imported: the two ledgers have gone different ways" in capsys.readouterr().err
     assert {path: path.read_bytes() for path in folder.rglob("*.json*")} == before
 
@@ -177,7 +177,7 @@ def test_receipts_are_merged(machine: Machine, file: Path) -> None:
     mine = {"note of mine": {"kind": "directory", "options": {}, "keyed": {}, "clusters": [], "made": True, "for": ""}}
     marks = {"ngc": {"sequence": 3, "rotation": "r", "machine": "m", "when": "w"}}
     receipts.keep("go42tum@lrz", True, {"notes": mine, "keys": marks})
-    main(["import", str(file)])
+    main(["import", str(file)], "hpc-onboard state")
     after = receipts.document("go42tum@lrz", True)
     assert after["keys"] == marks
     machine("old")
@@ -197,7 +197,7 @@ def test_a_file_that_was_changed_is_refused(machine: Machine, file: Path, change
     CHANGES[change](found)
     file.write_text(json.dumps(found))
     new = machine("new")
-    assert main(["import", str(file)]) == 1
+    assert main(["import", str(file)], "hpc-onboard state") == 2
     assert not new.exists()
 
 
@@ -224,7 +224,7 @@ def test_a_file_with_a_right_checksum_is_checked_all_the_same(
     HOSTILE[change](found)
     file.write_text(json.dumps({**found, "checksum": state_file.checksum(found)}))
     new = machine("new")
-    assert main(["import", str(file)]) == 1
+    assert main(["import", str(file)], "hpc-onboard state") == 2
     assert [path for path in new.parent.rglob("*.json*") if path.stat().st_size] == []
     assert ("newer hpc.onboard" in capsys.readouterr().err) == ("newer" in change)
 
@@ -235,15 +235,15 @@ def test_a_file_with_a_right_checksum_is_checked_all_the_same(
 def test_what_is_no_such_file_is_said_to_be_none(machine: Machine, tmp_path: Path, content: bytes) -> None:
     machine("new")
     (tmp_path / "x").write_bytes(content)
-    assert main(["import", str(tmp_path / "x")]) == 1
-    assert main(["import", str(tmp_path / "nothing")]) == 1
+    assert main(["import", str(tmp_path / "x")], "hpc-onboard state") == 2
+    assert main(["import", str(tmp_path / "nothing")], "hpc-onboard state") == 2
 
 
 def test_an_edited_ledger_is_not_exported(machine: Machine, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = machine("old")
     ledger = folder / "ledger.jsonl"
     ledger.write_bytes(ledger.read_bytes().replace(b"canary", b"spread", 1))
-    assert main(["export", str(file) + "2"]) == 1
+    assert main(["export", str(file) + "2"], "hpc-onboard state") == 2
     assert "was edited" in capsys.readouterr().err
     assert not Path(str(file) + "2").exists()
 
@@ -251,5 +251,5 @@ def test_an_edited_ledger_is_not_exported(machine: Machine, file: Path, capsys: 
 def test_no_file_is_written_over(machine: Machine, file: Path) -> None:
     machine("old")
     before = file.read_bytes()
-    assert main(["export", str(file)]) == 1
+    assert main(["export", str(file)], "hpc-onboard state") == 2
     assert file.read_bytes() == before

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The command hpc-onboard state: what this machine remembers of your accounts, to another machine and back."""
+"""The verb state: what this machine remembers of your accounts, to another machine and back."""
 
 from __future__ import annotations
 
@@ -20,9 +20,11 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._transfer import state
 TROUBLE = (AccountError, StateError, VersionError, RecordError)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command. 0 done, 1 not done, with the reason on standard error."""
-    parser = argparse.ArgumentParser(prog="hpc-onboard state", description=__doc__)
+def main(arguments: Sequence[str], program: str) -> int:
+    """Run the verb. 0 done, 2 not done, with the reason on standard error."""
+    parser = argparse.ArgumentParser(
+        prog=program, description="Take what this machine remembers of your accounts to another machine."
+    )
     verbs = parser.add_subparsers(dest="verb", required=True)
     out = verbs.add_parser("export", help="write receipts, ledger, labels and audit history to a new file; no keys")
     back = verbs.add_parser("import", help="take over from such a file what this machine does not know yet")
@@ -34,11 +36,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for line in _export(wish.file) if wish.verb == "export" else _import(wish.file, wish.checksum):
             print(line)
     except LedgerError as error:
-        print(f"hpc-onboard state: nothing was imported: {error}", file=sys.stderr)
-        return 1
+        print(f"{program}: nothing was imported: {error}", file=sys.stderr)
+        return 2
     except TROUBLE as error:
-        print(f"hpc-onboard state: {error}", file=sys.stderr)
-        return 1
+        print(f"{program}: {error}", file=sys.stderr)
+        return 2
     return 0
 
 
@@ -65,7 +67,3 @@ def _import(file: Path, wanted: str) -> list[str]:
     ]
     kept = [f"Kept as it is here: {one}." for one in done.kept]
     return [f"The checksum of {file} is {document['checksum']}.", f"New here: {'; '.join(new)}.", *kept]
-
-
-if __name__ == "__main__":
-    sys.exit(main())
