@@ -14,7 +14,7 @@ import pytest
 
 from .conftest import only
 
-FOLDERS = ("bin", "meta", "inventory", "playbooks", "plugins", "roles", "docs/schemas")
+FOLDERS = ("meta", "inventory", "playbooks", "plugins", "roles", "scripts", "docs/schemas")
 OURS_ALONE = r"tests|collections|\.sandbox|\.venv|\.cache|\.ansible|\.mypy_cache|\.git|__pycache__"
 NEVER = re.compile(rf"(^|/)({OURS_ALONE})/|litter")
 PREFIX = "ansible_collections/hpc/onboard/"
@@ -79,7 +79,7 @@ def test_the_tarball_holds_the_collection(tree: Path, tarball: Path) -> None:
 
 
 def test_the_command_in_the_tarball_can_be_run(tarball: Path) -> None:
-    assert in_tarball(tarball)["bin/hpc-onboard"].mode & 0o111 == 0o111
+    assert in_tarball(tarball)["scripts/hpc-onboard"].mode & 0o111 == 0o111
 
 
 def test_the_sdist_can_be_built_and_tested(tree: Path, dist: Path) -> None:

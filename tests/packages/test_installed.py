@@ -20,7 +20,7 @@ from tools.sanity_cores import ROOT
 from .conftest import Environment
 
 ONBOARD = ("ansible-playbook", "hpc.onboard.onboard", "-i", "accounts.yml", "-l", "wilson")
-BROUGHT = "../home/.ansible/collections/ansible_collections/hpc/onboard/bin/hpc-onboard"  # what Galaxy brings, from bin
+BROUGHT = "../home/.ansible/collections/ansible_collections/hpc/onboard/scripts/hpc-onboard"  # seen from bin
 VERSION = re.search(r"^version: (\S+)", (ROOT / "galaxy.yml").read_text(), re.MULTILINE)
 
 

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What bin/hpc-onboard runs, by its path: finds the collection around itself and hands over to main.py.
+"""What scripts/hpc-onboard runs, by its path: finds the collection around itself and hands over to main.py.
 
 The first argument is how the command was called, the others are its own.
 """

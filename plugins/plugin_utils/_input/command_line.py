@@ -125,7 +125,7 @@ def _installed() -> tuple[str, ...]:
 
     Its name is enough where a shell finds the same one by that.
     """
-    candidates = (Path(sys.executable).with_name("hpc-onboard"), COLLECTION / "bin" / "hpc-onboard")
+    candidates = (Path(sys.executable).with_name("hpc-onboard"), COLLECTION / "scripts" / "hpc-onboard")
     program = next((path for path in candidates if path.is_file()), None)
     if program is None:
         return ()
