@@ -31,8 +31,6 @@ from typing import Any
 from ansible import constants, context
 from ansible.plugins.callback.default import CallbackModule as Default
 from ansible.utils import color
-from ansible_collections.hpc.onboard.plugins.plugin_utils._command import verdict
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input import command_line
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import state_folder
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.run_memory import BOARD, Watch
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal import account, layout, summary
@@ -45,6 +43,7 @@ KINDS = {  # of the results of our actions that say none, since Ansible failed o
     "hpc.onboard.rotate": "rotation_share",
     "hpc.onboard.audit": "audit_settings",
 }
+FRONT = "HPC_ONBOARD_VERDICT_FD"  # hpc-onboard started this run, and waits to hear how it ended
 NARROWEST = 20
 WIDEST = 100
 PIPED = 80
@@ -202,7 +201,10 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
 
     def v2_playbook_on_stats(self, stats: Any) -> None:
         self._watch.stop()
-        verdict.tell(verdict.Verdict(len(stats.processed), len(stats.failures), len(stats.dark)))
+        if FRONT in os.environ:
+            from ansible_collections.hpc.onboard.plugins.plugin_utils._command import verdict
+
+            verdict.tell(verdict.Verdict(len(stats.processed), len(stats.failures), len(stats.dark)))
         if self._others or self._display.verbosity >= 2:
             super().v2_playbook_on_stats(stats)
             self._say(summary.keys(tuple(self._story.keyrings), self._view(False).look))
@@ -252,18 +254,25 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
 
     def _run(self) -> summary.Run:
         story, options = self._story, context.CLIARGS
-        typed = command_line.again(options, sys.argv[1:], options.get("args") or ()) if story.is_bad() else ""
+        typed = _command_line().again(options, sys.argv[1:], options.get("args") or ()) if story.is_bad() else ""
         seconds = time.monotonic() - self._begun
         return summary.Run(typed, seconds, self._near(), tuple(story.keyrings), story.is_look, story.then)
 
     def _near(self) -> tuple[str, ...]:
         """The folders of sandboxes, as a person names them from here."""
-        return tuple(dict.fromkeys(command_line.near(folder) for folder in self._story.sandboxes))
+        return tuple(dict.fromkeys(_command_line().near(folder) for folder in self._story.sandboxes))
 
 
 def _renderer(result: Any) -> account.Renderer:
     """What shows a result."""
     return account.renderer(result.result.get("kind") or KINDS.get(result.task.action, "account"))
+
+
+def _command_line() -> Any:
+    """What says paths and commands for people; few runs over real accounts have any to say."""
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._input import command_line
+
+    return command_line
 
 
 def painted(span: layout.Span) -> str:
