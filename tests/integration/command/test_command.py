@@ -40,8 +40,9 @@ class Desk:
         environment = {**self.bed.client.environment(), **self.environment, "TERM": "dumb", **more}
         size = (24, 80)
         return pexpect.spawn(
-            COMMAND, list(words), cwd=str(self.folder), env=environment, encoding="utf-8", timeout=60, dimensions=size
-        )
+            COMMAND, list(words), cwd=str(self.folder), env=environment, encoding="utf-8", timeout=60, dimensions=size,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # tests may run in the background
+        )  # fmt: skip
 
 
 def test_it_onboards_audits_and_tells_a_command_that_mends(bed: Any) -> None:

@@ -9,6 +9,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -51,18 +53,28 @@ def test_what_is_told_is_heard_and_nobody_waits(monkeypatch: pytest.MonkeyPatch)
 
 
 RUN = """
-import os, sys
+import os, signal, sys
 from ansible_collections.hpc.onboard.plugins.plugin_utils._command.child import end_by, run
+if sys.argv[2:] != ["as it is"]:
+    for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(one, signal.SIG_DFL)  # tests may run in the background, where some are ignored
 code, verdict = run(["/bin/sh", "-c", sys.argv[1]], os.environ)
 print("code", code, verdict, flush=True)
 if code < 0: end_by(-code)
 """
 
 
-def start(script: str) -> subprocess.Popen[str]:
-    """A process that runs a script as its child, as the leader of a group of its own."""
+@contextmanager
+def start(script: str) -> Iterator[subprocess.Popen[str]]:
+    """A process that runs a script as its child, as the leader of a group of its own; gone afterwards."""
     program = [sys.executable, "-c", RUN, script]
-    return subprocess.Popen(program, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    process = subprocess.Popen(program, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    try:
+        yield process
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
 
 def wait_for(file: Path) -> None:
@@ -113,3 +125,10 @@ def test_a_handle_of_the_callers_goes_along(tmp_path: Path) -> None:
     order = f'exec 7<{file}; exec "$0" -c "$1" "cat <&7; echo"'
     said = subprocess.run(["bash", "-c", order, sys.executable, RUN], capture_output=True, text=True, check=True)
     assert said.stdout.startswith("correct horse\ncode 0")
+
+
+def test_a_job_in_the_background_is_not_ended_by_a_ctrl_c_for_others() -> None:
+    """A shell without job control starts it with SIGINT ignored, and the child is to stay so."""
+    order = f'trap "" INT; exec {sys.executable} -c "$1" "kill -INT $$; kill -INT \\$PPID; echo alive" "as it is"'
+    said = subprocess.run(["bash", "-c", order, "bash", RUN], capture_output=True, text=True, check=True, timeout=60)
+    assert said.stdout == "alive\ncode 0 None\n"
