@@ -8,6 +8,7 @@ import json
 from typing import Any
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import CAUSES, CLASSES, RULES, SEVERITIES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import Fix, advice, here, there
 
 HOSTILE = (
     "</script><script>alert(1)</script>",
@@ -63,7 +64,7 @@ def finding(rule: str, account: str, resource: str, **more: Any) -> dict[str, An
         "baseline": "unchanged",
         "waiver": None,
         "fingerprint": f"sha256:{hashlib.sha256(named).hexdigest()}",
-        "fix": f"ansible-playbook onboard.yml -l {account}",
+        "fix": [here("ansible-playbook", "onboard.yml", "-l", account)],
         "declared": {"file": "inventory/accounts.yml", "line": 12},
         "help": f"docs/rules.md#{rule.lower()}",
         **more,
@@ -80,7 +81,7 @@ def account(name: str, **more: Any) -> dict[str, Any]:
         "profile": {"verified_on": "2026-08-01", "status": "documented"},
         "state": "measured",
         "reason": "",
-        "next": "",
+        "next": [],
         "seconds": 1.9,
         "checks": 32,
         "ok": 32,
@@ -114,7 +115,7 @@ def report(accounts: list[dict[str, Any]], findings: list[dict[str, Any]], **mor
     failed = bool(by_severity["critical"] or by_severity["high"] or missed)
     checks, fine = (sum(one[name] for one in accounts) for name in ("checks", "ok"))
     return {
-        "schema": "hpc.onboard/audit/1.0",
+        "schema": "hpc.onboard/audit/2.0",
         "run": {
             "id": "20261121T180000Z-1f3a",
             "started": "2026-11-21T18:00:00Z",
@@ -158,7 +159,7 @@ def example() -> dict[str, Any]:
     down = account("ada@narval", state="not_measured", checks=0, ok=0, capabilities={}, seconds=12.0)
     down |= {
         "reason": "ssh: connect to host narval.alliancecan.ca port 22: Connection timed out",
-        "next": "ssh -MNf narval",
+        "next": [here("ssh", "-MNf", "narval")],
     }
     accounts = [account(name) for name in ("go42tum@lrz", "simone@wilson", "ada@dfki", "ada@daint")] + [down]
     for name, capability in (("simone@wilson", "enroot_credentials"), ("ada@dfki", "registry_auth")):
@@ -168,24 +169,24 @@ def example() -> dict[str, Any]:
             "SEC-001", "go42tum@lrz", credentials, capability="enroot_credentials", baseline="new",
             place="~/.config/enroot/.credentials", text="The file with the key for nvcr.io can be read by the group.",
             desired={"mode": "0600"}, actual={"mode": "0640"}, since="2026-11-21",
-            fix="ansible-playbook onboard.yml -l go42tum@lrz --tags enroot_credentials",
+            fix=[here("ansible-playbook", "onboard.yml", "-l", "go42tum@lrz", "--tags", "enroot_credentials")],
         ),
         finding(
             "KEY-002", "go42tum@lrz", credentials, capability="enroot_credentials", **{"class": "stale"},
             place="~/.config/enroot/.credentials:3", text="The file holds another key for nvcr.io.",
             desired={"key": "key a1b2c3d4"}, actual={"key": "key 9f0c77aa"}, since="2026-08-12",
-            fix="ansible-playbook rotate_ngc.yml -e rotate_resume=true",
+            fix=[here("ansible-playbook", "rotate_ngc.yml", "-e", "rotate_resume=true")],
         ),
         finding(
             "LNK-003", "simone@wilson", "link ~/wclustre", capability="storage_links", cause="site", place="~/wclustre",
             text="~/wclustre leads to /wclustre/deep_lgt/simone, which is not there.", **{"class": "broken"},
             desired={"target": "/wclustre/deep_lgt/simone"}, actual={"target": "/wclustre/deep_lgt/simone (gone)"},
-            fix="Ask the site whether /wclustre was moved.",
+            fix=[advice("Ask the site whether /wclustre was moved."), here("ansible-playbook", "onboard.yml")],
         ),
         finding(
             "KEY-007", "ada@dfki", "key ngc", capability="tokens", cause="time", **{"class": "at_risk"},
             text="The NGC key expires in 9 days.", desired={"expires": "in 14 days or more"},
-            actual={"expires": "2026-11-30"}, fix="ansible-playbook rotate_ngc.yml", declared=None,
+            actual={"expires": "2026-11-30"}, fix=[here("ansible-playbook", "rotate_ngc.yml")], declared=None,
         ),
         finding(
             "PKG-002", "simone@wilson", "conda init in ~/.bashrc", place="~/.bashrc:41", waiver=WAIVER,
@@ -199,18 +200,18 @@ def example() -> dict[str, Any]:
         ),
         finding(
             "ORP-001", "ada@dfki", "script ~/bin/old-run.sh", capability="path_scripts", place="~/bin/old-run.sh",
-            cause="spec", **{"class": "orphan"}, fix="rm ~/bin/old-run.sh", declared=None,
-            text="~/bin/old-run.sh was set up here and is not declared any more.",
+            cause="spec", **{"class": "orphan"}, fix=[there(["rm", "~/bin/old-run.sh"], ["ansible", "ada@dfki"])],
+            declared=None, text="~/bin/old-run.sh was set up here and is not declared any more.",
         ),
         finding(
             "RUN-001", "ada@daint", "quota of /capstor/scratch", severity="info", cause="unknown",
             **{"class": "not_measured"}, text="The quota of /capstor/scratch could not be read.",
-            fix="Look with 'quota' on the login node.", place="/capstor/scratch",
+            fix=[advice("Look with 'quota' on the login node.")], place="/capstor/scratch",
         ),
         finding(
             "RUN-002", "ada@narval", "account ada@narval", capability="account", cause="unknown",
             **{"class": "not_measured"}, text="The account could not be measured: connection timed out.",
-            fix="ssh -MNf narval",
+            fix=[here("ssh", "-MNf", "narval")],
         ),
     ]  # fmt: skip
     resolved = {
@@ -241,6 +242,17 @@ def history(runs: int) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
+def steps(text: str, number: int) -> Fix:
+    """A fix that holds the text: one of each kind, by turns."""
+    kinds: list[Fix] = [
+        [here("ansible-playbook", text)],
+        [advice(text), here(text)],
+        [there(["rm", text], ["ansible", text])],
+        [there(["rm", text], None)],
+    ]
+    return kinds[number % len(kinds)]
+
+
 def hostile() -> dict[str, Any]:
     """A report in which every text that an account could have written is bad."""
     accounts = [account("ada@dfki"), account("ada@lrz", state="not_measured", capabilities={})]
@@ -251,13 +263,13 @@ def hostile() -> dict[str, Any]:
         findings.append(
             finding(
                 rules[number], "ada@dfki", text, place=text, text=text, desired={text: text}, actual={text: text},
-                fix=text, declared={"file": text, "line": 1}, cause=CAUSES[number % len(CAUSES)],
+                fix=steps(text, number), declared={"file": text, "line": 1}, cause=CAUSES[number % len(CAUSES)],
                 waiver={"justification": text, "expires": "2027-01-01", "by": text, "where": text}
                 if number % 3 == 0 else None,
             )
         )  # fmt: skip
     everything = "".join(HOSTILE)
-    accounts[1] |= {"reason": everything, "next": everything, "site": everything}
+    accounts[1] |= {"reason": everything, "next": [advice(everything), here(*HOSTILE)], "site": everything}
     gone = {"fingerprint": "sha256:" + "d" * 64, "rule": "DIR-001", "account": "ada@dfki", "since": "2026-11-02"}
     waiver = {"rule": "*", "account": everything, "resource": everything, **WAIVER, "justification": everything}
     made = report(
@@ -296,7 +308,8 @@ def empty() -> dict[str, Any]:
 def nothing_measured() -> dict[str, Any]:
     """Two accounts, and neither answers."""
     names = ("ada@dfki", "simone@wilson")
-    gone = {"state": "not_measured", "capabilities": {}, "checks": 0, "ok": 0, "reason": "timed out", "next": "kinit"}
+    gone = {"state": "not_measured", "capabilities": {}, "checks": 0, "ok": 0, "reason": "timed out"}
+    gone["next"] = [here("kinit")]
     return report([account(name, **gone) for name in names], [])
 
 

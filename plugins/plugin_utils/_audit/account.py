@@ -147,7 +147,7 @@ class Audited:
             **about(self._variables),
             "state": "measured",
             "reason": "",
-            "next": "",
+            "next": [],
             "seconds": round(conversation.seconds, 1),
             "checks": len(found),
             "ok": sum(not one for one in found),

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The command that mends a finding, or a sentence where no command should.
+"""The steps that mend a finding: commands, and a sentence where no command should.
 
 A place that an account named goes into a command only when it is a plain path, for a person will paste the line.
 """
@@ -9,24 +9,25 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input import command_line
+from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import Fix, Step, advice, here, there
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import Start
 
 PLACE = re.compile(r"(?P<path>~?/[A-Za-z0-9_./+@%=,-]+~?)(?::(?P<line>[0-9]{1,7}))?")
 
 BY_HAND = {  # what a person runs on the account, first
-    "SEC-001": "chmod go= {path}",
-    "SEC-002": "chmod go= {path}",
-    "SEC-003": "setfacl -b {path}",
-    "SEC-004": "sed -i {line}d {path}",
-    "SEC-006": "rm {path}",
-    "SEC-009": "rm -r {path}",
-    "KEY-009": "rm {path}",
-    "LNK-003": "rm {path}",
-    "LNK-005": "rm {path}",
-    "ENV-001": "rm -r {path}",
+    "SEC-001": ("chmod", "go=", "{path}"),
+    "SEC-002": ("chmod", "go=", "{path}"),
+    "SEC-003": ("setfacl", "-b", "{path}"),
+    "SEC-004": ("sed", "-i", "{line}d", "{path}"),
+    "SEC-006": ("rm", "{path}"),
+    "SEC-009": ("rm", "-r", "{path}"),
+    "KEY-009": ("rm", "{path}"),
+    "LNK-003": ("rm", "{path}"),
+    "LNK-005": ("rm", "{path}"),
+    "ENV-001": ("rm", "-r", "{path}"),
 }
 SENTENCES = {
     "SEC-004": "Take the key out of {place}; the key that a program needs is in its file already.",
@@ -55,54 +56,51 @@ SENTENCES = {
     "RUN-001": "See what is said above, then run again.",
 }
 
-YOURSELF = "Do what the finding says"
+YOURSELF = "Do what the finding says."
 FIRST = {  # what a person does, by who moved, before onboarding can put right what it would not touch
-    "site": "Ask the site where it is now, or put its path right in the accounts file",
-    "time": "Ask the site for it, or put its path right in the accounts file",
+    "site": "Ask the site where it is now, or put its path right in the accounts file.",
+    "time": "Ask the site for it, or put its path right in the accounts file.",
 }
 
 
 class Commands:
-    """The commands of one run. onboard, offboard: how those playbooks are called; options: -i and the like.
+    """The commands of one run.
 
-    practised: the accounts that are sandboxes. Nothing is run there by hand: it would be run on this machine.
+    start: how the run was started, and so how others are. practised: the accounts that are sandboxes. Nothing is run
+    there by hand: it would be run on this machine.
     """
 
-    def __init__(self, onboard: str, offboard: str, options: str, practised: Container[str] = ()) -> None:
-        self._onboard, self._offboard, self._options, self._practised = onboard, offboard, options, practised
+    def __init__(self, start: Start, practised: Container[str] = ()) -> None:
+        self._start, self._practised = start, practised
 
-    def mends(self, finding: Mapping[str, Any], account: str) -> str:
-        """The command, or the sentence, for a finding of an account."""
+    def mends(self, finding: Mapping[str, Any], account: str) -> Fix:
+        """The steps that mend a finding of an account."""
         if finding["rule"] == "ORP-001":
-            return f"{self._offboard} -l {shlex.quote(account)} -e offboard_only=undeclared"
+            return [here(*self._start.command("offboard", ["-l", account, "-e", "offboard_only=undeclared"]))]
         if finding["capability"] != "watch" and finding["rule"] != "RUN-001":
-            return self._first(finding, account) + self._again(finding, account)
-        return self._by_hand(finding, account)
+            return [*self._first(finding, account), self._again(finding, account)]
+        return [self._by_hand(finding, account)]
 
-    def _again(self, finding: Mapping[str, Any], account: str) -> str:
-        tags = "" if finding["capability"] == "resources" else f" --tags {finding['capability']}"
-        return f"{self._onboard} -l {shlex.quote(account)}{tags}"
+    def _again(self, finding: Mapping[str, Any], account: str) -> Step:
+        tags = [] if finding["capability"] == "resources" else ["--tags", finding["capability"]]
+        return here(*self._start.command("onboard", ["-l", account, *tags]))
 
-    def _first(self, finding: Mapping[str, Any], account: str) -> str:
+    def _first(self, finding: Mapping[str, Any], account: str) -> Fix:
         """What goes before onboarding where it would not touch the thing: a move that the text names, or a sentence."""
         if not finding.get("blocked"):
-            return ""
+            return []
         path = re.search(r"\(mv (\S+) (\S+)\)", finding["text"])
         if path and all(PLACE.fullmatch(name) for name in path.groups()):
-            there = self._there(f"mv {path[1]} {path[2]}", account)
-            return f"{there}, then: " if account in self._practised else f"{there} && "
-        return f"{FIRST.get(finding['cause'], YOURSELF)}, then: "
+            return [self._there(["mv", path[1], path[2]], account)]
+        return [advice(FIRST.get(finding["cause"], YOURSELF))]
 
-    def _by_hand(self, finding: Mapping[str, Any], account: str) -> str:
+    def _by_hand(self, finding: Mapping[str, Any], account: str) -> Step:
         place, rule = finding["place"], finding["rule"]
         plain, command = PLACE.fullmatch(place), BY_HAND.get(rule)
-        if plain and command and ("{line}" not in command or plain["line"]):
-            return self._there(command.format(**plain.groupdict()), account)
-        rotate = shlex.join(command_line.command("rotate"))
-        return SENTENCES.get(rule, "Look at {place}.").format(place=place or "it", rotate=rotate)
+        if plain and command and ("{line}" not in " ".join(command) or plain["line"]):
+            return self._there([word.format(**plain.groupdict()) for word in command], account)
+        rotate = shlex.join(self._start.command("rotate"))
+        return advice(SENTENCES.get(rule, "Look at {place}.").format(place=place or "it", rotate=rotate))
 
-    def _there(self, command: str, account: str) -> str:
-        if account in self._practised:
-            return f"In its sandbox: {command}"
-        options = f" {self._options}" if self._options else ""
-        return f"ansible{options} {shlex.quote(account)} -m raw -a {shlex.quote(command)}"
+    def _there(self, words: Sequence[str], account: str) -> Step:
+        return there(words, None if account in self._practised else ["ansible", *self._start.accounts(), account])

@@ -10,19 +10,22 @@ from __future__ import annotations
 import datetime
 import os
 import re
+import shlex
 import shutil
 import subprocess
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import Step, advice, here
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_certificate import read_end
 
-Finding = dict[str, str]
+Finding = dict[str, Any]
 
 SECONDS = 10
 SOON = datetime.timedelta(hours=1)
 MAX_AGE = 180
+OLD_PROFILE = "Compare the profile with its sources and set verified_on, or take a newer version of hpc.onboard."
 STAMP = "%Y-%m-%d %H:%M UTC"
 
 
@@ -57,7 +60,7 @@ def profile_age(cluster: Mapping[str, Any], today: datetime.date, max_age: int) 
             place=f"{cluster['id']}.yml",
             kind="stale",
             text=f"the profile was last checked on {verified}, more than {max_age} days ago",
-            fix="compare the profile with its sources and set verified_on, or take a newer version of hpc.onboard",
+            fix=advice(OLD_PROFILE),
         )
     ]
 
@@ -83,7 +86,7 @@ def tickets(cluster: Mapping[str, Any], printed: str | None, now: datetime.datet
     ends = ticket_ends(printed)
     if not ends:
         text = f"there is no Kerberos ticket for {cluster['name']}"
-        return [_finding("SES-001", f"ticket for {cluster['name']}", "", "missing", text, _command(cluster))]
+        return [_finding("SES-001", f"ticket for {cluster['name']}", "", "missing", text, _renewal(cluster))]
     return _ending(cluster, "ticket", "", max(ends), now)
 
 
@@ -107,14 +110,22 @@ def _ending(
     if end - now > SOON:
         return []
     text = f"the {what} {'ended' if end <= now else 'ends'} on {end.strftime(STAMP)}"
-    return [_finding("SES-001", f"{what} for {cluster['name']}", place, "at_risk", text, _command(cluster))]
+    return [_finding("SES-001", f"{what} for {cluster['name']}", place, "at_risk", text, _renewal(cluster))]
 
 
-def _command(cluster: Mapping[str, Any]) -> str:
-    return str(cluster["auth"].get("command", "get a new one as the site says"))
+def _renewal(cluster: Mapping[str, Any]) -> Step:
+    """How a new one is had: the profile's command where that is nothing but words, for it will be pasted."""
+    said = str(cluster["auth"].get("command", ""))
+    try:
+        words = shlex.split(said)
+    except ValueError:
+        words = []
+    if words and shlex.join(words) == said:
+        return here(*words)
+    return advice(f"Get a new one as the site says: {said}" if said else "Get a new one as the site says.")
 
 
-def _finding(rule: str, resource: str, place: str, kind: str, text: str, fix: str) -> Finding:
+def _finding(rule: str, resource: str, place: str, kind: str, text: str, fix: Step) -> Finding:
     return {
         "rule": rule,
         "resource": resource,
@@ -122,7 +133,7 @@ def _finding(rule: str, resource: str, place: str, kind: str, text: str, fix: st
         "class": kind,
         "cause": "time",
         "text": text,
-        "fix": fix,
+        "fix": [fix],
     }
 
 

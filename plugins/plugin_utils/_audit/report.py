@@ -16,9 +16,10 @@ from typing import Any, NamedTuple
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import waivers as _waivers
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.fixes import Commands
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import CLASSES, RULES, SEVERITIES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import advice
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.audit_history import Known
 
-SCHEMA = "hpc.onboard/audit/1.0"
+SCHEMA = "hpc.onboard/audit/2.0"
 UNMEASURED = ("RUN-001", "RUN-002")
 Finding = dict[str, Any]
 Row = Mapping[str, Any]
@@ -193,7 +194,7 @@ def unmeasured(name: str, reason: str, account: Row) -> dict[str, Any]:
         "text": reason,
         "desired": {},
         "actual": {},
-        "fix": "See what is said above, then run the audit again.",
+        "fix": [advice("See what is said above, then run the audit again.")],
     }
     empty = {"seconds": 0.0, "checks": 0, "ok": 0, "capabilities": {}}
     return {
@@ -201,7 +202,7 @@ def unmeasured(name: str, reason: str, account: Row) -> dict[str, Any]:
         **account,
         "state": "not_measured",
         "reason": reason,
-        "next": "",
+        "next": [],
         **empty,
         "findings": [finding],
     }

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import time
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
@@ -166,9 +165,7 @@ class _Declarations:
 
 
 def _commands(variables: Mapping[str, Any]) -> Commands:
-    """How the other verbs are called by somebody who called this one so."""
-    start = command_line.started()
-    onboard, offboard = (shlex.join(start.command(verb)) for verb in ("onboard", "offboard"))
+    """The commands for somebody who started this run as it was started."""
     hosts = variables["ansible_play_hosts_all"]
     practised = {str(host) for host in hosts if (variables["hostvars"][host].get("account") or {}).get("sandbox")}
-    return Commands(onboard, offboard, shlex.join(start.accounts()), practised)
+    return Commands(command_line.started(), practised)

@@ -15,7 +15,6 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.shared 
     capabilities,
     harmless,
     in_order,
-    is_command,
     moment,
     rank,
     severities,
@@ -26,6 +25,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.shared 
     worst_first,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import RULES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import Said, said
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import (
     NARROW,
     WORD,
@@ -41,7 +41,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout impor
     told,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.amounts import count, duration
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import flat, visible
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import flat
 
 STYLES = {
     "critical": "error",
@@ -160,10 +160,10 @@ def _names(names: Sequence[str], look: Look) -> str:
 
 def _missed(report: Report, look: Look) -> list[Line]:
     """The accounts that were not measured, each reason once."""
-    reasons: dict[tuple[str, str], list[str]] = {}
+    reasons: dict[tuple[str, tuple[Said, ...]], list[str]] = {}
     for account in report["accounts"]:
         if account["state"] == "not_measured":
-            reasons.setdefault((account["reason"], account["next"]), []).append(account["name"])
+            reasons.setdefault((account["reason"], tuple(said(account["next"]))), []).append(account["name"])
     out: list[Line] = []
     for (reason, then), names in reasons.items():
         heading = (Span(f"{look.mark('bad')} not measured", "error"), Span("  "), Span(_names(names, look), "bold"))
@@ -172,10 +172,9 @@ def _missed(report: Report, look: Look) -> list[Line]:
     return out
 
 
-def _to_do(fix: str, indent: int, look: Look) -> list[Line]:
-    if not fix:
-        return []
-    return command(fix, indent, look) if is_command(fix) else indented(fix, indent, look)
+def _to_do(fix: Iterable[Said], indent: int, look: Look) -> list[Line]:
+    show = {True: command, False: indented}
+    return [line for part in fix for line in show[part.is_command](flat(part.text), indent, look)]
 
 
 def matrix(report: Report, look: Look) -> list[Line]:
@@ -258,13 +257,14 @@ def _counts(report: Report) -> Iterator[str]:
 
 def _next(report: Report, look: Look) -> list[Line]:
     """What mends the worst: each command or sentence once."""
-    missed = [account["next"] for account in report["accounts"] if account["state"] == "not_measured"]
+    missed = [tuple(said(one["next"])) for one in report["accounts"] if one["state"] == "not_measured"]
     findings = [finding for finding in unwaived(report["findings"]) if finding["severity"] != "info"]
-    fixes = [fix for fix in dict.fromkeys(finding["fix"] for finding in findings) if fix and fix not in missed]
+    every = dict.fromkeys(tuple(said(finding["fix"])) for finding in findings)
+    fixes = [fix for fix in every if fix and fix not in missed]
     if not fixes:
         return []
     out: list[Line] = [(), *indented("Next:", 0, look)]
     for fix in fixes[:NEXT]:
-        out += _to_do(flat(visible(fix)), 2, look)
+        out += _to_do(fix, 2, look)
     left = len(fixes) - NEXT
     return out + (indented(f"and {left:,} more, in the report's files", 2, look, "faint") if left > 0 else [])

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import pytest
+from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import Fix, in_one_line, said
 
 from tests.effort import EXHAUSTIVE, sample
 from tests.testbed.installer import installer
@@ -90,27 +91,32 @@ def plant(scene: Scene, planted: list[Planted]) -> None:
     scene.declare({one.account.name: {**one.drift.settings} for one in planted if one.drift.settings})
 
 
-def mended(scene: Scene, planted: Planted, fixes: list[str]) -> str:
+def mended(scene: Scene, planted: Planted, fixes: list[Fix]) -> str:
     """Do what the fixes say, a command as it stands and a sentence by hand; what went wrong thereby."""
     problems = []
     if planted.drift.by_hand:
         by_hand = by_root if planted.drift.site else at
         by_hand(planted.account, planted.words(planted.drift.by_hand))
     for fix in fixes:
-        sentence, _then, command = fix.rpartition(", then: ")
-        if sentence and not planted.drift.by_hand:
-            problems.append(f"a sentence, and nothing to do by hand: {fix}")
-        if sentence or fix[0].islower():
-            done = scene.pasted(command)
-            problems += [f"{command}: {done.stdout[-800:]}{done.stderr[-300:]}"] if done.returncode else []
+        for number, part in enumerate(said(fix)):
+            if part.is_command:
+                done = scene.pasted(part.text)
+                problems += [f"{part.text}: {done.stdout[-800:]}{done.stderr[-300:]}"] if done.returncode else []
+            elif number < len(fix) - 1 and not planted.drift.by_hand:
+                problems.append(f"a sentence, and nothing to do by hand: {part.text}")
     return "; ".join(problems)
+
+
+def different(fixes: Iterable[Fix]) -> list[Fix]:
+    """Each fix once, always in the same order."""
+    return [fix for _text, fix in sorted({in_one_line(fix): fix for fix in fixes}.items())]
 
 
 def results(scene: Scene, planted: list[Planted], audit: Audit, again: Audit, problems: list[str]) -> Iterator[Result]:
     for one, problem in zip(planted, problems, strict=True):
         found = sorted(f"{f['rule']} {f['class']} {f['cause']} {f['severity']}" for f in audit.of(one.account))
         left = [f"still {f['rule']}: {f['text']}" for f in again.of(one.account)]
-        fixes = sorted({f"{f['text']} | {f['fix']}" for f in audit.of(one.account)})
+        fixes = sorted({f"{f['text']} | {in_one_line(f['fix'])}" for f in audit.of(one.account)})
         places = [f["place"] for f in audit.of(one.account) if f["place"]]
         yield Result(one, found, places, fixes, "; ".join([problem] * bool(problem) + left))
 
@@ -139,7 +145,7 @@ def test_each_drift_is_found_alone_and_mended_by_what_its_finding_says(
         audit = scene.audit()
         touched = {one.account.name for one in planted}
         others += [f"{one['account']}: {one['text']}" for one in audit.findings if one["account"] not in touched]
-        fixes = [sorted({str(f["fix"]) for f in audit.of(one.account)}) for one in planted]
+        fixes = [different(f["fix"] for f in audit.of(one.account)) for one in planted]
         with ThreadPoolExecutor(9) as pool:
             problems = list(pool.map(lambda pair: mended(scene, *pair), zip(planted, fixes, strict=True)))
         again = scene.audit()

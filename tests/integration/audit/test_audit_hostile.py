@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-import shlex
+import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import pasted
 
 from .audit_scene import Audit, Scene, at
 from .liar import LIES
@@ -129,17 +130,10 @@ def test_a_lie_is_told_of_the_liar_alone_and_stays_a_word(seen: Seen) -> None:
 def test_no_command_holds_a_word_of_a_liar(seen: Seen) -> None:
     for account in seen.hostile.values():
         for one in seen.after.of(account):
-            if not one["fix"][0].isupper():
-                lexer = shlex.shlex(one["fix"], posix=True, punctuation_chars=True)
-                lexer.whitespace_split = True
-                tokens = list(lexer)
-                bare = [token for token in tokens if set(token) <= set("();<>|&")]
-                assert set(bare) <= {"&&"}, one["fix"]
-                assert tokens[0] in ("ansible", "ansible-playbook"), one["fix"]
-                assert "CANARY" not in one["fix"]
-                assert str(seen.canary) not in one["fix"]
-                assert "$" not in one["fix"]
-                assert "`" not in one["fix"]
+            for words in filter(None, map(pasted, one["fix"])):
+                assert words[0] in ("ansible", "ansible-playbook"), words
+                assert not [word for word in words if re.search(r"[$`;<>|&\n]|CANARY", word)], words
+                assert str(seen.canary) not in " ".join(words)
 
 
 def test_traps_are_seen_for_what_they_are(seen: Seen) -> None:

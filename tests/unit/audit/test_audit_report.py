@@ -12,9 +12,12 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import report
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.fixes import Commands
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import RULES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.waivers import Waiver
+from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import advice, said
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import Start
 
 TODAY = date(2026, 11, 21)
-COMMANDS = Commands("ansible-playbook onboard.yml", "ansible-playbook offboard.yml", "")
+INSTALLED = Start((), False, None, ())
+COMMANDS = Commands(INSTALLED._replace(inventory=("-i", "my accounts.yml")))
 ABOUT = {"cluster": "lrz", "site": "LRZ", "profile": {"verified_on": "2026-11-21", "status": "documented"}}
 
 
@@ -43,7 +46,7 @@ def row(name: str, *findings: dict[str, Any], **more: Any) -> dict[str, Any]:
         "declared": None,
         "state": "measured",
         "reason": "",
-        "next": "",
+        "next": [],
         "seconds": 0.1,
         "checks": 5,
         "ok": 5 - len(findings),
@@ -194,45 +197,55 @@ def test_a_finding_is_known_by_what_it_is_about_and_not_by_what_was_found() -> N
     assert one["fingerprint"] != told(row("b@lrz", finding("LNK-002")))["findings"][0]["fingerprint"]
 
 
+ONBOARD = "ansible-playbook -i 'my accounts.yml' hpc.onboard.onboard -l a@lrz --tags storage_links"
+OFFBOARD = "ansible-playbook -i 'my accounts.yml' hpc.onboard.offboard -l a@lrz -e offboard_only=undeclared"
+ON_ACCOUNT = "ansible -i 'my accounts.yml' a@lrz -m raw -a "
+ASK = "Ask the site where it is now, or put its path right in the accounts file, then:"
+
+
+def parts(given: dict[str, Any], commands: Commands = COMMANDS) -> list[tuple[str, bool]]:
+    """What mends a finding of a@lrz, in words, and what of it is a command."""
+    return [tuple(part) for part in said(commands.mends(given, "a@lrz"))]
+
+
 def test_nothing_is_run_by_hand_in_a_sandbox_since_it_would_be_run_here() -> None:
-    commands = Commands("onboard", "offboard", "", {"a@lrz"})
+    commands = Commands(INSTALLED, {"a@lrz"})
     watched = finding("SEC-004", capability="watch", place="~/.bashrc:12")
     moved = finding("SCR-002", text="move it away (mv ~/bin/x ~/bin/x.mine), then run again.", blocked=True)
-    assert commands.mends(watched, "a@lrz") == "In its sandbox: sed -i 12d ~/.bashrc"
-    assert commands.mends(watched, "b@lrz").startswith("ansible ")
-    assert commands.mends(moved, "a@lrz").startswith("In its sandbox: mv ~/bin/x ~/bin/x.mine, then: onboard")
+    assert parts(watched, commands) == [("In its sandbox: sed -i 12d ~/.bashrc", False)]
+    assert parts(moved, commands) == [
+        ("In its sandbox: mv ~/bin/x ~/bin/x.mine, then:", False),
+        ("ansible-playbook hpc.onboard.onboard -l a@lrz --tags storage_links", True),
+    ]
 
 
 @pytest.mark.parametrize(
     ("given", "fix"),
     [
-        (finding("LNK-001"), "ansible-playbook onboard.yml -l a@lrz --tags storage_links"),
+        (finding("LNK-001"), [(ONBOARD, True)]),
         (
             finding("SCR-002", text="~/bin/x stays: move it away (mv ~/bin/x ~/bin/x.mine).", blocked=True),
-            "ansible a@lrz -m raw -a 'mv ~/bin/x ~/bin/x.mine'"
-            " && ansible-playbook onboard.yml -l a@lrz --tags storage_links",
+            [(f"{ON_ACCOUNT}'mv ~/bin/x ~/bin/x.mine' && {ONBOARD}", True)],
         ),
         (
             finding("SCR-002", text="move it away (mv ~/$(id) ~/x), then run again.", blocked=True),
-            "Do what the finding says, then: ansible-playbook onboard.yml -l a@lrz --tags storage_links",
+            [("Do what the finding says, then:", False), (ONBOARD, True)],
         ),
-        (
-            finding("LNK-003", cause="site", blocked=True),
-            "Ask the site where it is now, or put its path right in the accounts file, then:"
-            " ansible-playbook onboard.yml -l a@lrz --tags storage_links",
-        ),
-        (finding("ORP-001"), "ansible-playbook offboard.yml -l a@lrz -e offboard_only=undeclared"),
-        (finding("LNK-003", capability="watch", place="~/old"), "ansible a@lrz -m raw -a 'rm ~/old'"),
-        (
-            finding("SEC-004", capability="watch", place="~/.bashrc:12"),
-            "ansible a@lrz -m raw -a 'sed -i 12d ~/.bashrc'",
-        ),
-        (finding("SEC-006", capability="watch", place="~/.netrc~:1"), "ansible a@lrz -m raw -a 'rm ~/.netrc~'"),
-        (finding("SEC-006", capability="watch", place="/~a/x=~/b"), "Look at /~a/x=~/b."),
-        (finding("LNK-003", capability="watch", place="~/a b"), "Look at ~/a b."),
-        (finding("LNK-003", capability="watch", place="~/$(id)"), "Look at ~/$(id)."),
-        (finding("LNK-003", capability="watch", place="~/x\nrm -rf ~"), "Look at ~/x\nrm -rf ~."),
+        (finding("LNK-003", cause="site", blocked=True), [(ASK, False), (ONBOARD, True)]),
+        (finding("ORP-001"), [(OFFBOARD, True)]),
+        (finding("LNK-003", capability="watch", place="~/old"), [(f"{ON_ACCOUNT}'rm ~/old'", True)]),
+        (finding("SEC-004", capability="watch", place="~/.bashrc:12"), [(f"{ON_ACCOUNT}'sed -i 12d ~/.bashrc'", True)]),
+        (finding("SEC-006", capability="watch", place="~/.netrc~:1"), [(f"{ON_ACCOUNT}'rm ~/.netrc~'", True)]),
+        (finding("SEC-006", capability="watch", place="/~a/x=~/b"), [("Look at /~a/x=~/b.", False)]),
+        (finding("LNK-003", capability="watch", place="~/a b"), [("Look at ~/a b.", False)]),
+        (finding("LNK-003", capability="watch", place="~/$(id)"), [("Look at ~/$(id).", False)]),
+        (finding("LNK-003", capability="watch", place="~/x\nrm -rf ~"), [("Look at ~/x\nrm -rf ~.", False)]),
     ],
 )
-def test_the_command_that_mends_it(given: dict[str, Any], fix: str) -> None:
-    assert told(row("a@lrz", given))["findings"][0]["fix"] == fix
+def test_the_command_that_mends_it(given: dict[str, Any], fix: list[tuple[str, bool]]) -> None:
+    assert parts(given) == fix
+
+
+def test_what_a_finding_brings_itself_goes_before_what_its_rule_says() -> None:
+    brought = [advice("Compare the profile.")]
+    assert told(row("a@lrz", finding("PRO-001", capability="watch", fix=brought)))["findings"][0]["fix"] == brought

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import local_checks as here
+from ansible_collections.hpc.onboard.plugins.plugin_utils._documents import fix
 
 NOW = datetime.datetime(2026, 11, 21, 12, 0, tzinfo=datetime.UTC)
 
@@ -33,6 +34,13 @@ def test_a_profile_that_nobody_has_checked_for_months(verified: str, stale: bool
     found = here.profile_age({**cluster("key"), "verified_on": verified}, NOW.date(), 180)
     assert [one["rule"] for one in found] == ["PRO-001"] * stale
     assert [one["place"] for one in found] == ["daint.yml"] * stale
+    assert [step["kind"] for one in found for step in one["fix"]] == ["advice"] * stale
+
+
+@pytest.mark.parametrize("command", ["kinit && aklog", "a 'b", "ssh-keygen | tee x", "see  the wiki"])
+def test_a_profiles_command_that_is_more_than_words_is_told_and_not_to_be_pasted(command: str) -> None:
+    (found,) = here.tickets(cluster("kerberos", command), "", NOW)
+    assert found["fix"] == [fix.advice(f"Get a new one as the site says: {command}")]
 
 
 CERT = "        Valid: from 2026-11-20T13:00:00 to {}\n"
@@ -56,7 +64,7 @@ def test_certificates(claim: str, printed: list[str], words: str | None) -> None
     found = here.certificates(cluster("certificate"), [(f"k{at}", text) for at, text in enumerate(printed)], NOW)
     assert [one["text"] for one in found] == ([f"the certificate {words}"] if words else []), claim
     assert [(one["rule"], one["class"], one["cause"], one["fix"]) for one in found] == [
-        ("SES-001", "at_risk", "time", "cscs-key sign")
+        ("SES-001", "at_risk", "time", [fix.here("cscs-key", "sign")])
     ] * bool(words)
 
 
@@ -90,7 +98,7 @@ Nov 21 02:00:00 2026  Nov 21 12:30:00 2026  krbtgt/FNAL.GOV@FNAL.GOV
 def test_tickets(claim: str, printed: str | None, text: str | None) -> None:
     found = here.tickets(cluster("kerberos", "kinit USER@FNAL.GOV"), printed, NOW)
     assert [one["text"] for one in found] == ([text] if text else []), claim
-    assert all(one["fix"] == "kinit USER@FNAL.GOV" for one in found)
+    assert all(one["fix"] == [fix.here("kinit", "USER@FNAL.GOV")] for one in found)
 
 
 def signed(folder: Path, validity: str) -> Path:

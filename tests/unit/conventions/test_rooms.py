@@ -28,6 +28,7 @@ ENGINE = {  # room -> the rooms, or the single files of one, that it may import;
     "_engine": {"_core", "_receipt"},
 }
 CONTROLLER = {
+    "_documents": set(),
     "_text": set(),
     "_input": {"_core"},
     "_state": {"_core", "_receipt"},
@@ -44,12 +45,12 @@ CONTROLLER = {
         *("_core", "_formats", "_resources"),
     },
     "_transfer": {"_state", "_secrets", "_rotation/ledger", "_core"},
-    "_audit/formats": {"_audit/rules", "_text", "_core"},
+    "_audit/formats": {"_documents", "_audit/rules", "_text", "_core"},
     "_audit": {
-        *("_text", "_input", "_state", "_secrets", "_capabilities", "_accounts", "_delivery", "_audit/formats"),
-        *("_core", "_formats", "_receipt", "_watches"),
+        *("_documents", "_text", "_input", "_state", "_secrets", "_capabilities", "_accounts", "_delivery"),
+        *("_audit/formats", "_core", "_formats", "_receipt", "_watches"),
     },
-    "_terminal": {"_text", "_delivery", "_audit/rules", "_audit/formats"},
+    "_terminal": {"_documents", "_text", "_delivery", "_audit/rules", "_audit/formats"},
     "_doctor": {"_text", "_input", "_accounts"},
     "_command": {"_text", "_input", "_state", "_secrets", "_accounts", "_rotation/ledger", "_transfer", "_core"},
 }

@@ -27,7 +27,6 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.shared 
     fields,
     harmless,
     help_url,
-    is_command,
     moment,
     state,
     verdict,
@@ -36,6 +35,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.shared 
     worst_first,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import RULES, SEVERITIES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import Fix, said
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.amounts import count, duration
 
 PAGE = Path(__file__).with_name("page")
@@ -212,14 +212,11 @@ def _value(value: str) -> str:
     return f"<code>{escape(value)}</code>" if value else '<span class="quiet">nothing</span>'
 
 
-def _fix(fix: str) -> str:
+def _fix(fix: Fix) -> str:
     """What to do; a command can be copied, where there is a script to do it."""
-    if not fix:
-        return ""
-    if not is_command(fix):
-        return f'<p class="fix">{escape(fix)}</p>'
     button = '<button type="button" class="copy">Copy</button>'
-    return f'<p class="fix command"><code>{escape(fix)}</code>{button}</p>'
+    forms = {True: f'<p class="fix command"><code>%s</code>{button}</p>', False: '<p class="fix">%s</p>'}
+    return "".join(forms[part.is_command] % escape(part.text) for part in said(fix))
 
 
 def _about(finding: Finding) -> Iterator[str]:

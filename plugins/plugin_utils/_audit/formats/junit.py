@@ -23,6 +23,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.shared 
     reaches,
     words,
 )
+from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import in_one_line
 
 
 def text(report: Report) -> str:
@@ -58,7 +59,7 @@ def _cases(account: Account, report: Report) -> Iterator[Element]:
     if account["state"] == "not_measured":
         case = _case(account, "account", "reached and measured")
         error = SubElement(case, "error", type="not_measured", message=account["reason"])
-        error.text = "\n".join(line for line in (account["reason"], account["next"]) if line)
+        error.text = "\n".join(line for line in (account["reason"], in_one_line(account["next"])) if line)
         yield case
         own = [finding for finding in own if finding["rule"] != "RUN-002"]
     for finding in own:
@@ -98,7 +99,7 @@ def _details(finding: Finding) -> str:
     lines = [f"{finding['severity']}, {words(finding['class'])}, {CAUSES[finding['cause']]}, since {finding['since']}"]
     lines += [f"{name}: wanted {wanted or '-'}, found {actual or '-'}" for name, wanted, actual in fields(finding)]
     lines += [f"declared in {declared(finding)}"] if finding["declared"] else []
-    lines += [f"do: {finding['fix']}"] if finding["fix"] else []
+    lines += [f"do: {in_one_line(finding['fix'])}"] if finding["fix"] else []
     return "\n".join([*lines, finding["help"]])
 
 

@@ -22,7 +22,6 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.shared 
     harmless,
     help_url,
     in_order,
-    is_command,
     moment,
     state,
     unwaived,
@@ -32,6 +31,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.shared 
     worst_first,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import SEVERITIES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import Fix, in_one_line, said
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.amounts import count
 
 SPECIAL = re.compile(r"[\\`*_{}\[\]<>|~&$]|:(?=//)|(?<=www)\.")
@@ -132,8 +132,8 @@ def _finding(finding: Finding) -> Iterator[str]:
         yield f"  Do: {_fix(finding['fix'])}"
 
 
-def _fix(fix: str) -> str:
-    return code(fix) if is_command(fix) else prose(fix)
+def _fix(fix: Fix) -> str:
+    return " ".join(code(part.text) if part.is_command else prose(part.text) for part in said(fix))
 
 
 def _rule(finding: Finding) -> str:
@@ -166,7 +166,10 @@ def _not_measured(report: Report) -> Iterator[str]:
     missed = [account for account in report["accounts"] if account["state"] == "not_measured"]
     if missed:
         yield f"## Not measured ({len(missed)})"
-        rows = [[cell(one["name"]), cell(one["reason"]), cell(one["next"]) if one["next"] else ""] for one in missed]
+        rows = [
+            [cell(one["name"]), cell(one["reason"]), cell(in_one_line(one["next"])) if one["next"] else ""]
+            for one in missed
+        ]
         yield _table(["account", "why", "do"], rows)
 
 

@@ -23,6 +23,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.shared 
     help_url,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import RULES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import in_one_line
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 LEVELS = {"critical": "error", "high": "error", "medium": "warning", "low": "note", "info": "note"}
@@ -77,7 +78,7 @@ def _invocation(report: Report) -> dict[str, Any]:
     started = datetime.fromisoformat(report["run"]["started"])
     ended = started + timedelta(seconds=round(report["run"]["seconds"]))
     missed = [account for account in report["accounts"] if account["state"] == "not_measured"]
-    said = [f"{one['name']} was not measured: {one['reason']} {one['next']}".strip() for one in missed]
+    said = [f"{one['name']} was not measured: {one['reason']} {in_one_line(one['next'])}".strip() for one in missed]
     return {
         "executionSuccessful": not missed,
         "exitCode": report["summary"]["exit"],
@@ -114,7 +115,7 @@ def _named(finding: Finding) -> dict[str, Any]:
 
 
 def _advice(finding: Finding) -> str:
-    return f" Do: {finding['fix']}" if finding["fix"] else ""
+    return f" Do: {in_one_line(finding['fix'])}" if finding["fix"] else ""
 
 
 def _location(finding: Finding, declared: Any, report: Report) -> dict[str, Any]:

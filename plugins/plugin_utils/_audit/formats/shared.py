@@ -73,11 +73,6 @@ def reaches(severity: str, fail_on: str) -> bool:
     return fail_on != "never" and SEVERITIES.index(severity) <= SEVERITIES.index(fail_on)
 
 
-def is_command(fix: str) -> bool:
-    """Whether a fix is to be typed: a sentence begins with a capital letter, a command does not."""
-    return bool(fix) and not fix[0].isupper()
-
-
 def unwaived(findings: Iterable[Finding]) -> list[Finding]:
     """The findings that count."""
     return [finding for finding in findings if not finding["waiver"]]

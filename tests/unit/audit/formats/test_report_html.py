@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.html_page import embedded, text
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.shared import SOURCE
+from ansible_collections.hpc.onboard.plugins.plugin_utils._documents import fix
 from hypothesis import given, settings
 from report_example import REPORTS, example
 from strange_reports import reports
@@ -99,7 +100,8 @@ def test_its_policy_comes_before_anything_that_it_is_for() -> None:
 def test_every_finding_can_be_read_without_the_script() -> None:
     said = " ".join(check(example()).words)
     for finding in example()["findings"]:
-        assert all(finding[name] in said for name in ("text", "account", "resource", "place", "fix", "rule"))
+        assert all(finding[name] in said for name in ("text", "account", "resource", "place", "rule"))
+        assert all(part.text in said for part in fix.said(finding["fix"]))
 
 
 def test_states_have_a_word_beside_their_colour() -> None:
