@@ -105,6 +105,7 @@ outcomes:
     reason: {description: "Why it is blocked or failed or was not measured, and what to do.", type: str}
     seconds: {description: How long it took., type: float}
     remarks: {description: What you should know though nothing differs., type: list, elements: str}
+    missing_secret: {description: "The name of the key that it waits for, where the keyring has none.", type: str}
     progress:
       description: How far work is that goes on by itself, in a check run. Otherwise it is waited for.
       type: dict
@@ -114,7 +115,8 @@ remarks:
   elements: dict
   returned: always
 notes:
-  description: Why a capability declared less than it could, each a C(capability) and a C(text).
+  description: Why a capability declared less than it could, each a C(capability), a C(code), a C(text) and, where
+    it is one, the storage C(area).
   type: list
   elements: dict
   returned: always

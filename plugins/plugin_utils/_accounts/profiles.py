@@ -155,6 +155,8 @@ def cross_checks(profile: Profile, name: str, wrong: Wrong) -> Iterator[Mistake]
             yield wrong(("storage", index, "name"), f'area "{area["name"]}" {text}')
     for index, step in enumerate(profile.get("human_steps", [])):
         area = step.get("area")
+        if "secret" in step and step.get("done") != "key":
+            yield wrong(("human_steps", index), '"secret" goes with "done: key": the key that is to be made.')
         if (step.get("done") == "link") != (area is not None):
             yield wrong(("human_steps", index), '"done: link" and "area" go together: the storage area it is.')
         elif area is not None and area not in areas:

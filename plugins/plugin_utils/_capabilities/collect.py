@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.declare import CAPABILITIES, FORMER, Declaration
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.declare import CAPABILITIES, FORMER
+from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Declaration, Note
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import Roles
 
 Value = Callable[[str], Any]
@@ -22,10 +23,10 @@ DIRECT = "resources"  # what resources belong to that no capability declares
 
 
 class Declared(NamedTuple):
-    """Entries {kind, capability, options}, and notes {capability, text} in words for people."""
+    """Entries {kind, capability, options}, and notes."""
 
     resources: list[dict[str, Any]]
-    notes: list[dict[str, str]]
+    notes: list[Note]
 
     def of(self, names: Iterable[str]) -> Declared:
         """What these capabilities declare, and the resources that were given directly."""
@@ -49,7 +50,8 @@ def collect(names: Iterable[str], without: Iterable[str], resources: list[dict[s
     refused = set(without)
     for name in names:
         if name in refused:
-            declared.notes.append({"capability": name, "text": "left out: the accounts file says so (without)"})
+            why = "the accounts file says so (without)"
+            declared.notes.append({"capability": name, "code": "without", "text": why})
             continue
         _add(declared, name, _declaration(name, value))
     for entry in plain(resources):
@@ -91,8 +93,7 @@ def _declaration(name: str, value: Value) -> Declaration:
 def _add(declared: Declared, name: str, declaration: Declaration) -> None:
     for entry in declaration["resources"]:
         declared.resources.append({**entry, "capability": name})
-    for text in declaration["notes"]:
-        declared.notes.append({"capability": name, "text": text})
+    declared.notes.extend({**reason, "capability": name} for reason in declaration["notes"])
 
 
 class RoleSettings(NamedTuple):

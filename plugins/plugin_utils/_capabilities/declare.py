@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What each capability declares, from its settings: pure functions from data to data.
 
-A declaration is {resources: [{kind, options}], notes: [why something is not declared]}. The roles'
-defaults say where the settings come from; converge looks them up, checks them, and calls these.
+The roles' defaults say where the settings come from; converge looks them up, checks them, and calls these.
 """
 
 from __future__ import annotations
@@ -14,9 +13,14 @@ from string import Template
 from typing import Any
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import (
+    Code,
+    Declaration,
+    Entry,
+    Reason,
+)
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import ROLES
 
-Declaration = dict[str, list[Any]]
 Settings = Mapping[str, Any]
 
 LAUNCHER = ROLES / "path_scripts" / "files" / "usrun.sh.template"
@@ -39,12 +43,12 @@ CACHES = {
 }
 
 
-def _resource(kind: str, **options: Any) -> dict[str, Any]:
+def _resource(kind: str, **options: Any) -> Entry:
     return {"kind": kind, "options": {name: value for name, value in options.items() if value is not None}}
 
 
-def _nothing(why: str) -> Declaration:
-    return {"resources": [], "notes": [why]}
+def _nothing(code: Code, text: str) -> Declaration:
+    return {"resources": [], "notes": [{"code": code, "text": text}]}
 
 
 def site_settings(cluster: Settings) -> dict[str, Any]:
@@ -81,12 +85,14 @@ def storage_links(settings: Settings) -> Declaration:
     settings: areas [{name, path?, root?, create?, link?, ask?}], by ('us' or 'site'), why, state.
     """
     if settings["by"] == "site":
-        return _nothing("the site makes these links itself" + (f": {settings['why']}" if settings.get("why") else ""))
+        why = f": {settings['why']}" if settings.get("why") else ""
+        return _nothing("made_by_site", f"the site makes these links itself{why}")
     declaration: Declaration = {"resources": [], "notes": []}
     for area in settings["areas"]:
         if not area.get("path"):
             if area.get("link"):
-                declaration["notes"].append(f"{area['name']}: its path is not known; {area.get('ask', 'say it')}")
+                text = f"{area['name']}: its path is not known; {area.get('ask', 'say it')}"
+                declaration["notes"].append({"code": "path_unknown", "area": area["name"], "text": text})
             continue
         if area.get("create") and settings["state"] == "present":
             declaration["resources"].append(
@@ -106,8 +112,10 @@ def enroot_credentials(settings: Settings) -> Declaration:
     [{machine, login?, secret?}], secret, state.
     """
     if not settings["path"]:
-        unknown = "where this site's enroot reads its keys is not known; set enroot_credentials_path"
-        return _nothing(unknown if settings["runtime"] == "enroot" else "no enroot here")
+        if settings["runtime"] != "enroot":
+            return _nothing("not_here", "no enroot here")
+        text = "where this site's enroot reads its keys is not known; set enroot_credentials_path"
+        return _nothing("place_unknown", text)
     entries = [
         _resource(
             "enroot_credential",
@@ -175,9 +183,9 @@ def container_caches(settings: Settings) -> Declaration:
     settings: runtime, folder (empty where the site gives none), root, why, state.
     """
     if settings["runtime"] not in CACHES:
-        return _nothing(settings["why"] or "no container tool with a cache of yours here")
+        return _nothing("not_here", settings["why"] or "no container tool with a cache of yours here")
     if not settings["folder"]:
-        return _nothing(settings["why"] or "the site names no place for caches")
+        return _nothing("place_unknown", settings["why"] or "the site names no place for caches")
     base = settings["folder"].rstrip("/")
     variables = {name: f"{base}/{below}".rstrip("/") for name, below in CACHES[settings["runtime"]].items()}
     folders = [
@@ -195,7 +203,7 @@ def conda(settings: Settings) -> Declaration:
     """
     site = settings["site"]
     if site["policy"] == "refused":
-        return _nothing(f"{site['why']} Use {site['instead'] or 'what the site offers'}.")
+        return _nothing("refused", f"{site['why']} Use {site['instead'] or 'what the site offers'}.")
     if not settings["wanted"] and not settings["environments"]:
         return {"resources": [], "notes": []}
     from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities import (
@@ -204,7 +212,7 @@ def conda(settings: Settings) -> Declaration:
 
     why = _conda.left_out(settings)
     if why:
-        return _nothing(why)
+        return _nothing("to_decide", why)
     options = _conda.install(settings)
     section = _resource(
         "shell_environment",
@@ -212,7 +220,8 @@ def conda(settings: Settings) -> Declaration:
         on_demand=_conda.on_demand(options["prefix"]),
         state=settings["state"],
     )
-    notes = [_conda.LICENCE] if _conda.uses_anacondas_channels(settings["channels"]) else []
+    terms: Reason = {"code": "terms", "text": _conda.LICENCE}
+    notes = [terms] if _conda.uses_anacondas_channels(settings["channels"]) else []
     return {"resources": [_resource("conda_install", **options), section], "notes": notes}
 
 

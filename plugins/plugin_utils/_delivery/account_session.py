@@ -153,7 +153,7 @@ class AccountSession:
 
     def _manual_steps(self, found: Mapping[str, Any]) -> dict[str, Any]:
         """What only a person can do: where the account was not reached, a thing failed, or an area is not known."""
-        links = any(note["capability"] == "storage_links" for note in found.get("notes", []))
+        links = any(note["code"] == "path_unknown" for note in found.get("notes", []))
         if not (found.get("unreachable") or found["failed"] or links):
             return {}
         from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import manual_steps  # few are open

@@ -3,8 +3,8 @@
 """What only a person can do before an account is whole, as far as a result shows that it is not done yet.
 
 A cluster's profile lists its human steps in order, and says by which sign each is seen done: 'reached', the
-account was reached; 'key', the keyring has the key; 'link', the path of a storage area is known. A step
-without a sign can never be seen done; it is named as long as one behind it is open.
+account was reached; 'key', the keyring has the key that 'secret' names; 'link', the path of the storage area is
+known. A step without a sign can never be seen done; it is named as long as one behind it is open.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 Step = dict[str, str]
-NO_KEY = "no key '"  # how the reason begins where the keyring has none of that name (_secrets/session.py)
+SECRET = "ngc"  # whose step it is that says no more than that a key is missing
 
 
 def left(cluster: Mapping[str, Any], result: Mapping[str, Any]) -> list[Step]:
@@ -23,7 +23,7 @@ def left(cluster: Mapping[str, Any], result: Mapping[str, Any]) -> list[Step]:
         return [_told(step) for step in _before_reaching(steps)]
     if "outcomes" not in result:
         return []
-    return [_told(step) for step in steps if _is_open(step, cluster, result)]
+    return [_told(step) for step in steps if _is_open(step, result)]
 
 
 def _before_reaching(steps: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -32,13 +32,12 @@ def _before_reaching(steps: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return [step for step in steps[: last + 1] if step.get("done", "reached") == "reached"]
 
 
-def _is_open(step: Mapping[str, Any], cluster: Mapping[str, Any], result: Mapping[str, Any]) -> bool:
+def _is_open(step: Mapping[str, Any], result: Mapping[str, Any]) -> bool:
     if step.get("done") == "key":
-        return any(str(outcome["reason"]).startswith(NO_KEY) for outcome in result["outcomes"])
+        return any(outcome.get("missing_secret") == step.get("secret", SECRET) for outcome in result["outcomes"])
     if step.get("done") == "link":
-        areas = [area for area in cluster.get("storage", []) if area["name"] == step.get("area")]
-        told = any(str(note["text"]).startswith(f"{step.get('area')}: ") for note in result.get("notes", []))
-        return told and not any(area.get("path") for area in areas)
+        notes = [note for note in result.get("notes", []) if note["code"] == "path_unknown"]
+        return any(note["area"] == step["area"] for note in notes)
     return False
 
 

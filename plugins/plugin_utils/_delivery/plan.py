@@ -91,7 +91,8 @@ class Plan(NamedTuple):
                 from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import Outcome  # few keys lack
 
                 outcome = Outcome.unmet(asked_of(entry["kind"])(named).identity, "failed", str(error))
-                plan.unmet[position] = {**outcome.document(), "capability": entry["capability"]}
+                document = {**outcome.document(), "capability": entry["capability"]}
+                plan.unmet[position] = {**document, "missing_secret": secret} if error.absent else document
         return plan
 
     def merged(self, answered: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 WORDS = {  # for each status of an outcome (see module_utils/_core/resource.py)
@@ -29,7 +29,7 @@ def counted(outcomes: list[dict[str, Any]], check: bool) -> str:
     return ", ".join(f"{counts[status]} {words[status]}" for status in reversed(WORDS) if counts[status])
 
 
-def result(outcomes: list[dict[str, Any]], notes: list[dict[str, str]], check: bool) -> dict[str, Any]:
+def result(outcomes: list[dict[str, Any]], notes: Sequence[Mapping[str, Any]], check: bool) -> dict[str, Any]:
     """The result of a converge task."""
     bad = [outcome for outcome in outcomes if outcome["status"] in FAILURES]
     summary = counted(outcomes, check) or "nothing to do"
@@ -39,7 +39,7 @@ def result(outcomes: list[dict[str, Any]], notes: list[dict[str, str]], check: b
         "failed": bool(bad),
         "msg": summary + reasons,
         "outcomes": outcomes,
-        "notes": notes,
+        "notes": [dict(note) for note in notes],
         "remarks": [
             {"capability": outcome["capability"], "text": remark}
             for outcome in outcomes

@@ -58,11 +58,12 @@ class MissingKey(Exception):
     """No value for the key: why, and what to do about it.
 
     all_keys: no other key can be had from there either. Then todo, where it takes a paragraph, is said once in a run.
+    absent: the keyring has answered that it holds no such key; otherwise it may hold one, and did not give it.
     """
 
-    def __init__(self, text: str, todo: str = "", all_keys: bool = False) -> None:
+    def __init__(self, text: str, todo: str = "", all_keys: bool = False, absent: bool = False) -> None:
         super().__init__(f"{text}. {todo}" if todo else text)
-        self.text, self.todo, self.all_keys = text, todo, all_keys
+        self.text, self.todo, self.all_keys, self.absent = text, todo, all_keys, absent
 
 
 def described(backend: Any) -> str:

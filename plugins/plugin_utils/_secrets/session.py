@@ -44,7 +44,7 @@ class Session:
                 answers[name], warnings = ({"error": refusal}, []) if refusal else _asked(name, known)
             answer = answers[name]
         if "error" in answer:
-            raise MissingKey(answer["error"])
+            raise MissingKey(answer["error"], absent=answer.get("absent", False))
         self.source = answer["source"]
         return answer["value"], warnings
 
@@ -81,8 +81,8 @@ class Session:
             known.get("answers", {}).pop(name, None)
 
 
-def _asked(name: str, known: dict[str, Any]) -> tuple[dict[str, str], list[str]]:
-    """One look into the keyring: {value, source} or {error}, and warnings. What serves other keys goes into known."""
+def _asked(name: str, known: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """One look into the keyring: {value, source} or {error, absent?}; warnings. What serves others goes into known."""
     try:
         backend, warnings = chosen_backend()
         value, told = _from(backend, name, known)
@@ -91,7 +91,7 @@ def _asked(name: str, known: dict[str, Any]) -> tuple[dict[str, str], list[str]]
     warnings += told
     if not value:
         text = f"no key '{name}' in {words(backend)}: store it with  keyring set {SERVICE} {name}"
-        return {"error": text}, warnings
+        return {"error": text, "absent": True}, warnings
     return {"value": value, "source": words(backend)}, warnings
 
 

@@ -212,8 +212,8 @@ def heading(name: str, result: Mapping[str, Any], text: str, view: View) -> list
 
 
 def _note(note: Mapping[str, str], look: Look) -> list[Line]:
-    """Why something was left out; the words need not be said twice."""
-    return told("", "left out", "note", f"{note['capability']}: {note['text'].removeprefix('left out: ')}", look)
+    """Why something was left out."""
+    return told("", "left out", "note", f"{note['capability']}: {note['text']}", look)
 
 
 def _outcome(outcome: Mapping[str, Any], view: View, with_diff: bool) -> Iterator[Line]:

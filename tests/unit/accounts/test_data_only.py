@@ -149,6 +149,7 @@ def profile() -> dict[str, Any]:
         inside = isinstance(made[key], dict) and "source" in made[key]
         made[key] = named(made[key]) if inside or key in ("storage", "launchers") else told(made[key])
     steps = [{"id": "one", "text": "do it", "done": "link", "area": "attic", "url": "https://example.org/"}]
+    steps.append({"id": "two", "text": "make a key", "done": "key", "secret": "ngc"})
     return {**made, "id": "attic", "human_steps": steps}
 
 

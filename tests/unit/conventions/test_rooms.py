@@ -34,7 +34,7 @@ CONTROLLER = {
     "_state": {"_core", "_receipt"},
     "_secrets": {"_input/command_line", "_state", "_core"},
     "_validate": {"_text", "_core", "_formats"},
-    "_capabilities": {"_input", "_core"},
+    "_capabilities": {"_documents", "_input", "_core"},
     "_accounts": {"_input", "_capabilities"},
     "_delivery": {
         *("_text", "_input", "_state", "_secrets", "_capabilities"),

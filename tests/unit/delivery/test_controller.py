@@ -144,7 +144,7 @@ def test_tags_select_capabilities_by_name(run: list[str], skip: list[str], left:
 def test_a_capability_that_the_account_does_without_is_left_out_in_words() -> None:
     declared = collect.collect(["conda"], ["conda"], [], lambda _name: None)
     assert declared.resources == []
-    assert declared.notes == [{"capability": "conda", "text": "left out: the accounts file says so (without)"}]
+    assert [(one["capability"], one["code"]) for one in declared.notes] == [("conda", "without")]
 
 
 def test_an_unknown_capability_is_one_error() -> None:
@@ -212,7 +212,7 @@ AREA = {"name": "work", "path": "/work/p/me", "root": "/work/p", "create": True,
 def test_storage_links_declare(settings: dict[str, Any], declared: list[tuple[str, str]], note: str) -> None:
     declaration = capabilities.storage_links(settings)
     assert kinds(declaration) == declared
-    assert declaration["notes"] == ([note] if note else [])
+    assert [one["text"] for one in declaration["notes"]] == ([note] if note else [])
 
 
 KEYS = {"path": "~/k", "registries": [{"machine": "a"}, {"machine": "b", "secret": "s"}], "secret": "ngc"}
@@ -248,7 +248,11 @@ def test_apptainers_cache_is_named_without_the_folder_that_it_adds_itself() -> N
 @pytest.mark.parametrize("change", [{"runtime": "none"}, {"folder": ""}])
 def test_no_caches_are_declared_where_there_is_no_place_and_the_reason_is_said(change: dict[str, str]) -> None:
     settings = {"runtime": "enroot", "folder": "/s", "root": "", "why": "no disk here", "state": "present", **change}
-    assert capabilities.container_caches(settings) == {"resources": [], "notes": ["no disk here"]}
+    code = "place_unknown" if change.get("folder") == "" else "not_here"
+    assert capabilities.container_caches(settings) == {
+        "resources": [],
+        "notes": [{"code": code, "text": "no disk here"}],
+    }
 
 
 LAUNCHER = {"name": "usrun.sh", "image": "nvcr.io#nvidia/pytorch:25.01-py3", "mounts": ["/data:/data", "$HOME:$HOME"]}

@@ -85,18 +85,23 @@ def test_before_an_account_is_reached_steps_without_a_sign_are_left_too() -> Non
 
 
 def test_a_key_that_is_missing_is_left_to_be_made() -> None:
-    missing = outcome("failed", reason="no key 'ngc' in x.Keyring: store it with  keyring set hpc.onboard ngc")
-    locked = outcome("failed", reason="the keyring x.Keyring did not give the key 'ngc'")
+    why = "no key 'ngc' in x.Keyring: store it with  keyring set hpc.onboard ngc"
+    missing = {**outcome("failed", reason="in words that nobody reads back"), "missing_secret": "ngc"}
+    other = {**outcome("failed", reason=why), "missing_secret": "wandb"}
+    locked = outcome("failed", reason=why)
     assert [step["url"] for step in left(profile("lrz"), result(missing))] == [
         "https://org.ngc.nvidia.com/setup/api-keys"
     ]
     assert left(profile("lrz"), result(locked)) == []
+    assert left(profile("lrz"), result(other)) == []
 
 
 def test_an_area_whose_path_nobody_knows_is_left_to_be_asked_for() -> None:
-    note = {"capability": "storage_links", "text": "dss: its path is not known; ask"}
+    note = {"capability": "storage_links", "code": "path_unknown", "area": "dss", "text": "in other words"}
     steps = left(profile("lrz"), result(notes=[note]))
     assert [step["text"].split()[0] for step in steps] == ["Accept"]
+    assert left(profile("lrz"), result(notes=[{**note, "area": "scratch"}])) == []
+    assert left(profile("lrz"), result(notes=[{**note, "code": "terms"}])) == []
 
 
 def test_a_sandbox_leaves_nothing_to_a_person_and_neither_does_a_host_of_others() -> None:

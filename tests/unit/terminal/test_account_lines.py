@@ -59,12 +59,12 @@ def test_a_check_foresees_and_ticks_nothing_off() -> None:
     "status", ["in_place", "missing", "different", "unwanted", "blocked", "failed", "not_measured"]
 )
 def test_in_ascii_everything_is_said(status: str) -> None:
-    said = result(outcome(status), notes=[{"capability": "x", "text": "left out: not here"}])
+    said = result(outcome(status), notes=[{"capability": "x", "code": "not_here", "text": "not here"}])
     assert text(account("a@b", said, View(Look(60, True), detail=Detail.EVERYTHING))).isascii()
 
 
 def test_a_note_is_said_once_in_words() -> None:
-    said = result(notes=[{"capability": "conda", "text": "left out: the accounts file says so"}])
+    said = result(notes=[{"capability": "conda", "code": "without", "text": "the accounts file says so"}])
     assert text(account("a@b", said, View())).endswith("    left out     conda: the accounts file says so")
 
 

@@ -1,0 +1,46 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a capability declares: entries of the plan, and why there are no more of them."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NotRequired, TypedDict
+
+Code = Literal[
+    "without",  # the accounts file says so
+    "made_by_site",
+    "not_here",  # the site has nothing of the kind
+    "path_unknown",  # of a storage area, which area names
+    "place_unknown",  # where this site's programs read, or where things may lie
+    "refused",  # by the site's rules
+    "to_decide",  # by the person, who has to say so
+    "terms",  # of others, which go with what is declared
+]
+
+
+class Reason(TypedDict):
+    """Why something is not declared, or what goes with it. text: for people alone."""
+
+    code: Code
+    text: str
+    area: NotRequired[str]
+
+
+class Note(Reason):
+    """A reason with the capability that gives it."""
+
+    capability: str
+
+
+class Entry(TypedDict):
+    """One resource of a kind, not checked yet."""
+
+    kind: str
+    options: dict[str, Any]
+
+
+class Declaration(TypedDict):
+    """What one capability declares."""
+
+    resources: list[Entry]
+    notes: list[Reason]
