@@ -59,7 +59,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
             self._ask_nobody()
             row = _look(session, arguments)
         except AnsibleConnectionFailure as error:
-            row = unmeasured(session.variables, answer.not_reached(str(error), session.name))
+            row = unmeasured(session.variables, session.failure(error).text)
         except TROUBLE as error:
             row = unmeasured(session.variables, str(error))
         found = {"kind": "audit_account", "changed": False, "audit": row}

@@ -49,7 +49,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
         try:
             return self._keep_one(kind, session) if is_module else self._converge(session)
         except AnsibleConnectionFailure as error:
-            return session.unreached(str(error))
+            return session.unreached(error)
         except (AccountError, NoAnswer) as error:
             return {"kind": "account", "failed": True, "msg": str(error)}
 

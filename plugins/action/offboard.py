@@ -46,7 +46,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
             wishes = {"seconds": arguments["seconds"], "only_made": True}
             return session.carry_out(unwanted, arguments["wait"], wishes)
         except AnsibleConnectionFailure as error:
-            return session.unreached(str(error))
+            return session.unreached(error)
         except (AccountError, NoAnswer) as error:
             return {"kind": "account", "failed": True, "msg": str(error)}
 

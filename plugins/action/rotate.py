@@ -49,7 +49,6 @@ ARGUMENTS = {
 NO_SHARE = {"kind": "rotation_share", "changed": False, "skipped": True}
 NOBODYS = "nvapi-" + "0" * 64  # what a look foresees to write: another key than the one that is there
 TROUBLE = (AccountError, RotationError, StateError, VersionError, answer.NoAnswer)
-NEVER_THERE = ("refused", "timed out", "No route", "not resolve", "Permission denied", "unreachable")
 
 
 def _piped() -> bytes:
@@ -150,10 +149,11 @@ def _trip(entries: list[dict[str, Any]], user: str, look: bool, session: Account
     """One command over the connection for all files of the account."""
     password = NOBODYS if look else session.key(user)
     plan = Plan.of(entries, lambda _name: password)
+    session.connect_once()
     conversation = Conversation(session, plan.entries, {"work": "foresee" if look else "reconcile", "seconds": 60})
     try:
         return plan.merged(conversation.outcomes(0))
     except AnsibleConnectionFailure as error:
-        raise (Unreachable if any(word in str(error) for word in NEVER_THERE) else Unanswered) from None
+        raise (Unanswered if session.failure(error).began else Unreachable) from None
     except answer.NoAnswer:
         raise Unanswered from None

@@ -72,6 +72,7 @@ class AccountSession:
         self._action = action
         self._places = places
         self._become = become
+        self._is_between = False  # a command has ended there, and another one goes on with its work
 
     # What the account is to have
 
@@ -104,6 +105,7 @@ class AccountSession:
 
     def ask(self, document: Mapping[str, Any]) -> dict[str, Any]:
         """Send a plan in one command over the connection, and give its answer. Raises NoAnswer."""
+        self._is_between = False
         preferred = self._action._templar.template(self._reached.get("ansible_python_interpreter"))
         if not preferred or str(preferred).startswith("auto"):
             preferred = None
@@ -113,6 +115,7 @@ class AccountSession:
             sudoable=self._become,
             in_data=payload.payload(document, self._places),
         )
+        self._is_between = True
         answer = _answer.parse(said["stdout"], said["stderr"], said["rc"], self.name)
         if answer["error"]:
             raise _answer.NoAnswer(answer["error"])
@@ -141,10 +144,25 @@ class AccountSession:
             found["diff"] = diffs(found["outcomes"])
         return found
 
-    def unreached(self, words: str) -> dict[str, Any]:
-        """The result of a task whose account was not reached. words: of the connection's error."""
-        missed = {"kind": "account", "unreachable": True, "msg": _answer.not_reached(words, self.name)}
+    def unreached(self, error: Exception) -> dict[str, Any]:
+        """The result of a task whose account was not reached. error: the connection's."""
+        missed = {"kind": "account", "unreachable": True, "msg": self.failure(error).text}
         return {**missed, **self._manual_steps(missed)}
+
+    def failure(self, error: Exception) -> _answer.LineFailure:
+        """What the connection's error means: the command may have begun unless all that ssh said lacks its mark.
+
+        When ssh ends with 255, Ansible tells what came on standard error. It tells nothing of that where the input
+        could not be written (an OSError goes before), and over other connections.
+        """
+        is_told = self._action._connection.transport == "ssh" and not isinstance(error.__context__, OSError)
+        began = self._is_between or not is_told or payload.BEGUN in str(error)
+        return _answer.line_failure(str(error), self.name, began)
+
+    def connect_once(self) -> None:
+        """Let a connection that fails not be tried again: nobody would tell what the first attempt has begun."""
+        if self._action._connection.transport == "ssh":
+            self._action._connection.set_option("reconnection_retries", 0)
 
     @property
     def work(self) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import WORDS
@@ -21,6 +21,13 @@ LOOK = "'ssh {name} true' should end at once and print nothing; look at the star
 
 class NoAnswer(Exception):
     """The account did not answer as it should, with what to do about it."""
+
+
+class LineFailure(NamedTuple):
+    """No way to the account, or none back. began: the command may have begun there, and what it did is not known."""
+
+    text: str
+    began: bool
 
 
 def parse(stdout: str, stderr: str, code: int, name: str) -> dict[str, Any]:
@@ -150,7 +157,7 @@ def _state(state: dict[str, Any]) -> dict[str, str]:
 
 def _instead(stdout: str, stderr: str, code: int, name: str) -> str:
     """What the account did instead of answering, in a sentence, and the next step."""
-    look = LOOK.format(name=name)
+    look, stderr = LOOK.format(name=name), stderr.replace(payload.BEGUN, "")
     if payload.NO_PYTHON in stdout:
         tried = harmless(stdout.partition(payload.NO_PYTHON)[2].strip(), 2000).replace("\n", "; ")
         return (
@@ -167,9 +174,12 @@ def _instead(stdout: str, stderr: str, code: int, name: str) -> str:
     )
 
 
-def not_reached(words: str, name: str) -> str:
-    """What ssh's failure means, from Ansible's words for it, and the next step."""
-    reason = harmless(words.replace("\r", ""), 2000).rpartition("over ssh:")[2].strip().replace("\n", " | ")
-    if not reason:
-        return "the line dropped. What was done is not known; run again: it reads back and decides"
-    return f"{reason}. Does 'ssh {name}' with your own settings get there? Then run again"
+def line_failure(words: str, name: str, began: bool) -> LineFailure:
+    """What ssh's failure means, and the next step. words: Ansible's for it, which hold ssh's own and are shown."""
+    lines = harmless(words.replace("\r", ""), 2000).rpartition("over ssh:")[2].strip().split("\n")
+    reason = " | ".join(line for line in lines if line and line != payload.BEGUN)
+    if began:
+        dropped = f"the line dropped ({reason})" if reason else "the line dropped"
+        return LineFailure(f"{dropped}. What was done is not known; run again: it reads back and decides", began)
+    said = reason or "ssh ended without a word"
+    return LineFailure(f"{said}. Does 'ssh {name}' with your own settings get there? Then run again", began)

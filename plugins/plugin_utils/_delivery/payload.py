@@ -26,6 +26,8 @@ MODULE_UTILS = Path(__file__).parents[2] / "module_utils"
 PACKAGE = "hpc_onboard"
 FRAME = "hpc.onboard-answer"
 START = "hpc.onboard-payload"
+BEGUN = "hpc.onboard-begun"
+"""What the command says on standard error before it reads its input: ssh's own words hold it when the line drops."""
 TOO_OLD = 95  # exit code of a Python before 3.6; the next candidate is tried
 BROKEN = 96  # exit code: the engine itself could not start
 NO_PYTHON = "hpc.onboard-no-python"
@@ -100,8 +102,10 @@ def command(preferred: str | None, candidates: Iterable[str]) -> str:
     if bad:
         raise AccountError(f"{bad[0]!r} cannot be the path of a Python interpreter: see ansible_python_interpreter")
     tried = " ".join(dict.fromkeys(names))
+    begun = f'{BEGUN[:-3]}"{BEGUN[-3:]}"'  # never in one piece in the command, which ssh -v repeats
     return (
-        f'for p in {tried}; do "$p" -I -S -c "{_READ}" {START} boot; r=$?;'
+        f"echo {begun} >&2;"
+        f' for p in {tried}; do "$p" -I -S -c "{_READ}" {START} boot; r=$?;'
         f" case $r in 0|{CUT}|{BROKEN}) exit $r;; esac; done;"
         f" echo; echo {NO_PYTHON}; for p in {tried}; do"
         ' echo "$p: $("$p" -V </dev/null 2>&1 | head -n 1)"; done; exit 94'

@@ -120,6 +120,22 @@ def let_in(account: Any) -> None:
     account.cluster.world.run("usermod", "-s", "/bin/bash", account.user)
 
 
+def misled(option: str) -> Callable[[Any], None]:
+    """Its connections end, and by this option of ssh's no new one gets there."""
+
+    def happens(account: Any) -> None:
+        thrown_out(account)
+        account.ssh_config.write_text(f"Match user {account.user}\n    {option}\n{account.ssh_config.read_text()}")
+
+    return happens
+
+
+def led(account: Any) -> None:
+    """That option is taken out again."""
+    _match, _option, *rest = account.ssh_config.read_text().splitlines(keepends=True)
+    account.ssh_config.write_text("".join(rest))
+
+
 def linked(account: Any) -> None:
     """The file lies elsewhere, a link in its place."""
     account.ssh(f"mv {FILE} elsewhere && ln -s ~/elsewhere {FILE}")
@@ -139,13 +155,16 @@ class Trouble(NamedTuple):
     called: str
 
 
-FAILED, UNKNOWN = "not replaced", "what it holds is not known"
-AWAY = f"(could not be reached|{UNKNOWN})"  # a login that ends at once may have done something
+FAILED, UNKNOWN, UNTOUCHED = "not replaced", "what it holds is not known", "could not be reached"
+AWAY = f"({UNTOUCHED}|{UNKNOWN})"  # a login that ends at once may have done something
 TROUBLES = {
     "full": Trouble(small, full, emptied, FAILED),
     "read-only": Trouble(small, remounted("ro"), remounted("rw"), FAILED),
     "hung": Trouble(nothing, hanging, answering, UNKNOWN),
     "a link": Trouble(nothing, linked, unlinked, FAILED),
+    "a jump host that is down": Trouble(nothing, misled("ProxyCommand false"), led, UNTOUCHED),
+    "a wrong key": Trouble(nothing, misled("PubkeyAuthentication no"), led, UNTOUCHED),
+    "an unknown host": Trouble(nothing, misled("HostName no-such-host.invalid"), led, UNTOUCHED),
     "shut out": Trouble(nothing, shut_out, let_in, AWAY),
 }
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import Declared
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import AccountSession
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.answer import NoAnswer
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import receipts
@@ -82,7 +83,39 @@ def test_an_interpreter_that_is_named_is_the_only_one_tried(sandbox: dict[str, A
         session.carry_out(Declared([FOLDER], []), 0, {"seconds": 30})
 
 
+SSH = 'Data could not be sent to remote host "h". Make sure this host can be reached over ssh: '
+
+
+def failed(words: str, cause: Exception | None = None) -> Exception:
+    """The error of a connection, as Ansible raises it: before it came, in some cases, another one."""
+    error = Exception(words)
+    error.__context__ = cause
+    return error
+
+
+def session_over(transport: str) -> AccountSession:
+    """A session with ada@dfki over a connection of that kind."""
+    action = Here()
+    action._connection.transport = transport
+    return AccountSession(action, ADA)
+
+
 def test_an_account_that_was_not_reached_is_told_by_its_name() -> None:
-    missed = AccountSession(Here(), ADA).unreached("Failed to connect to the host via ssh over ssh: refused")
+    missed = session_over("ssh").unreached(failed(f"{SSH}refused"))
     assert missed["unreachable"]
     assert missed["msg"].startswith("refused. Does 'ssh ada@dfki'")
+
+
+@pytest.mark.parametrize(
+    ("transport", "error", "began"),
+    [
+        ("ssh", failed(f"{SSH}Connection to h closed by remote host."), False),
+        ("ssh", failed(f"{SSH}{payload.BEGUN}\nConnection refused"), True),
+        ("ssh", failed("Data could not be sent to remote host 'h'.", BrokenPipeError()), True),
+        ("paramiko_ssh", failed("Authentication failed."), True),
+    ],
+)
+def test_a_command_may_have_begun_unless_all_that_ssh_said_lacks_its_mark(
+    transport: str, error: Exception, began: bool
+) -> None:
+    assert session_over(transport).failure(error).began is began
