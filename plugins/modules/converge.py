@@ -105,6 +105,7 @@ outcomes:
     reason: {description: "Why it is blocked or failed or was not measured, and what to do.", type: str}
     seconds: {description: How long it took., type: float}
     remarks: {description: What you should know though nothing differs., type: list, elements: str}
+    evidence: {description: "What was seen beside the state and is acted on, as answer.schema.json has it.", type: dict}
     missing_secret: {description: "The name of the key that it waits for, where the keyring has none.", type: str}
     progress:
       description: How far work is that goes on by itself, in a check run. Otherwise it is waited for.

@@ -12,6 +12,8 @@ from .values import Options
 State = Dict[str, str]
 """A thing as found or as wanted: flat, readable in a diff, secrets as fingerprints; absent is empty."""
 
+Evidence = Dict[str, Any]
+"""What was seen beside the state, each a word or a number that a program acts on."""
 
 CHANGES = ("missing", "different", "unwanted")
 """Statuses of what is, or was, to be put right."""
@@ -26,7 +28,8 @@ class Outcome:
     """What came of one resource.
 
     progress is how far work that takes minutes is, while it goes on by itself (see job.py); remarks are
-    what its owner should know though nothing differs; folders are those that were made for it to lie in.
+    what its owner should know though nothing differs; evidence is what is concluded from, as fields (see
+    docs/schemas/answer.schema.json), for no sentence is read back; folders were made for it to lie in.
 
     status is what was found: in_place, missing, different or unwanted; or why nothing could be
     said or done: blocked, failed, not_measured (then reason says it in a sentence).
@@ -48,6 +51,7 @@ class Outcome:
         self.seconds = 0.0
         self.progress: Optional[Dict[str, Any]] = None
         self.remarks: List[str] = []
+        self.evidence: Evidence = {}
         self.folders: List[str] = []
 
     def _found(self) -> str:
@@ -79,6 +83,7 @@ class Outcome:
             "seconds": round(self.seconds, 3),
             "progress": self.progress,
             "remarks": self.remarks,
+            "evidence": self.evidence,
             "folders": self.folders,
         }
 
@@ -125,6 +130,10 @@ class Resource(Options):
         """What the account's owner should know, though it is no difference and not ours to change."""
         return []
 
+    def evidence(self, before: State, host: Host) -> Evidence:
+        """What was seen beside the state and decides what is to be done."""
+        return {}
+
     def apply(self, host: Host) -> None:
         """Bring about the wanted state; called only when something differs and no obstacle stands."""
         raise NotImplementedError
@@ -136,7 +145,7 @@ def examine(resource: Resource, host: Host) -> Outcome:
     before = resource.inspect(host)
     outcome = Outcome(resource.identity, before, resource.desired(host), resource.obstacle(before, host))
     outcome.progress = progress if outcome.fields else None
-    outcome.remarks = resource.remarks(host)
+    outcome.remarks, outcome.evidence = resource.remarks(host), resource.evidence(before, host)
     return outcome
 
 
@@ -147,7 +156,7 @@ def reconcile(resource: Resource, host: Host) -> Outcome:
     if outcome.fields and not outcome.reason and not under_way(outcome):
         resource.apply(host)
         after = examine(resource, host)
-        outcome.progress, outcome.remarks = after.progress, after.remarks
+        outcome.progress, outcome.remarks, outcome.evidence = after.progress, after.remarks, after.evidence
         if after.fields and not after.progress:
             raise AccountError("still not as wanted after the change: " + ", ".join(after.fields))
     outcome.seconds = time.time() - started

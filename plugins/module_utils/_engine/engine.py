@@ -22,7 +22,7 @@ from .._receipt import notes, receipt
 from .isolation import Document, Step, run_isolated
 from .plan import LOCK, Kinds, Loop, build
 
-SCHEMA = "hpc.onboard/answer/1.3"
+SCHEMA = "hpc.onboard/answer/1.4"
 PLAN = "hpc.onboard/plan/1.0"
 SECONDS = 30.0
 LOOK_SECONDS = 0.5

@@ -6,11 +6,9 @@ from typing import Any, Dict, List, Optional
 
 from .._core.errors import AccountError
 from .._core.host import Host
-from .._core.resource import Resource, State
+from .._core.resource import Evidence, Resource, State
 from .._scan.search import Search, expanded
 from .._scan.strays import SHOWN, Stray, Strays
-
-LEFT = "still there"  # what a remark begins with that names a place for a person; the controller counts them
 
 
 class KeyLeftovers(Resource):
@@ -57,9 +55,15 @@ class KeyLeftovers(Resource):
         return None
 
     def remarks(self, host: Host) -> List[str]:
-        theirs = [one for one in self._strays(host) if not one.ours]
-        said = ["%s: %s:%d, %s" % (LEFT, host.shown(one.path), one.line, one.text) for one in theirs]
+        said = ["still there: %s:%d, %s" % (host.shown(one.path), one.line, one.text) for one in self._theirs(host)]
         return said + (self._search.left_out() if self._search else [])
+
+    def evidence(self, before: State, host: Host) -> Evidence:
+        return {"leftovers": len(self._theirs(host))}
+
+    def _theirs(self, host: Host) -> List[Stray]:
+        """What is for a person to take out."""
+        return [one for one in self._strays(host) if not one.ours]
 
     def apply(self, host: Host) -> None:
         for one in self._strays(host):

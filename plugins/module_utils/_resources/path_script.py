@@ -7,7 +7,7 @@ from typing import List, Optional
 
 from .._core.errors import AccountError
 from .._core.host import Host
-from .._core.resource import Resource, State
+from .._core.resource import Evidence, Resource, State
 from .._core.values import PathScriptOptions
 from .._formats.origin_mark import is_ours, is_untouched, stamped
 
@@ -60,6 +60,10 @@ class PathScript(PathScriptOptions, Resource):
         if not is_untouched(text):
             return "%s was changed by hand since we wrote it: %s" % (shown, away)
         return None
+
+    def evidence(self, before: State, host: Host) -> Evidence:
+        is_other = bool(before) and before != self.desired(host)
+        return {"theirs": True} if is_other and self.obstacle(before, host) else {}
 
     def apply(self, host: Host) -> None:
         path = self.options["path"]

@@ -6,7 +6,7 @@ from typing import Any, Dict, List, Optional, Type
 
 from .._core.errors import AccountError
 from .._core.host import Host
-from .._core.resource import Resource, State, reconcile
+from .._core.resource import Evidence, Resource, State, reconcile
 from .._core.undo_log import Remembering
 from .._core.values import PASSWORD
 from .._registry import token_check
@@ -20,7 +20,6 @@ from .token_file import TokenFile
 PLACES: Dict[str, Type[KeptKey]] = {
     kind.KIND: kind for kind in (EnrootCredential, NetrcEntry, NgcConfig, RegistryAuth, TokenFile)
 }
-VERDICT = "as its reader finds it"
 
 
 class RotatedKey(Resource):
@@ -82,11 +81,17 @@ class RotatedKey(Resource):
         return None
 
     def remarks(self, host: Host) -> List[str]:
-        """What the registry says of the key in the file, where it was tried; the controller keeps it."""
-        if not self.options["registry"] or not self._in_place(host):
+        """What the registry says of the key in the file, where it was tried."""
+        if not self._is_tried(host):
             return []
         verdict = self._tried(host)
-        return ["%s: %s (%s)" % (VERDICT, verdict.word, verdict.why)]
+        return ["as its reader finds it: %s (%s)" % (verdict.word, verdict.why)]
+
+    def evidence(self, before: State, host: Host) -> Evidence:
+        return {"verdict": self._tried(host).word} if self._is_tried(host) else {}
+
+    def _is_tried(self, host: Host) -> bool:
+        return bool(self.options["registry"]) and self._in_place(host)
 
     def _in_place(self, host: Host) -> bool:
         return self.inspect(host) == self.desired(host)

@@ -6,7 +6,7 @@ import os
 from typing import List, Optional
 
 from .._core.host import Host
-from .._core.resource import Resource, State
+from .._core.resource import Evidence, Resource, State
 from .._core.values import StorageLinkOptions
 
 
@@ -49,6 +49,9 @@ class StorageLink(StorageLinkOptions, Resource):
         if behind != "folder":
             return "%s is a %s, not a folder" % (target, behind)
         return host.in_the_way(os.path.dirname(path))
+
+    def evidence(self, before: State, host: Host) -> Evidence:
+        return {"theirs": True} if "is" in before else {}
 
     def apply(self, host: Host) -> None:
         path = self.options["path"]

@@ -24,7 +24,7 @@ class Look(Watch):
 
     def __init__(self, options: Mapping[str, Any]) -> None:
         super().__init__(options)
-        self._found: Dict[Tuple[str, str], str] = {}
+        self._noted: Dict[Tuple[str, str], Seen] = {}
         self._missed: List[str] = []
 
     def bound(self, host: Host) -> "Look":
@@ -41,13 +41,13 @@ class Look(Watch):
 
     def seen(self, host: Host) -> List[Seen]:
         """Everything that was found, in one order."""
-        self._found, self._missed = {}, []
+        self._noted, self._missed = {}, []
         for name in self.PLACES:
             for one in self.options[name]:
                 if one.get("why"):
                     self.miss(one["why"])
         self.look(host)
-        return [Seen(rule, place, text) for (rule, place), text in sorted(self._found.items())]
+        return [one for _name, one in sorted(self._noted.items())]
 
     def unseen(self, host: Host) -> List[str]:
         """What was left out while looking."""
@@ -57,13 +57,14 @@ class Look(Watch):
         """Look, and call find and miss for what comes up."""
         raise NotImplementedError
 
-    def find(self, rule: str, place: str, text: str) -> None:
+    def find(self, rule: str, place: str, text: str, severity: str = "") -> None:
         """Note a thing that is found; the first one of a rule at a place counts."""
-        self._found.setdefault((rule, printable(place)), printable(text))
+        one = Seen(rule, printable(place), printable(text), severity)
+        self._noted.setdefault((one.rule, one.place), one)
 
     def rules_found(self) -> List[str]:
         """The rules that something was found of so far."""
-        return [rule for rule, _place in self._found]
+        return [rule for rule, _place in self._noted]
 
     def miss(self, text: str) -> None:
         """Note what could not be looked at."""

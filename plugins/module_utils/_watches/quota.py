@@ -16,7 +16,6 @@ from .base import Look
 SECONDS = 15.0
 USUAL = "quota -s -w"
 RULES = {"bytes": "USE-001", "files": "USE-002"}
-GRACE = "the grace period"  # in every text of a soft limit that is passed: then writing will fail by itself
 
 
 class Quota(Look):
@@ -73,9 +72,11 @@ class Quota(Look):
             return
         amount = _words(usage.what)
         text = "%s of %s used (%d %%)" % (amount(usage.used), amount(usage.limit), usage.used * 100 / usage.limit)
+        severity = ""
         if usage.over and usage.grace:
-            text += "; %s" % (GRACE + " is over" if usage.grace == "over" else "%s ends: %s" % (GRACE, usage.grace))
-        self.find(RULES[usage.what], host.shown(usage.place), text)
+            severity = "high"  # a soft limit is passed: writing will fail by itself
+            text += "; the grace period " + ("is over" if usage.grace == "over" else "ends: " + usage.grace)
+        self.find(RULES[usage.what], host.shown(usage.place), text, severity)
 
     # -- what the file systems say -------------------------------------------------------------
 

@@ -7,13 +7,25 @@ that it breaks and the place where it is ("SEC-004 ~/.bashrc:12"), and says in w
 never among them, only its fingerprint. What it could not look at is among its remarks.
 """
 
-from typing import Dict, List, NamedTuple, Optional
+from typing import List, NamedTuple, Optional
 
 from .._core.errors import AccountError
 from .._core.host import Host
-from .._core.resource import Resource, State
+from .._core.resource import Evidence, Resource, State
 
-Seen = NamedTuple("Seen", [("rule", str), ("place", str), ("text", str)])
+
+class Seen(NamedTuple):
+    """One thing that is found. severity: where it is worse here than its rule."""
+
+    rule: str
+    place: str
+    text: str
+    severity: str = ""
+
+    @property
+    def field(self) -> str:
+        """What it is called in the state."""
+        return "%s %s" % (self.rule, self.place)
 
 
 class Watch(Resource):
@@ -35,12 +47,20 @@ class Watch(Resource):
     def desired(self, host: Host) -> State:
         return {}
 
-    _state: Optional[Dict[str, str]] = None
+    _found: Optional[List[Seen]] = None
+
+    def _looked(self, host: Host) -> List[Seen]:
+        """What is found, looked for once."""
+        if self._found is None:
+            self._found = list(self.seen(host))
+        return self._found
 
     def inspect(self, host: Host) -> State:
-        if self._state is None:
-            self._state = {"%s %s" % (one.rule, one.place): one.text for one in self.seen(host)}
-        return self._state
+        return {one.field: one.text for one in self._looked(host)}
+
+    def evidence(self, before: State, host: Host) -> Evidence:
+        worse = {one.field: one.severity for one in self._looked(host) if one.severity}
+        return {"severities": worse} if worse else {}
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         return None

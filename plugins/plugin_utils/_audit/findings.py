@@ -12,8 +12,15 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from ansible_collections.hpc.onboard.plugins.module_utils._receipt.notes import DONE, hashes, is_keyed
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import RULES, WATCHED
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.watch_places import severity
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.finding_text import (
+    Text,
+    bare,
+    ended,
+    it,
+    its,
+    reason_of,
+)
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import RULES, SEVERITIES, WATCHED
 
 Outcome = Mapping[str, Any]
 Finding = dict[str, Any]
@@ -28,7 +35,7 @@ class Wrong(NamedTuple):
 
     rule: str
     what: str
-    text: str
+    text: Text
     fields: tuple[str, ...] = ()
     severity: str = ""
     place: str = ""
@@ -60,26 +67,33 @@ def of_resource(entry: Mapping[str, Any], key: str, outcome: Outcome, look: Look
 
 def of_watch(entry: Mapping[str, Any], outcome: Outcome) -> list[Finding]:
     """The findings of a watch: each field names a rule and a place."""
-    found = [Wrong("RUN-001", "not_measured", text, cause="unknown") for text in outcome["remarks"]]
+    found = [Wrong("RUN-001", "not_measured", bare(text), cause="unknown") for text in outcome["remarks"]]
     found += _unmeasured(outcome)
     for field, said in outcome["before"].items():
-        text = _sentence(said[:1].upper() + said[1:])
+        text = ended(said[:1].upper() + said[1:])
         rule, _blank, place = field.partition(" ")
         what, cause = WATCHED.get(rule, ("unmanaged", "unknown"))
         if rule in RULES:
-            found.append(Wrong(rule, what, text, (field,), severity(rule, text) or "", place, cause))
+            severity = _worse(rule, outcome["evidence"].get("severities", {}).get(field, ""))
+            found.append(Wrong(rule, what, bare(text), (field,), severity, place, cause))
         else:
             found.append(
-                Wrong("RUN-001", "not_measured", "the account names a rule that there is not", cause="unknown")
+                Wrong("RUN-001", "not_measured", bare("the account names a rule that there is not"), cause="unknown")
             )
     return [_finding(entry, outcome, wrong, wrong.cause or "unknown") for wrong in found]
+
+
+def _worse(rule: str, seen: str) -> str:
+    """How bad a finding is that is worse on the account than its rule; no account makes one milder."""
+    usual = RULES[rule].severity
+    return min(usual, seen, key=SEVERITIES.index) if seen in SEVERITIES else usual
 
 
 def of_orphan(entry: Mapping[str, Any], outcome: Outcome) -> list[Finding]:
     """The finding of a thing that was made here and is not declared any more."""
     if not outcome["before"] or outcome["status"] == "in_place":
         return []
-    wrong = Wrong("ORP-001", "orphan", "It was made here, and the accounts file does not ask for it any more.")
+    wrong = Wrong("ORP-001", "orphan", it("was made here, and the accounts file does not ask for it any more."))
     return [_finding(entry, outcome, wrong, "spec")]
 
 
@@ -93,27 +107,12 @@ def _finding(entry: Mapping[str, Any], outcome: Outcome, wrong: Wrong, cause: st
         "class": wrong.what,
         "cause": cause,
         "severity": wrong.severity or RULES[wrong.rule].severity,
-        "text": _with_reason(_about(wrong.text, wrong.about or outcome["identity"]), outcome),
+        "text": wrong.text.of(wrong.about or outcome["identity"], outcome["reason"]),
         "desired": _short(outcome["after"], fields),
         "actual": _short(outcome["before"], fields),
         "blocked": outcome["status"] == "blocked",
+        "in_the_way": str(entry["options"].get("path", "")) if outcome["evidence"].get("theirs") else "",
     }
-
-
-def _about(text: str, thing: str) -> str:
-    """The sentence with the thing's name in the place of 'It' and 'Its'."""
-    if text.startswith("It "):
-        return thing + text[2:]
-    if text.startswith("Its "):
-        noun, _blank, rest = text[4:].partition(" ")
-        return f"The {noun} of {thing} {rest}"
-    return text
-
-
-def _with_reason(text: str, outcome: Outcome) -> str:
-    """What is wrong, and why onboarding would not put it right, where it says so."""
-    reason = str(outcome["reason"] or "")
-    return text if not reason or reason in text else f"{text} {_sentence(reason)}"
 
 
 def same(finding: Finding) -> tuple[str, ...]:
@@ -136,7 +135,7 @@ def _unmeasured(outcome: Outcome) -> list[Wrong]:
         outcome["status"] == "blocked" and not outcome["fields"]
     ):
         return []
-    return [Wrong("RUN-001", "not_measured", str(outcome["reason"]), cause="unknown")]
+    return [Wrong("RUN-001", "not_measured", Text("", str(outcome["reason"]), True), cause="unknown")]
 
 
 def _cause(outcome: Outcome, wrong: Wrong, note: Mapping[str, Any] | None, look: Look) -> str:
@@ -163,10 +162,10 @@ def _key(entry: Mapping[str, Any], outcome: Outcome, look: Look) -> list[Wrong]:
     if not before:
         return [
             _in_the_way("KEY-004", outcome)
-            or Wrong("KEY-001", "missing", "It is not in the file that its reader reads.")
+            or Wrong("KEY-001", "missing", it("is not in the file that its reader reads."))
         ]
     if "is" in before:
-        return [Wrong("KEY-004", "broken", _sentence(str(outcome["reason"] or f"There is a {before['is']}")), ("is",))]
+        return [Wrong("KEY-004", "broken", reason_of(outcome) or bare(f"There is a {before['is']}."), ("is",))]
     file = str(entry["options"].get("path") or outcome["identity"])
     wrongs = [_key_field(field, before.get(field, ""), file, look) for field in outcome["fields"]]
     return wrongs or [one for one in [_in_the_way("KEY-004", outcome)] if one]
@@ -178,25 +177,25 @@ SEVERAL = ("lines", "entries", "keys")  # of which a file should have one for ea
 def _key_field(field: str, found: str, file: str, look: Look) -> Wrong:
     if field == "password":
         if found in look.old:
-            return Wrong("KEY-002", "stale", f"It has the key of '{look.old[found]}' that was replaced.", (field,))
-        return Wrong("KEY-002", "changed", "It has another key than the current one.", (field,))
+            return Wrong("KEY-002", "stale", it(f"has the key of '{look.old[found]}' that was replaced."), (field,))
+        return Wrong("KEY-002", "changed", it("has another key than the current one."), (field,))
     if field == "mode" and "access list" in found:
-        text = "An access list lets others at the file."
+        text = bare("An access list lets others at the file.")
         return Wrong("SEC-003", "changed", text, (field,), about=f"file {file}")
     if field == "mode":
         return _mode("SEC-001", field, found, f"file {file}")
     if field == "folder mode" and not found.isdigit():
-        return Wrong("KEY-004", "broken", f"Its folder has no mode ({found}).", (field,))
+        return Wrong("KEY-004", "broken", its("folder", f"has no mode ({found})."), (field,))
     if field == "folder mode":
         return _mode("SEC-002", field, found, f"folder {file.rpartition('/')[0]}")
     if field in SEVERAL:
-        return Wrong("KEY-003", "changed", f"It has {found} {field}; one of them counts.", (field,))
+        return Wrong("KEY-003", "changed", it(f"has {found} {field}; one of them counts."), (field,))
     if field.endswith(".BAK"):
         return Wrong(
-            "SEC-006", "changed", f"It has another key in the copy that its program keeps ({field}).", (field,)
+            "SEC-006", "changed", it(f"has another key in the copy that its program keeps ({field})."), (field,)
         )
     return Wrong(
-        "KEY-004", "changed", f"It is not written as its reader finds it ({field}: {found or 'missing'}).", (field,)
+        "KEY-004", "changed", it(f"is not written as its reader finds it ({field}: {found or 'missing'})."), (field,)
     )
 
 
@@ -204,75 +203,75 @@ def _mode(rule: str, field: str, found: str, about: str) -> Wrong:
     """A mode that is not as it should be; one that keeps more from others is no danger."""
     if found.isdigit() and not int(found, 8) & 0o077:
         return Wrong(
-            rule, "changed", f"Its mode is {found}, which others gain nothing by.", (field,), "low", about=about
+            rule, "changed", its("mode", f"is {found}, which others gain nothing by."), (field,), "low", about=about
         )
-    text = f"Its mode is {found}: others may look at it or change it."
+    text = its("mode", f"is {found}: others may look at it or change it.")
     return Wrong(rule, "changed", text, (field,), about=about)
 
 
 def _link(entry: Mapping[str, Any], outcome: Outcome, look: Look) -> list[Wrong]:
     before, after = outcome["before"], outcome["after"]
     if "is" in before:
-        return [Wrong("LNK-004", "changed", _sentence(str(outcome["reason"] or f"It is a {before['is']}")), ("is",))]
+        return [Wrong("LNK-004", "changed", reason_of(outcome) or it(f"is a {before['is']}."), ("is",))]
     if before.get("target", after.get("target")) != after.get("target"):
-        return [Wrong("LNK-002", "changed", f"It leads to {before['target']}.", ("target",))]
+        return [Wrong("LNK-002", "changed", it(f"leads to {before['target']}."), ("target",))]
     if before or outcome["reason"]:
-        text = str(outcome["reason"] or f"What it leads to is a {before.get('leads to', 'thing')}.")
+        text = reason_of(outcome) or bare(f"What it leads to is a {before.get('leads to', 'thing')}.")
         cause = "time" if _is_purged(entry, look) else "site"
-        return [Wrong("LNK-003" if before else "LNK-001", "broken", _sentence(text), cause=cause)]
-    return [Wrong("LNK-001", "missing", "It is not there.")]
+        return [Wrong("LNK-003" if before else "LNK-001", "broken", text, cause=cause)]
+    return [Wrong("LNK-001", "missing", it("is not there."))]
 
 
 def _folder(entry: Mapping[str, Any], outcome: Outcome, look: Look) -> list[Wrong]:
     if outcome["before"]:
-        return [Wrong("DIR-002", "changed", f"It is a {outcome['before'].get('is', 'thing')}, no folder.")]
-    if outcome["reason"]:
-        return [Wrong("DIR-001", "broken", _sentence(str(outcome["reason"])), cause="site")]
-    return [Wrong("DIR-001", "missing", "It is not there.", cause="time" if _is_purged(entry, look) else "")]
+        return [Wrong("DIR-002", "changed", it(f"is a {outcome['before'].get('is', 'thing')}, no folder."))]
+    reason = reason_of(outcome)
+    if reason:
+        return [Wrong("DIR-001", "broken", reason, cause="site")]
+    return [Wrong("DIR-001", "missing", it("is not there."), cause="time" if _is_purged(entry, look) else "")]
 
 
 def _environment(_entry: Mapping[str, Any], outcome: Outcome, _look: Look) -> list[Wrong]:
-    if outcome["reason"]:
-        return [Wrong("ENV-002", "changed", _sentence(str(outcome["reason"])))]
+    reason = reason_of(outcome)
+    if reason:
+        return [Wrong("ENV-002", "changed", reason)]
     missing = tuple(field for field in outcome["fields"] if field not in outcome["before"])
     changed = tuple(field for field in outcome["fields"] if field in outcome["before"])
-    wrongs = [Wrong("ENV-006", "missing", f"It is missing in {', '.join(missing)}.", missing)] if missing else []
-    return wrongs + ([Wrong("ENV-002", "changed", f"It differs in {', '.join(changed)}.", changed)] if changed else [])
+    wrongs = [Wrong("ENV-006", "missing", it(f"is missing in {', '.join(missing)}."), missing)] if missing else []
+    return wrongs + ([Wrong("ENV-002", "changed", it(f"differs in {', '.join(changed)}."), changed)] if changed else [])
 
 
 def _script(_entry: Mapping[str, Any], outcome: Outcome, _look: Look) -> list[Wrong]:
     if not outcome["before"]:
-        return [_in_the_way("SCR-001", outcome) or Wrong("SCR-001", "missing", "It is not there.")]
-    if outcome["reason"]:
-        return [Wrong("SCR-002", "changed", _sentence(str(outcome["reason"])))]
-    return [Wrong("SCR-002", "changed", f"It differs in {' and '.join(outcome['fields'])}.")]
+        return [_in_the_way("SCR-001", outcome) or Wrong("SCR-001", "missing", it("is not there."))]
+    reason = reason_of(outcome)
+    if reason:
+        return [Wrong("SCR-002", "changed", reason)]
+    return [Wrong("SCR-002", "changed", it(f"differs in {' and '.join(outcome['fields'])}."))]
 
 
 def _conda(_entry: Mapping[str, Any], outcome: Outcome, _look: Look) -> list[Wrong]:
     before = outcome["before"]
     if not before:
-        return [_in_the_way("PKG-005", outcome) or Wrong("PKG-005", "missing", "It is not there.")]
+        return [_in_the_way("PKG-005", outcome) or Wrong("PKG-005", "missing", it("is not there."))]
     if "is" in before:
-        return [Wrong("PKG-005", "broken", _sentence(str(outcome["reason"] or f"It is {before['is']}")), ("is",))]
+        return [Wrong("PKG-005", "broken", reason_of(outcome) or it(f"is {before['is']}."), ("is",))]
     return [_conda_field(field, before) for field in outcome["fields"]]
 
 
 def _conda_field(field: str, before: Mapping[str, str]) -> Wrong:
     if field.startswith("environment "):
         if field not in before:
-            return Wrong("PKG-005", "missing", f"The {field} is not there.", (field,))
-        return Wrong("PKG-004", "changed", f"The {field} is as another file says.", (field,))
+            return Wrong("PKG-005", "missing", bare(f"The {field} is not there."), (field,))
+        return Wrong("PKG-004", "changed", bare(f"The {field} is as another file says."), (field,))
     if field == "conda":
-        return Wrong("PKG-004", "changed", "It is another version than wanted.", (field,))
-    return Wrong("PKG-003", "changed", f"Its settings ({field}) are others than ours.", (field,))
+        return Wrong("PKG-004", "changed", it("is another version than wanted."), (field,))
+    return Wrong("PKG-003", "changed", its("settings", f"({field}) are others than ours."), (field,))
 
 
 def _in_the_way(rule: str, outcome: Outcome) -> Wrong | None:
-    return Wrong(rule, "broken", _sentence(str(outcome["reason"]))) if outcome["reason"] else None
-
-
-def _sentence(text: str) -> str:
-    return text if text.endswith((".", "?", "!")) else text + "."
+    reason = reason_of(outcome)
+    return Wrong(rule, "broken", reason) if reason else None
 
 
 def _is_purged(entry: Mapping[str, Any], look: Look) -> bool:

@@ -86,12 +86,12 @@ class Commands:
         return here(*self._start.command("onboard", ["-l", account, *tags]))
 
     def _first(self, finding: Mapping[str, Any], account: str) -> Fix:
-        """What goes before onboarding where it would not touch the thing: a move that the text names, or a sentence."""
+        """What goes before onboarding where it would not touch the thing: a move of it, or a sentence."""
         if not finding.get("blocked"):
             return []
-        path = re.search(r"\(mv (\S+) (\S+)\)", finding["text"])
-        if path and all(PLACE.fullmatch(name) for name in path.groups()):
-            return [self._there(["mv", path[1], path[2]], account)]
+        path = finding["in_the_way"]
+        if PLACE.fullmatch(path):
+            return [self._there(["mv", path, f"{path}.mine"], account)]
         return [advice(FIRST.get(finding["cause"], YOURSELF))]
 
     def _by_hand(self, finding: Mapping[str, Any], account: str) -> Step:

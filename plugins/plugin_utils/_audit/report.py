@@ -20,6 +20,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.audit_history import Known
 
 SCHEMA = "hpc.onboard/audit/2.0"
+UNTOLD = ("blocked", "in_the_way")  # of a finding: what its fix is made from
 UNMEASURED = ("RUN-001", "RUN-002")
 Finding = dict[str, Any]
 Row = Mapping[str, Any]
@@ -61,7 +62,7 @@ def _told(finding: Mapping[str, Any], row: Row, past: Past, commands: Commands, 
     fingerprint = mark(finding["rule"], account, finding["resource"], finding["place"])
     is_new = past.accepted is None or fingerprint not in past.accepted
     return {
-        **{name: value for name, value in finding.items() if name != "blocked"},
+        **{name: value for name, value in finding.items() if name not in UNTOLD},
         "account": account,
         "since": past.known.get(fingerprint, {}).get("since", today.isoformat()),
         "baseline": "new" if is_new else "unchanged",

@@ -28,7 +28,6 @@ RUNTIMES = {
     "singularity": "apptainer",
     "enroot": "enroot",
 }  # the tool whose cache the profile's place is for
-GRACE = "the grace period"
 
 
 def watches(
@@ -49,11 +48,6 @@ def watches(
         *([] if account.get("sandbox") else [quota]),  # a sandbox has none
         _watch("startup_files", programs=_paths(present, "path_script")),
     ]
-
-
-def severity(rule: str, text: str) -> str | None:
-    """How bad a finding of these watches is where its text makes it worse than its rule; None where it does not."""
-    return "high" if rule in ("USE-001", "USE-002") and GRACE in text else None
 
 
 def _watch(kind: str, **options: Any) -> Watched:

@@ -10,13 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.declare import CAPABILITIES, FORMER
-from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Declaration, Note
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import Roles
+
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Declaration, Note
 
 Value = Callable[[str], Any]
 DIRECT = "resources"  # what resources belong to that no capability declares

@@ -10,16 +10,18 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from string import Template
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import (
-    Code,
-    Declaration,
-    Entry,
-    Reason,
-)
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import ROLES
+
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import (
+        Code,
+        Declaration,
+        Entry,
+        Reason,
+    )
 
 Settings = Mapping[str, Any]
 

@@ -7,14 +7,24 @@ from __future__ import annotations
 import json
 import math
 import re
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import WORDS
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import harmless
 
-SCHEMA = "hpc.onboard/answer/1.3"  # as _engine/engine.py writes it
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Evidence, Verdict
+
+SCHEMA = "hpc.onboard/answer/1.4"  # as _engine/engine.py writes it
 LARGEST = 4 * 1024 * 1024
+VERDICTS: Mapping[str, Verdict] = {
+    "valid": "valid",
+    "invalid": "invalid",
+    "not_entitled": "not_entitled",
+    "not_measured": "not_measured",
+}
 
 LOOK = "'ssh {name} true' should end at once and print nothing; look at the start-up files of that account"
 
@@ -87,7 +97,23 @@ def _outcome(entry: dict[str, Any]) -> dict[str, Any]:
         "seconds": _seconds(entry["seconds"]),
         "progress": _progress(entry["progress"]),
         "remarks": [harmless(remark, 500) for remark in entry["remarks"][:20]],
+        "evidence": _evidence(entry.get("evidence", {})),
     }
+
+
+def _evidence(found: dict[str, Any]) -> Evidence:
+    """What was seen as fields, each of its type; what this version does not know is left out."""
+    evidence: Evidence = {}
+    if "verdict" in found:
+        evidence["verdict"] = VERDICTS[found["verdict"]]
+    if "leftovers" in found:
+        evidence["leftovers"] = max(0, int(found["leftovers"]))
+    if "severities" in found:
+        pairs = found["severities"].items()
+        evidence["severities"] = {harmless(field, 500): harmless(word, 20) for field, word in pairs}
+    if "theirs" in found:
+        evidence["theirs"] = found["theirs"] is True
+    return evidence
 
 
 def _progress(progress: dict[str, Any] | None) -> dict[str, Any] | None:

@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import FAILURES
-from ansible_collections.hpc.onboard.plugins.module_utils._resources.rotated_key import VERDICT
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import record_key
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ports import Found, Refused, Unanswered, Unreachable
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.targets import File
@@ -176,6 +175,5 @@ class Account(Nothing):
             raise Unanswered
         if outcome["status"] in FAILURES:
             raise Refused(str(outcome["reason"]))
-        words = [remark for remark in outcome.get("remarks", []) if remark.startswith(VERDICT)]
-        verdict = words[0].removeprefix(VERDICT + ": ").split(" ")[0] if words else "not_measured"
+        verdict = outcome["evidence"].get("verdict", "not_measured")
         return Found(verdict, {"leftovers": self.leftovers} if self.leftovers else {})

@@ -35,7 +35,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.validate imp
 from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.verdict import Judgement, Verdict
 
 ACCOUNTS = ("plan", "canary", "spread", "retire", "abort")  # steps that accounts have a share in
-Check = dict[str, str]
+Check = dict[str, Any]
 
 
 class Given(NamedTuple):
@@ -97,7 +97,7 @@ class Lead:
     def foreseen(self) -> dict[str, Any]:
         """Judge the new key where one is given, and say what would be done; nothing is kept or changed."""
         checks = [_judgement_check(judged(self._new(), self._settings))] if self._wishes.key_file else []
-        checks += [words.check(target, "ok", "holds the key; it would be replaced") for target in self._targets]
+        checks += [words.check(target, "ok", "holds the key; it would be replaced", True) for target in self._targets]
         return self._result(checks, {})
 
     def taken(self, after: Mapping[str, Any], last: bool) -> dict[str, Any]:

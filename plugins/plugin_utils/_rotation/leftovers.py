@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import FAILURES
-from ansible_collections.hpc.onboard.plugins.module_utils._resources.key_leftovers import LEFT
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.standing import COMPROMISED, Situation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.key_marks import Marks
 
@@ -61,7 +60,7 @@ class Sweep:
     def told(self, outcomes: list[Outcome]) -> int:
         """In how many places the key still stands; outcomes: what came of the entries."""
         self.outcome = outcomes[0] if outcomes else self.outcome
-        return sum(remark.startswith(LEFT) for remark in self.outcome.get("remarks", []))
+        return int(self.outcome.get("evidence", {}).get("leftovers", 0))
 
     def added(self, result: dict[str, Any]) -> dict[str, Any]:
         """The result of the account's share, with what was removed and what is left; neither makes it fail."""

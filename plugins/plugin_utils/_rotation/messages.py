@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ansible_collections.hpc.onboard.plugins.module_utils._formats.key_forms import TITLES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input import command_line
@@ -24,7 +24,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.standing imp
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.targets import is_asked_there
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.signed_record import Record
 
-Check = dict[str, str]
+Check = dict[str, Any]
 WORDS = {
     "unknown": "what it holds is not known",
     "staged": "old key, ready for the new one",
@@ -53,9 +53,9 @@ def day(moment: str) -> str:
     return f"{moment[:10]} {moment[11:16]} UTC"
 
 
-def check(name: str, status: str, text: str) -> Check:
-    """One line of the table."""
-    return {"name": name, "status": status, "text": text, "next": ""}
+def check(name: str, status: str, text: str, is_target: bool = False) -> Check:
+    """One line of the table. is_target: whether it is about one file, and stands in the column of those."""
+    return {"name": name, "status": status, "text": text, "next": "", "is_target": is_target}
 
 
 def targets(situation: Situation) -> list[Check]:
@@ -66,7 +66,7 @@ def targets(situation: Situation) -> list[Check]:
     found = [(row, _holds(row, last.get(row.target), back)) for row in table(situation)]
     fine = ("staged", "rolled_back")
     return [
-        check(row.target, "ok" if row.settled or (back and row.state in fine) else "warning", text)
+        check(row.target, "ok" if row.settled or (back and row.state in fine) else "warning", text, True)
         for row, text in found
     ]
 

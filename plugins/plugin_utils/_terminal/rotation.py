@@ -43,10 +43,10 @@ class Share(Renderer):
 
 def _table(found: list[dict[str, Any]], look: Look) -> Iterator[Line]:
     """Every target with what is known of it in a column of its own; what else is said is below."""
-    column = max((len(check["name"]) for check in found if ":" in check["name"]), default=0)
+    column = max((len(check["name"]) for check in found if check["is_target"]), default=0)
     for check in found:
         mark, style = marked(check, look)
-        if ":" in check["name"]:
+        if check["is_target"]:
             yield from row(mark, style, check["name"], check["text"], column, look)
         else:
             yield from row(mark, style, check["name"], check["text"], look.width, look)

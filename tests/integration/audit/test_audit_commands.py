@@ -17,6 +17,8 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import 
 from tests.integration.runs import REPOSITORY
 from tests.testbed.client import Client
 
+from .audit_scene import Scene, by_root
+
 AUDIT = "- import_playbook: hpc.onboard.audit\n"
 PRACTISED = """plugin: hpc.onboard.accounts
 sandbox: true
@@ -95,6 +97,22 @@ def test_an_advice_is_told_and_a_command_alone_can_be_copied(desk: Desk) -> None
     steps = [step for fix in found.values() for step in fix]
     assert page.texts == [shlex.join(words) for words in map(pasted, steps) if words]
     assert "set verified_on" in "".join(page.advice)
+
+
+QUOTA = """Disk quotas for user someuser (uid 12345):
+     Filesystem   space   quota   limit   grace   files   quota   limit   grace
+/dev/mapper/work    21G*    20G     30G   6days     12       0       0
+/dev/mapper/more    95G    100G    105G             12       0       0
+"""
+
+
+@pytest.mark.testbed
+def test_a_quota_is_as_bad_as_the_account_measured_it(bed: Any, tmp_path: Path) -> None:
+    account = bed.new_account("wilson")
+    scene = Scene(bed, tmp_path, [account])
+    by_root(account, f"printf '%s' '{QUOTA}' > /var/tmp/quota-{account.user}")
+    found = {one["place"]: one["severity"] for one in scene.audit().of(account) if one["rule"] == "USE-001"}
+    assert found == {"/dev/mapper/work": "high", "/dev/mapper/more": "medium"}
 
 
 class Copied(HTMLParser):

@@ -32,6 +32,7 @@ def finding(rule: str, **more: Any) -> dict[str, Any]:
         "cause": "hand",
         "severity": RULES[rule].severity,
         "text": "It is not there.",
+        "in_the_way": "",
         "desired": {},
         "actual": {},
         **more,
@@ -211,7 +212,7 @@ def parts(given: dict[str, Any], commands: Commands = COMMANDS) -> list[tuple[st
 def test_nothing_is_run_by_hand_in_a_sandbox_since_it_would_be_run_here() -> None:
     commands = Commands(INSTALLED, {"a@lrz"})
     watched = finding("SEC-004", capability="watch", place="~/.bashrc:12")
-    moved = finding("SCR-002", text="move it away (mv ~/bin/x ~/bin/x.mine), then run again.", blocked=True)
+    moved = finding("SCR-002", in_the_way="~/bin/x", blocked=True)
     assert parts(watched, commands) == [("In its sandbox: sed -i 12d ~/.bashrc", False)]
     assert parts(moved, commands) == [
         ("In its sandbox: mv ~/bin/x ~/bin/x.mine, then:", False),
@@ -224,11 +225,11 @@ def test_nothing_is_run_by_hand_in_a_sandbox_since_it_would_be_run_here() -> Non
     [
         (finding("LNK-001"), [(ONBOARD, True)]),
         (
-            finding("SCR-002", text="~/bin/x stays: move it away (mv ~/bin/x ~/bin/x.mine).", blocked=True),
+            finding("SCR-002", in_the_way="~/bin/x", blocked=True),
             [(f"{ON_ACCOUNT}'mv ~/bin/x ~/bin/x.mine' && {ONBOARD}", True)],
         ),
         (
-            finding("SCR-002", text="move it away (mv ~/$(id) ~/x), then run again.", blocked=True),
+            finding("SCR-002", in_the_way="~/$(id)", text="move it away (mv ~/a ~/b), then run again.", blocked=True),
             [("Do what the finding says, then:", False), (ONBOARD, True)],
         ),
         (finding("LNK-003", cause="site", blocked=True), [(ASK, False), (ONBOARD, True)]),

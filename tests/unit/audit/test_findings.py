@@ -177,6 +177,31 @@ def test_a_watch_names_rules_and_places() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("rule", "said", "severity"),
+    [
+        ("USE-001", "", "medium"),
+        ("USE-001", "high", "high"),
+        ("SEC-004", "info", "high"),
+        ("USE-001", "worst of all", "medium"),
+    ],
+)
+def test_an_account_makes_a_finding_worse_by_a_field_never_milder_and_never_by_words(
+    rule: str, said: str, severity: str
+) -> None:
+    seen = outcome({f"{rule} ~/the grace period ends": "the grace period is over"}, {})
+    seen["evidence"] = {"severities": {f"{rule} ~/the grace period ends": said}}
+    (found,) = of_watch({"kind": "w", "options": {}}, seen)
+    assert found["severity"] == severity
+
+
+def test_what_is_in_the_way_is_named_as_it_was_declared() -> None:
+    entry = {"kind": "path_script", "options": {"path": "~/bin/x"}}
+    seen = {**outcome({"is": "link"}, {"content": "x"}, "it stays"), "evidence": {"theirs": True}}
+    assert [one["in_the_way"] for one in of_resource(entry, "k", seen, look())] == ["~/bin/x"]
+    assert [one["in_the_way"] for one in of_resource(entry, "k", {**seen, "evidence": {}}, look())] == [""]
+
+
 def test_a_thing_that_is_not_declared_any_more_is_found_while_it_is_there() -> None:
     entry = {"kind": "storage_link", "options": {}}
     assert [one["rule"] for one in of_orphan(entry, outcome(LINK, {}))] == ["ORP-001"]

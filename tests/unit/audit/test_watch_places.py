@@ -15,7 +15,7 @@ from account_scene import KEY
 from ansible_collections.hpc.onboard.plugins.module_utils._engine.engine import answer
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import AccountsFile, Host, hosts
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.watch_places import KINDS as WATCHED
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.watch_places import severity, watches
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.watch_places import watches
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import collect
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.declare import CAPABILITIES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.payload import BROKEN, command, payload, places
@@ -98,13 +98,6 @@ def test_a_purged_area_is_watched_by_its_clock() -> None:
     name = next(name for name in ACCOUNTS if name.endswith("@daint"))
     assert given(name)["areas"]["purged"] == [{"name": "scratch", "path": "$SCRATCH", "days": 30, "clock": "atime"}]
     assert given(name)["conda_traces"]["purged"] == [{"name": "scratch", "path": "$SCRATCH", "days": 30}]
-
-
-def test_a_grace_period_that_runs_is_worse_than_its_rule() -> None:
-    assert severity("USE-001", "11 GB of 10 GB used (110 %); the grace period ends: 6days") == "high"
-    assert severity("USE-002", "11 files of 10 files used (110 %); the grace period is over") == "high"
-    assert severity("USE-001", "9 GB of 10 GB used (90 %)") is None
-    assert severity("ENV-001", "the grace period") is None
 
 
 def test_the_watches_travel_with_all_that_they_need(tmp_path: Path) -> None:

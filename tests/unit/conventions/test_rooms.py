@@ -37,12 +37,12 @@ CONTROLLER = {
     "_capabilities": {"_documents", "_input", "_core"},
     "_accounts": {"_input", "_capabilities"},
     "_delivery": {
-        *("_text", "_input", "_state", "_secrets", "_capabilities"),
+        *("_documents", "_text", "_input", "_state", "_secrets", "_capabilities"),
         *("_core", "_receipt", "_jobs", "_resources"),
     },
     "_rotation": {
         *("_input", "_state", "_secrets", "_validate", "_capabilities"),
-        *("_core", "_formats", "_resources"),
+        *("_core", "_formats"),
     },
     "_transfer": {"_state", "_secrets", "_rotation/ledger", "_core"},
     "_audit/formats": {"_documents", "_audit/rules", "_text", "_core"},

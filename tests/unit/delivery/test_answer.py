@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from typing import Any
 
 import pytest
@@ -28,9 +29,10 @@ OUTCOME = {
     "seconds": 0.01,
     "progress": {"step": "downloading", "done": 5, "total": None, "unit": "bytes"},
     "remarks": ["look at ~/.bashrc"],
+    "evidence": {"verdict": "valid", "leftovers": 2, "severities": {"USE-001 ~": "high"}, "theirs": True},
 }
 DOCUMENT: dict[str, Any] = {
-    "schema": "hpc.onboard/answer/1.3",
+    "schema": "hpc.onboard/answer/1.4",
     "outcomes": [OUTCOME],
     "error": None,
     "account": {"home": "/home/simone", "shell": "/bin/bash"},
@@ -99,14 +101,61 @@ HOSTILE: list[Any] = [
     *({**DOCUMENT, "outcomes": [{**OUTCOME, "status": status}]} for status in ("splendid", ["missing"], {}, None)),
     *({**DOCUMENT, "outcomes": [{**OUTCOME, "before": state}]} for state in (["x"], "x", 7, None)),
     *({**DOCUMENT, "outcomes": [{**OUTCOME, "fields": fields}]} for fields in (7, None)),
-    *({**DOCUMENT, "outcomes": [{k: v for k, v in OUTCOME.items() if k != key}]} for key in OUTCOME),
+    *(
+        {**DOCUMENT, "outcomes": [{k: v for k, v in OUTCOME.items() if k != key}]}
+        for key in OUTCOME
+        if key != "evidence"
+    ),
+    *(
+        {**DOCUMENT, "outcomes": [{**OUTCOME, "evidence": one}]}
+        for one in (7, None, {"verdict": "splendid"}, {"verdict": []}, {"leftovers": "many"}, {"severities": ["x"]})
+    ),
 ]
+
+
+def test_an_answer_of_an_engine_that_knew_no_evidence_is_read() -> None:
+    outcome = {name: value for name, value in OUTCOME.items() if name != "evidence"}
+    assert parsed(framed(json.dumps({**DOCUMENT, "outcomes": [outcome]})))["outcomes"][0]["evidence"] == {}
 
 
 @pytest.mark.parametrize("document", HOSTILE)
 def test_an_answer_of_another_shape_is_refused(document: Any) -> None:
     with pytest.raises(_answer.NoAnswer):
         parsed(framed(json.dumps(document)))
+
+
+SSH = 'Data could not be sent to remote host "h". Make sure this host can be reached over ssh: '
+
+
+@pytest.mark.parametrize(
+    ("words", "began", "said"),
+    [
+        (
+            f"{SSH}ssh: connect to host h: Connection refused\r\n",
+            False,
+            "ssh: connect to host h: Connection refused. Does",
+        ),
+        (f"{SSH}", False, "ssh ended without a word. Does 'ssh simone@wilson'"),
+        (
+            f"{SSH}{payload.BEGUN}\nConnection to h closed.",
+            True,
+            "the line dropped (Connection to h closed.). What was",
+        ),
+        (f"{SSH}{payload.BEGUN}\n", True, "the line dropped. What was done is not known"),
+        ("Connection refused, timed out", True, "the line dropped (Connection refused, timed out). What was"),
+    ],
+)
+def test_what_a_line_that_failed_means_is_told_by_a_fact(words: str, began: bool, said: str) -> None:
+    error = _answer.line_failure(words, "simone@wilson", began)
+    assert (error.began, error.text.startswith(said)) == (began, True), error.text
+    assert payload.BEGUN not in error.text
+
+
+def test_the_mark_of_a_command_that_began_stands_on_standard_error_and_not_in_the_command() -> None:
+    command = payload.command(None, [])
+    assert payload.BEGUN not in command
+    done = subprocess.run(["sh", "-c", command], input=b"", capture_output=True, check=False)
+    assert done.stderr.decode().splitlines()[0] == payload.BEGUN
 
 
 @pytest.mark.parametrize("text", ["[" * 200_000, '{"a":' * 100_000, "9" * 100_000, "", "\0", "nul"])

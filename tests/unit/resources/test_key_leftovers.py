@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from account_scene import Folder, Plain, Scene
-from ansible_collections.hpc.onboard.plugins.module_utils._resources.key_leftovers import LEFT
 from resource_tables import Case, judge, table
 
 OLD = "nvapi-" + "aZ0_-" * 12 + "abcd"
@@ -43,6 +42,7 @@ def test_where_the_old_key_stands_is_said_and_another_key_is_not(scene: Scene) -
     (outcome,) = scene.run({"kind": "key_leftovers", **OPTIONS, "known": {mark: "the old key"}})
     assert outcome["status"] == "in_place"
     assert outcome["remarks"] == [
-        f"{LEFT}: ~/.bashrc:2, the old key stands there, {mark}",
-        f"{LEFT}: ~/job.sh:1, the old key stands there, {mark}",
+        f"still there: ~/.bashrc:2, the old key stands there, {mark}",
+        f"still there: ~/job.sh:1, the old key stands there, {mark}",
     ]
+    assert outcome["evidence"] == {"leftovers": 2}

@@ -7,7 +7,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.module_utils._resources.key_leftovers import LEFT
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.leftovers import Sweep, left_on
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.standing import Situation
@@ -66,7 +65,8 @@ def test_an_account_is_looked_through_once_the_old_key_is_deactivated(step: str,
 
 def test_it_is_looked_once_and_the_share_tells_what_went_and_what_is_left() -> None:
     sweep = Sweep.of(situation(), "retire", FILES, {}, MARKS)
-    found = {"status": "unwanted", "remarks": [f"{LEFT}: ~/.bashrc:1, x", "not looked at: ~/y"], "reason": None}
+    remarks = ["in any words: ~/.bashrc:1, x", "not looked at: ~/y"]
+    found = {"status": "unwanted", "remarks": remarks, "reason": None, "evidence": {"leftovers": 1}}
     assert sweep.told([found]) == 1
     assert sweep.entries() == []
     assert sweep.told([]) == 1

@@ -183,7 +183,8 @@ def test_how_a_look_ended_follows_from_its_checks() -> None:
 
 
 def test_a_lead_says_what_is_next_and_counts_as_no_account() -> None:
-    said = {"title": "rotation of ngc", "checks": CHECKS, "then": "ansible-playbook rotate_ngc.yml"}
+    checks = [{**one, "is_target": False} for one in CHECKS]
+    said = {"title": "rotation of ngc", "checks": checks, "then": "ansible-playbook rotate_ngc.yml"}
     assert (LEAD.is_of_account, LEAD.next_command(said)) == (False, "ansible-playbook rotate_ngc.yml")
     assert text(LEAD.lines("a@b", said, View())).startswith("✗ rotation of ngc  1 failed")
     assert LEAD.is_quiet({**said, "checks": []}, View())

@@ -16,7 +16,7 @@ from account_scene import KEY, Scene
 from ansible_collections.hpc.onboard.plugins.module_utils._core import program
 from ansible_collections.hpc.onboard.plugins.module_utils._core.account import Account
 from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
-from ansible_collections.hpc.onboard.plugins.module_utils._formats.quota_tables import amount, read
+from ansible_collections.hpc.onboard.plugins.module_utils._formats.quota_tables import Usage, amount, read
 from ansible_collections.hpc.onboard.plugins.module_utils._watches import quota
 from ansible_collections.hpc.onboard.plugins.module_utils._watches.quota import Quota
 from hypothesis import given
@@ -99,6 +99,15 @@ def test_what_a_command_prints_is_understood(look: Look, claim: str, text: str, 
     assert sorted(seen) == sorted(found), claim
     assert [place for place, words in found.items() if words not in seen[place]] == [], seen
     assert unseen == []
+
+
+def test_a_soft_limit_that_is_passed_is_worse_and_a_name_that_says_so_is_not(scene: Scene) -> None:
+    host = scene.host()
+    found = Quota(whole(Quota, {}))
+    for place, over, grace in (("/a", True, "6days"), ("/b", True, "over"), ("/the grace period ends", False, "")):
+        found._judge(Usage(place, "bytes", 99, 100, over, grace), host)
+    severities = {place: one.severity for (_rule, place), one in found._noted.items()}
+    assert severities == {"/a": "high", "/b": "high", "/the grace period ends": ""}
 
 
 def test_the_table_of_cscs_and_the_row_of_it_that_nobody_can_read(look: Look) -> None:
