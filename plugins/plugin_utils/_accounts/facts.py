@@ -19,7 +19,8 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics imp
 
 WRAPPER = ("value", "source", "date")
 ABOUT = {  # what a profile says of itself: no facts, and so without sources
-    *("format", "id", "name", "extends", "family", "status", "formerly", "verified_on", "sources", "human_steps"),
+    *("format", "id", "name", "extends", "without", "family", "status", "formerly", "verified_on"),
+    *("sources", "human_steps"),
 }
 SEVERAL = {"policies", "traps", "notes"}  # lists whose items are facts of their own
 DAY = re.compile(r"20[0-9]{2}(-[01][0-9](-[0-3][0-9])?)?")

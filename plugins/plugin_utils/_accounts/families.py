@@ -8,7 +8,7 @@ joined, policies and traps of both are kept.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,6 +46,28 @@ def merged(base: Tree, own: Tree, key: str = "") -> Tree:
         return own
     theirs, mine = ({_name(item, key): item for item in items} for items in (base, own))
     return [*(merged(item, mine.get(name, {})) for name, item in theirs.items()), *_new(mine, theirs)]
+
+
+def places_by_name(base: Tree, before: str = "", key: str = "") -> Iterator[str]:
+    """Every place of a family's facts, as a profile names it: home.path, storage.scratch.purge."""
+    if isinstance(base, dict):
+        items = base
+    else:
+        items = {_name(item, key): item for item in base} if isinstance(base, list) and key in NAMED_BY else {}
+    for name, item in items.items():
+        yield f"{before}{name}"
+        yield from places_by_name(item, f"{before}{name}.", name)
+
+
+def taken_out(base: Tree, place: str, key: str = "") -> Tree:
+    """A family's facts without what stands at one of its places_by_name."""
+    name, _dot, rest = place.partition(".")
+    if isinstance(base, list):
+        left = [(item, _name(item, key) == name) for item in base]
+        return [taken_out(item, rest) if meant else item for item, meant in left if rest or not meant]
+    if not rest:
+        return {word: item for word, item in base.items() if word != name}
+    return {**base, name: taken_out(base[name], rest, name)}
 
 
 def _new(mine: dict[Any, Tree], theirs: dict[Any, Tree]) -> list[Tree]:

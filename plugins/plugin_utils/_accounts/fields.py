@@ -79,6 +79,7 @@ CHOSEN = {  # field -> the file that reads it; we chose the word, so nobody else
     "storage[].link": "plugin_utils/_capabilities/declare.py",
     "caches.area": "plugin_utils/_accounts/profiles.py",
     "caches.path": "plugin_utils/_capabilities/declare.py",
+    "caches.below": "plugin_utils/_accounts/profiles.py",
     "conda.area": "plugin_utils/_capabilities/conda.py",
     "conda.below": "plugin_utils/_capabilities/conda.py",
     "conda.by_machine": "plugin_utils/_capabilities/conda.py",

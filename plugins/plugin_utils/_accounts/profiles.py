@@ -19,7 +19,14 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.facts import
     spread,
     unwrapped,
 )
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.families import Written, loosened, merged, mistake
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.families import (
+    Written,
+    loosened,
+    merged,
+    mistake,
+    places_by_name,
+    taken_out,
+)
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.source_checks import (
     Wrong,
     source_checks,
@@ -98,7 +105,7 @@ def read_known(file: Path) -> Known:
     tree = spread(own.document)
     if "extends" in own.document:
         files.append(read_family(own))
-        tree = merged(spread(files[1].document), tree)
+        tree = merged(lessened(spread(files[1].document), own), tree)
     profile: Profile = plain(tree)
 
     def wrong(place: Place, text: str, at_key: bool = False) -> Mistake:
@@ -131,6 +138,21 @@ def read_file(file: Path, part: bool = False) -> Written:
     if found:
         raise Mistakes(found)
     return Written(lines, document)
+
+
+def lessened(base: Tree, own: Written) -> Tree:
+    """The facts of a family but for those that a profile says do not hold for it."""
+    known = set(places_by_name(base))
+    words = list(own.document.get("without", []))
+    unknown = [(index, word) for index, word in enumerate(words) if word not in known]
+    if unknown:
+        advice = [
+            (index, f'the family says nothing of "{word}"; {nearest(word, known, ())}') for index, word in unknown
+        ]
+        raise Mistakes(own.lines.mistake(("without", index), text) for index, text in advice)
+    for word in words:
+        base = taken_out(base, word)
+    return base
 
 
 def read_family(own: Written) -> Written:
@@ -194,7 +216,8 @@ def rooted(caches: dict[str, Any] | None, areas: list[dict[str, Any]]) -> dict[s
         return {}
     area = next(area for area in areas if area["name"] == caches["area"])
     root = area["root"] if area.get("create") else area.get("path")
-    return {"caches": {**caches, "root": root}} if root else {}
+    below = {"path": f"{area['path']}/{caches['below']}"} if "below" in caches and "path" in area else {}
+    return {"caches": {**caches, **below, "root": root}} if root else {}
 
 
 def located(area: dict[str, Any]) -> dict[str, Any]:

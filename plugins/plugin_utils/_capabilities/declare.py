@@ -56,11 +56,12 @@ def _nothing(code: Code, text: str) -> Declaration:
 def site_settings(cluster: Settings) -> dict[str, Any]:
     """The roles' settings that follow from a cluster's profile, as the inventory gives them to an account."""
     container, caches, links, conda = (cluster.get(part, {}) for part in ("container", "caches", "links", "conda"))
+    areas = [{key: value for key, value in one.items() if key != "per"} for one in cluster.get("storage", [])]
     there = [container.get("runtime", "none"), *container.get("further", [])]
     # Singularity reads the same variables as Apptainer, but keeps its logins in a file of its own.
     caching = next((name for name in there if name in CACHES), "apptainer" if "singularity" in there else "none")
     return {
-        "storage_links_areas": cluster.get("storage", []),
+        "storage_links_areas": areas,
         "storage_links_by": links.get("by", "us"),
         "storage_links_why": links.get("why", ""),
         "enroot_credentials_path": container.get("credentials", ""),
@@ -75,7 +76,7 @@ def site_settings(cluster: Settings) -> dict[str, Any]:
         "conda_distribution": conda.get("distribution", "miniforge"),
         "conda_site": {
             **{name: conda[name] for name in OF_CONDA if name in conda},
-            "storage": cluster.get("storage", []),
+            "storage": areas,
         },
         "conda_proxies": cluster.get("proxies", {}),
     }

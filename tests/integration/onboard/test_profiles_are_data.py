@@ -12,7 +12,7 @@ import pytest
 
 from tests.integration.runs import REPOSITORY
 
-PROFILE = (REPOSITORY / "inventory" / "clusters" / "daint.yml").read_text().replace("id: daint", "id: attic")
+PROFILE = (REPOSITORY / "tests/unit/accounts/first_format/daint.yml").read_text().replace("id: daint", "id: attic")
 ATTACKS = {
     "options of ssh in the user of the jump host": (
         "    host: ela.cscs.ch\n",

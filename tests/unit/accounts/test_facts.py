@@ -12,6 +12,7 @@ import pytest
 import yaml
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.facts import facts, unsourced
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import (
+    SHIPPED,
     Catalogue,
     read_known,
     read_profile,
@@ -110,6 +111,15 @@ def test_every_fact_keeps_its_own_source_and_day_through_a_family(tmp_path):
     assert found["links.by"] == ("us", "manual", "2026-11-21")
 
 
+def test_what_of_a_family_does_not_hold_can_be_left_out(tmp_path):
+    own = OWN.replace("extends: house\n", "extends: house\nwithout: [home.bytes, storage.scratch.path, policies]\n")
+    own = own.replace("  - name: scratch\n", "  - name: scratch\n    ask: Look for it.\n")
+    profile = read_profile(written(tmp_path, own))
+    assert profile["home"] == {"files": 200000, "path": "/home/{user}"}
+    assert profile["storage"][0] == {"name": "scratch", "bytes": 70, "ask": "Look for it."}
+    assert profile["policies"] == ["Sweep the attic."]
+
+
 def test_rules_of_family_and_cluster_are_both_kept(tmp_path):
     assert read_profile(written(tmp_path))["policies"] == ["Wipe your feet.", "Sweep the attic."]
 
@@ -119,6 +129,11 @@ def test_rules_of_family_and_cluster_are_both_kept(tmp_path):
     [
         ("extends: house", "extends: hose", 'attic.yml:3: unknown family "hose"; did you mean "house"?'),
         ("  source: manual\n", "  source: manuel\n", 'attic.yml:15: unknown source "manuel"; did you mean "manual"?'),
+        (
+            "extends: house\n",
+            "extends: house\nwithout: [storage.scratch.byts]\n",
+            'attic.yml:4: the family says nothing of "storage.scratch.byts"; did you mean "storage.scratch.bytes"?',
+        ),
         ("  source: manual\n", "", "attic.yml:14: no source for files; write"),
         ("bytes: {value: 70, source: page}", "bytes: {value: 70, sauce: page}", 'attic.yml:18: unknown key "sauce"'),
         ("bytes: {value: 70,", "bytes: {value: much,", 'attic.yml:18: "bytes" must be a whole number, not text.'),
@@ -162,6 +177,15 @@ def test_a_source_that_many_facts_name_is_missed_once(tmp_path):
         own=OWN.replace("source: manual", "source: page"),
     )
     assert text.startswith('families/house.yml:5: unknown source "handbok" (7 times); did you mean "handbook"?')
+
+
+def test_a_group_of_ours_can_build_on_a_family_that_ships(tmp_path):
+    name = min(file.stem for file in (SHIPPED / "families").glob("*.yml"))
+    file = tmp_path / "attic.yml"
+    file.write_text(f"format: 2\nid: attic\nextends: {name}\nname: Attic\nstatus: documented\n")
+    with pytest.raises(Mistakes) as caught:
+        read_known(file)
+    assert "unknown family" not in str(caught.value)
 
 
 @pytest.mark.parametrize("file", FIRST, ids=lambda file: file.stem)

@@ -13,10 +13,12 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.facts import facts, unsourced
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import (
     COLLECTION,
     PATTERNS,
     SHIPPED,
+    read_known,
     read_profile,
     render,
     schema,
@@ -49,6 +51,16 @@ class TestShipped:
         jsonschema.Draft202012Validator(schema("profile")).validate(document(file))
         read_profile(file)
 
+    def test_every_fact_that_a_program_relies_on_has_a_source_and_a_day(self, file):
+        known = read_known(file)
+        assert known.profile["format"] == 2
+        assert unsourced(known.tree) == []
+        assert list(facts(known.tree))
+
+    def test_every_source_that_it_names_is_used(self, file):
+        own = {source["id"] for source in document(file)["sources"]}
+        assert own - {fact.source for fact in facts(read_known(file).tree)} == set()
+
     def test_it_is_json(self, file):
         assert json.loads(json.dumps(document(file))) == document(file)
 
@@ -65,7 +77,7 @@ class TestShipped:
         assert profile["status"] != "verified"
 
     def test_every_pattern_renders(self, file):
-        rendered = render(document(file), NAMES, {})
+        rendered = render(read_profile(file), NAMES, {})
         assert [text for part in PATTERNS for text in strings(rendered.get(part)) if set(text) & set("{}")] == []
         for area in rendered["storage"]:
             assert "path" in area or "ask" in area
@@ -137,8 +149,12 @@ def test_dates_stay_text(tmp_path):
     assert isinstance(document(SHIPPED / "lrz.yml")["verified_on"], str)
 
 
-def test_the_table_of_clusters_is_up_to_date():
-    assert (COLLECTION / "docs" / "clusters.md").read_text() == printed_by("make_clusters.py")
+def test_the_pages_of_clusters_are_up_to_date():
+    pages = re.split(r"^=== (\S+)\n", printed_by("make_clusters.py"), flags=re.MULTILINE)[1:]
+    made = dict(zip(pages[::2], pages[1::2], strict=True))
+    there = {f"docs/clusters/{file.name}" for file in (COLLECTION / "docs" / "clusters").iterdir()}
+    assert there | {"docs/clusters.md"} == set(made)
+    assert {name: (COLLECTION / name).read_text() for name in made} == made
 
 
 def printed_by(tool: str) -> str:

@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from account_scene import HOME, KEY, Folder, Plain, Scene
 from ansible_collections.hpc.onboard.plugins.module_utils._engine.engine import answer
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import render
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import read_profile, render
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.watch_keys import KINDS, WORDS, known_keys
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.watch_keys import watches as watches_of
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import collect
@@ -27,10 +26,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versio
 from tests.testbed.pythons import python
 
 CHECKOUT = Path(__file__).parent.parent.parent.parent
-PROFILES = {
-    Path(name).stem: yaml.safe_load(Path(name).read_text())
-    for name in glob.glob(f"{CHECKOUT}/inventory/clusters/*.yml")
-}
+PROFILES = {Path(name).stem: read_profile(Path(name)) for name in glob.glob(f"{CHECKOUT}/inventory/clusters/*.yml")}
 PROGRAMS = [{"program": name} for name in ("wandb", "huggingface", "ngc")]
 KEYS = {"ngc": "nvapi-" + "aZ0_-" * 12 + "abcd", "wandb": "0123456789" * 4, "huggingface": "hf_" + "aB" * 17}
 ABOUT_JOBS = {"wilson": ["KEY-010 ~/.cache/huggingface/token", "KEY-010 ~/.netrc"]}  # which have no ticket there
@@ -63,7 +59,8 @@ def options(entries: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("name", PROFILES)
 def test_an_account_that_was_just_set_up_has_no_finding_but_what_the_site_forbids(name: str, scene: Scene) -> None:
     areas = [area["path"] for area in cluster(name)["storage"] if area.get("path")]
-    scene.environment = {var: f"{HOME}/{var}" for var in ("SCRATCH", "PROJECT", "STORE", "WORK")}
+    named = {area["variable"].lstrip("$") for area in cluster(name)["storage"] if "variable" in area}
+    scene.environment = {var: f"{HOME}/{var}" for var in sorted(named)}
     for folder in [*areas, *scene.environment.values()]:
         scene.at(folder).mkdir(parents=True, exist_ok=True)
     sandbox = {"root": str(scene.root), "home": HOME, "shell": scene.shell, "environment": scene.environment}
