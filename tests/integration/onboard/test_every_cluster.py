@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Every cluster as a practice account: set up in one run, unchanged by the next, in order to the audit."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.integration.runs import REPOSITORY
+
+CLUSTERS = sorted(file.stem for file in (REPOSITORY / "inventory" / "clusters").glob("*.yml"))
+PATHS = {"lrz": "{dss: /dss/dssfs04/lwp-dss-0002/pr12ab/pr12ab-dss-0000}"}  # known to the account alone
+
+
+def test_it_is_set_up_once_and_then_in_order(tmp_path: Path, say: Callable[[str], None]) -> None:
+    lines = ["plugin: hpc.onboard.accounts", "sandbox: true", "accounts:"]
+    for cluster in CLUSTERS:
+        storage = f", storage: {PATHS[cluster]}" if cluster in PATHS else ""
+        lines.append(f"  ada@{cluster}: {{project: pr12ab{storage}}}")
+    (tmp_path / "accounts.yml").write_text("\n".join(lines) + "\n")
+    first, took = _play("onboard.yml", tmp_path)
+    assert f"{len(CLUSTERS)} accounts: {len(CLUSTERS)} changed" in first
+    second, again = _play("onboard.yml", tmp_path)
+    assert f"{len(CLUSTERS)} accounts: {len(CLUSTERS)} as wanted" in second
+    audit, looked = _play("audit.yml", tmp_path)
+    assert f"{len(CLUSTERS)} accounts, all in order" in audit
+    assert not re.search(r"\d+ (critical|high|medium|low)\b", audit)
+    say(f"{len(CLUSTERS)} sandboxes: onboarded in {took:.1f} s, unchanged in {again:.1f} s, audited in {looked:.1f} s")
+
+
+def _play(playbook: str, folder: Path) -> tuple[str, float]:
+    """What a run that succeeds prints, in one line, and its seconds."""
+    begun = time.monotonic()
+    done = subprocess.run(
+        [str(Path(sys.executable).parent / "ansible-playbook"), playbook, "-i", str(folder / "accounts.yml")],
+        cwd=REPOSITORY,
+        env={**os.environ, "HOME": str(folder), "COLUMNS": "500"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return " ".join(done.stdout.split()), time.monotonic() - begun
