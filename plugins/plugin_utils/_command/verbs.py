@@ -78,6 +78,11 @@ VERBS = {
             ("hpc-onboard offboard wilson", "take it out"),
         ),
     ),
+    "cheatsheet": Verb(
+        HERE,
+        "show a cluster on one screen: where to put what, limits, rules",
+        module="cheatsheet",
+    ),
     "ledger": Verb(
         HERE,
         "check the record of rotations, and say where a key ever went",

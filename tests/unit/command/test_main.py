@@ -35,7 +35,9 @@ def run(folder: Path, *words: str, program: list[str] | None = None) -> subproce
     )
 
 
-@pytest.mark.parametrize("words", [["--help"], ["--version"], ["audit", "--help"], ["ledger", "verify"], ["nonsense"]])
+@pytest.mark.parametrize(
+    "words", [["--help"], ["--version"], ["audit", "--help"], ["ledger", "verify"], ["cheatsheet", "lrz"], ["nonsense"]]
+)
 def test_what_stays_here_imports_no_ansible(tmp_path: Path, words: list[str]) -> None:
     said = run(tmp_path, *words, program=[sys.executable, "-c", LOADED]).stderr.splitlines()
     assert said[-1].split()[0] == "False"

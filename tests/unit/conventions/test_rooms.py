@@ -52,7 +52,9 @@ CONTROLLER = {
     },
     "_terminal": {"_documents", "_text", "_delivery", "_audit/rules", "_audit/formats"},
     "_doctor": {"_text", "_input", "_accounts"},
-    "_command": {"_text", "_input", "_state", "_secrets", "_accounts", "_rotation/ledger", "_transfer", "_core"},
+    "_command": {
+        *("_text", "_input", "_state", "_secrets", "_accounts", "_rotation/ledger", "_transfer", "_terminal", "_core"),
+    },
 }
 DOORS = {  # what Ansible and the keyring library load; nothing but an action imports an action
     "modules": set(),

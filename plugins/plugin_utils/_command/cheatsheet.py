@@ -1,0 +1,43 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The verb cheatsheet: what to know of a cluster, on one screen."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.facts import unsourced
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import SHIPPED, Catalogue
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Mistakes, nearest
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.cheatsheet import cheatsheet, text_of
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Look
+
+WIDEST = 100  # a longer line is hard to read
+
+
+def main(arguments: Sequence[str], program: str) -> int:
+    """Run the verb. 0 shown, 2 where the cluster is not known or its profile has a mistake."""
+    parser = argparse.ArgumentParser(
+        prog=program,
+        description="Show where to put what on a cluster, its limits, how to run, what is forbidden, and links.",
+    )
+    parser.add_argument("cluster", help="a cluster, or an account on it: wilson, simone@wilson")
+    parser.add_argument("--profiles", type=Path, action="append", default=[], help="a folder with profiles of your own")
+    wish = parser.parse_args(arguments)
+    cluster = wish.cluster.rpartition("@")[2]
+    catalogue = Catalogue((*wish.profiles, SHIPPED))
+    try:
+        known = catalogue.known(cluster)
+    except Mistakes as mistakes:
+        print(f"{program}: {mistakes}", file=sys.stderr)
+        return 2
+    if known is None:
+        print(f'{program}: unknown cluster "{cluster}"; {nearest(cluster, catalogue.ids())}', file=sys.stderr)
+        return 2
+    look = Look(width=min(shutil.get_terminal_size().columns, WIDEST))
+    print(text_of(cheatsheet(known.profile, len(unsourced(known.tree)), look)), end="")
+    return 0

@@ -1,0 +1,48 @@
+"""The verb cheatsheet: an account names its cluster, and what is wrong is said.
+
+SPDX-License-Identifier: GPL-3.0-or-later
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+FIRST_FORMAT = Path(__file__).parents[1] / "accounts" / "first_format"
+
+
+def run(*words: str) -> subprocess.CompletedProcess[str]:
+    command = Path(sys.executable).with_name("hpc-onboard")
+    environment = {**os.environ, "COLUMNS": "80"}
+    line = [sys.executable, command, "cheatsheet", *words]
+    return subprocess.run(line, capture_output=True, text=True, check=False, env=environment)
+
+
+def test_an_account_names_its_cluster():
+    ran = run("simone@wilson")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout.startswith("Fermilab Wilson cluster  wilson, legacy")
+    assert "Jobs do not run from the home" in ran.stdout
+    assert max(map(len, ran.stdout.splitlines())) <= 80
+
+
+def test_an_unknown_cluster_is_told_with_the_nearest():
+    ran = run("willson")
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert 'unknown cluster "willson"; did you mean "wilson"?' in ran.stderr
+
+
+def test_a_mistake_in_a_profile_of_ones_own_is_told_with_its_line(tmp_path):
+    text = (FIRST_FORMAT / "wilson.yml").read_text()
+    (tmp_path / "wilson.yml").write_text(text.replace("status: legacy", "status: legasy"))
+    ran = run("wilson", "--profiles", str(tmp_path))
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert 'wilson.yml:6: "status" cannot be "legasy"; did you mean "legacy"?' in ran.stderr
+
+
+def test_a_profile_of_the_first_format_says_what_it_lacks():
+    ran = run("wilson", "--profiles", str(FIRST_FORMAT))
+    assert ran.returncode == 0
+    assert "25 facts without source or day" in " ".join(ran.stdout.split())

@@ -1,0 +1,52 @@
+"""The cheat sheet of a cluster: it shows what only people read, and fits the terminal.
+
+SPDX-License-Identifier: GPL-3.0-or-later
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.fields import TOLD
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import Catalogue, schema
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.cheatsheet import cheatsheet, text_of
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Look, cells, plain
+
+CLUSTERS = sorted(Catalogue().ids())
+
+
+def marked(node: dict[str, Any], place: str = "") -> Any:
+    """A profile with every field, in which every text that people read says where it stands."""
+    properties = node.get("properties")
+    if properties:
+        return {key: marked(each, f"{place}.{key}".strip(".")) for key, each in properties.items() if key != "source"}
+    if node.get("type") == "array":
+        return [marked(node["items"], place + "[]")]
+    told = {field.removesuffix("[]") for field in TOLD}
+    if place.removesuffix("[]") in told and node.get("type") == "string":
+        return f"<{place.removesuffix('[]')}>"
+    kinds = {"integer": 7, "boolean": True}
+    return node["enum"][0] if "enum" in node else kinds.get(str(node.get("type")), "word")
+
+
+def complete() -> dict[str, Any]:
+    return {**marked(schema("cluster")), "sandbox_environment": {}}
+
+
+def test_what_only_people_read_is_shown():
+    text = text_of(cheatsheet(complete(), 0, Look(width=4000)))
+    texts = {field.removesuffix("[]") for field in TOLD} - {"home.backup", "storage[].backup"}
+    assert {field for field in texts if f"<{field}>" not in text} == set()
+    assert text.count("backed up") == 2
+
+
+@pytest.mark.parametrize("cluster", CLUSTERS)
+@pytest.mark.parametrize("width", [40, 80, 100])
+def test_it_fits_the_terminal(cluster, width):
+    known = Catalogue().known(cluster)
+    lines = cheatsheet(known.profile, 0, Look(width=width))
+    assert max(cells(plain(line)) for line in lines) <= width
+    assert "{" not in text_of(lines)
+    for heading in ("Signing in", "Where to put what", "How to run", "More"):
+        assert f"\n{heading}\n" in text_of(lines)
