@@ -123,6 +123,7 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible is 
     def parse(self, inventory: Any, loader: Any, path: str, cache: bool = True) -> None:
         """Put the accounts into the inventory, or end the run with what is wrong."""
         super().parse(inventory, loader, path, cache)
+        self._check_tags()
         try:
             made = hosts(self._read(path))
         except Mistakes as mistakes:
@@ -152,6 +153,18 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible is 
         untagged: Any = getattr(self.inventory, "__wrapped__", self.inventory)
         for name, value in host.variables.items():
             (untagged if name == "cluster" else self.inventory).set_variable(host.name, name, value)
+
+    def _check_tags(self) -> None:
+        """--tags and --skip-tags that leave one of our playbooks nothing to do."""
+        run, skip = context.CLIARGS.get("tags") or ["all"], context.CLIARGS.get("skip_tags") or []
+        if list(run) == ["all"] and not skip:
+            return
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.tags import our_playbook, wrong_tags
+
+        for playbook in filter(None, map(our_playbook, context.CLIARGS.get("args") or ())):
+            wrong = wrong_tags(playbook, list(run), list(skip), Roles().names())
+            if wrong:
+                refuse(self.display, wrong)
 
     def _check_limit(self, path: str, made: list[Host]) -> None:
         """A -l that names nothing of this file, when this file is all there is."""

@@ -96,6 +96,8 @@ class Lead:
 
     def foreseen(self) -> dict[str, Any]:
         """Judge the new key where one is given, and say what would be done; nothing is kept or changed."""
+        if not self._goes_on(self._rotation.situation()):
+            self._check_targets()
         checks = [_judgement_check(judged(self._new(), self._settings))] if self._wishes.key_file else []
         checks += [words.check(target, "ok", "holds the key; it would be replaced", True) for target in self._targets]
         return self._result(checks, {})
@@ -193,14 +195,17 @@ class Lead:
             then = resume(self._secret)
             raise AccountError(f"not given up, since the old key is dead: {sentence}. The new one is needed: {then}")
 
+    def _check_targets(self) -> None:
+        """A rotation of nothing would end well."""
+        if not self._targets:
+            text = f"no account holds the key '{self._secret}' (sandboxes only pretend to): nothing is rotated"
+            raise AccountError(text)
+
     def _opened(self, situation: Situation) -> list[Check]:
         why = may_begin(situation)
         if why:
             raise AccountError(why)
-        if not self._targets:
-            raise AccountError(
-                f"no account holds the key '{self._secret}' (sandboxes only pretend to): nothing is rotated"
-            )
+        self._check_targets()
         first, kind = self._first(situation)
         if kind in versions.AT_ONCE and not self._wishes.key_file:
             self._open(kind, kind, first)  # the new one is not to be made before all accounts are ready

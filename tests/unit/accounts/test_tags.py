@@ -1,0 +1,66 @@
+"""A tag that selects nothing is a mistake in our playbooks, and nobody else's.
+
+SPDX-License-Identifier: GPL-3.0-or-later
+"""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.tags import our_playbook, wrong_tags
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import COLLECTION
+
+PARTS = {"conda", "path_scripts", "storage_links"}
+
+
+@pytest.mark.parametrize(
+    ("called", "name"),
+    [
+        ("hpc.onboard.audit", "audit"),
+        (str(COLLECTION / "onboard.yml"), "onboard"),
+        (str(COLLECTION / "playbooks" / "rotate_ngc.yml"), "rotate_ngc"),
+        ("/elsewhere/site.yml", ""),
+        ("other.collection.audit", ""),
+    ],
+)
+def test_our_playbooks_are_known_by_their_place(called, name):
+    assert our_playbook(called) == name
+
+
+@pytest.mark.parametrize(
+    ("playbook", "run", "skip"),
+    [
+        ("onboard", ["all"], []),
+        ("onboard", ["conda"], []),
+        ("onboard", ["conda", "always"], []),
+        ("onboard", ["tagged"], ["conda"]),
+        ("audit", ["watch"], []),
+        ("audit", ["all"], ["watch"]),
+        ("rotate_ngc", ["all"], []),
+        ("rotate_ngc", ["untagged"], ["tagged"]),
+        ("doctor", ["all"], ["never"]),
+    ],
+)
+def test_tags_that_leave_something_are_right(playbook, run, skip):
+    assert wrong_tags(playbook, run, skip, PARTS) == ""
+
+
+@pytest.mark.parametrize(
+    ("playbook", "run", "skip", "words"),
+    [
+        ("onboard", ["path_script"], [], ["--tags", "path_script", 'did you mean "path_scripts"?']),
+        ("onboard", ["all"], ["condaa"], ["--skip-tags", "condaa", 'did you mean "conda"?']),
+        ("onboard", ["watch"], [], ["watch"]),
+        ("audit", ["storage_link"], [], ['did you mean "storage_links"?']),
+        ("onboard", ["conda"], ["conda"], ["leave nothing for onboard to do"]),
+        ("onboard", ["untagged"], [], ["leave nothing"]),
+        ("onboard", ["always"], [], ["leave nothing"]),
+        ("onboard", ["all"], ["all"], ["leave nothing"]),
+        ("onboard", ["all"], ["always"], ["leave nothing"]),
+        ("onboard", ["all"], sorted(PARTS), ["leave nothing"]),
+        ("rotate_ngc", ["ngc"], [], ["ngc", "no parts to choose among"]),
+        ("doctor", ["tagged"], [], ["leave nothing"]),
+    ],
+)
+def test_tags_that_leave_nothing_are_a_mistake(playbook, run, skip, words):
+    said = wrong_tags(playbook, run, skip, PARTS)
+    assert all(word in said for word in words), said
