@@ -148,3 +148,13 @@ def test_every_wrong_value_is_told_in_one_line_with_its_place(copies, count):
 def test_the_copies_are_right_when_nothing_is_changed(copies):
     for file in sorted(copies.glob("*.yml")):
         assert read_known(file).profile == unwrapped(read_known(SHIPPED / file.name).profile)
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_no_text_loses_its_end_to_a_comment(file):
+    """Behind a blank, YAML takes # for one: half of a sentence was lost so, twice."""
+    lines = file.read_text().splitlines()
+    for _place, node in scalars(yaml.compose(file.read_text(), Loader=Loader)):
+        end = node.end_mark
+        behind = lines[end.line][end.column :] if end.line < len(lines) else ""
+        assert not behind.strip().startswith("#"), lines[end.line]
