@@ -17,7 +17,7 @@ from tests.effort import turns
 
 from .audit_scene import Audit, Scene, at
 
-pytestmark = [pytest.mark.testbed, turns(2)]
+pytestmark = [pytest.mark.testbed, turns(3)]
 
 
 class Door:

@@ -20,7 +20,7 @@ from tests.effort import exhaustive, turns
 from tests.integration.runs import CALLBACKS, REPOSITORY
 from tests.testbed.screen import Screen
 
-pytestmark = turns(2)
+pytestmark = turns(3)
 Accounts = Callable[..., Path]
 SPINNER = re.compile("[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]")
 FETCH = {"step": "downloading Miniforge3 26.1.1-3", "done": 12_000_000, "total": 98_000_000, "unit": "bytes"}

@@ -18,7 +18,7 @@ from tests.effort import exhaustive, turns
 from tests.integration.runs import BACKEND, KEY, PASSPHRASE, REPOSITORY, FileRing, onboard
 from tools.sanity_cores import Core, environment, found
 
-pytestmark = [pytest.mark.testbed, turns(2)]
+pytestmark = [pytest.mark.testbed, turns(3)]
 
 BIN = Path(sys.executable).parent
 CLUSTERS = ("lrz", "dfki", "wilson", "daint", "lrz", "dfki")

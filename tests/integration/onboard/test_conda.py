@@ -21,7 +21,7 @@ from tests.integration.runs import REPOSITORY, keyring_environment, onboard, pla
 from tests.testbed.installer import JOURNAL, installer
 from tests.testbed.web import Web
 
-pytestmark = [pytest.mark.testbed, turns(2)]
+pytestmark = [pytest.mark.testbed, turns(3)]
 
 ONLY = ("--tags", "conda")
 FILES = 8

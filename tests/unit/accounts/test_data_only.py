@@ -270,7 +270,7 @@ def test_no_text_of_a_profile_or_an_accounts_file_becomes_an_option_a_program_or
         for way in texts(whole)
         for word in hostile(whole, way, mark)
     ]
-    taken = sample(every, 1000, "hostile documents")[part::2]
+    taken = sample(every, 400, "hostile documents")[part::2]
     for whole, way, word in taken:
         made = changed(whole, way, word)
         try:
