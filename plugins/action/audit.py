@@ -18,7 +18,7 @@ from ansible.plugins.action import ActionBase
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import watches
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.account import Audited, unmeasured
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.declare import CAPABILITIES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import CAPABILITIES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answer, payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import (
     AccountSession,

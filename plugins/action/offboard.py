@@ -14,7 +14,7 @@ from ansible.errors import AnsibleConnectionFailure
 from ansible.plugins.action import ActionBase
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import Declared
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.declare import CAPABILITIES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import CAPABILITIES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import offboarding
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import AccountSession, prepare
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.answer import NoAnswer

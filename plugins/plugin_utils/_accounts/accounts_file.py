@@ -22,7 +22,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles imp
     render,
     schema,
 )
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.declare import prepare_conda, site_settings
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import prepare, site_settings
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import Roles
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import (
     Lines,
@@ -194,8 +194,7 @@ class Host:
 def hosts(file: AccountsFile) -> list[Host]:
     """One host for each account of the file. All mistakes are raised as one Mistakes."""
     made = [host(account, file) for account in file.accounts()]
-    if any(one.variables["conda_wanted"] for one in made):
-        prepare_conda()  # here, once for all accounts, each of which is a process of its own
+    prepare(one.variables for one in made)  # here, once for all accounts, each of which is a process of its own
     return made
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.declare import CAPABILITIES, FORMER
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import CAPABILITIES, declaring, load
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import Roles
 
 if TYPE_CHECKING:
@@ -78,9 +78,6 @@ def _declaration(name: str, value: Value) -> Declaration:
     if name not in CAPABILITIES:
         raise AccountError(f"{name} is no capability; there are: {', '.join(sorted(CAPABILITIES))}")
     role = role_settings(name)
-    for former, now in FORMER.items():
-        if former.startswith(f"{name}_") and value(former) is not None:
-            raise AccountError(f"role {name}: there is no setting {former} any more; say {now}")
     values = {option: plain(value(option)) for option in role.spec}
     given = {option: setting for option, setting in values.items() if setting is not None}
     checked = ArgumentSpecValidator({option: role.spec[option] for option in given}).validate(given)
@@ -89,7 +86,18 @@ def _declaration(name: str, value: Value) -> Declaration:
 
         raise AccountError("\n".join(sentences(name, checked.error_messages)))
     whole = {**role.defaults, **checked.validated_parameters}
-    return CAPABILITIES[name]({key.removeprefix(name + "_"): setting for key, setting in whole.items()})
+    settings = {key.removeprefix(name + "_"): setting for key, setting in whole.items()}
+    if CAPABILITIES[name].is_off(settings):
+        return {"resources": [], "notes": []}
+    _refuse_former(name, value)
+    return declaring(name)(settings)
+
+
+def _refuse_former(name: str, value: Value) -> None:
+    """Raise AccountError for a setting that is not read any more: it would be passed over without a word."""
+    for former, now in getattr(load(name), "FORMER", {}).items():
+        if value(former) is not None:
+            raise AccountError(f"role {name}: there is no setting {former} any more; say {now}")
 
 
 def _add(declared: Declared, name: str, declaration: Declaration) -> None:

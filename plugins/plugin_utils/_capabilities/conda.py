@@ -1,118 +1,58 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the capability conda declares: where it goes, from which installer, or why it is not set up."""
+"""The capability conda: a conda in the data area with its environments, and the command that every shell knows."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
-from functools import lru_cache
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-import yaml
-from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import ROLES
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import SafeLoader
-
-Settings = Mapping[str, Any]
-
-PINNED = ROLES / "conda" / "files" / "installers.yml"
-ANACONDAS = ("defaults", "main", "r", "anaconda", "msys2")
-SCRIPTS = {"sh": "etc/profile.d/conda.sh", "csh": "etc/profile.d/conda.csh", "fish": "etc/fish/conf.d/conda.fish"}
-LICENCE = (
-    "Anaconda's default channels are free of charge for some users only; you accept their terms yourself"
-    " (https://www.anaconda.com/legal), or take conda-forge"
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import (
+    OF_CONDA,
+    Settings,
+    nothing,
+    resource,
 )
 
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Declaration, Reason
 
-@lru_cache
-def pinned() -> dict[str, Any]:
-    """The installers that are pinned, by distribution."""
-    found: dict[str, Any] = yaml.load(PINNED.read_text(encoding="utf-8"), Loader=SafeLoader)
-    return found
+FORMER = {  # settings that are not read any more, and what is said in their place
+    **{f"conda_{name}": f"conda_site: {{{name}: ...}}" for name in OF_CONDA},
+    "conda_areas": "conda_site: {storage: [...]}",
+}
 
 
-def left_out(settings: Settings) -> str | None:
-    """Why no conda is set up, in a sentence; None when one is."""
+def declare(settings: Settings) -> Declaration:
+    """What an account gets.
+
+    settings: those of the role; site is what the profile says, complete with the defaults of the argument specs.
+    """
     site = settings["site"]
-    if site["policy"] == "discouraged" and not settings["despite_advice"]:
-        return f"{site['why']} If you want it all the same, say so: conda: {{despite_advice: true}}"
-    title, terms = pinned()[settings["distribution"]]["title"], pinned()[settings["distribution"]].get("terms")
-    if terms and settings["anaconda_terms"] != "accepted" and settings["state"] == "present":
-        return (
-            f"{title} comes with terms of service that only you can accept: read {terms} and say"
-            " conda: {anaconda_terms: accepted}, or take Miniforge: conda: {distribution: miniforge}"
-        )
-    area = _area(site)
-    if settings["prefix"] or (area and area.get("path") and not area.get("purge")):
-        return None
-    if area and area.get("purge"):
-        return f"{area['name']} is purged, which takes a conda apart: name another place (conda: {{prefix: ...}})"
-    if area:
-        return f"the path of {area['name']} is not known; {area.get('ask', 'say it in storage:')}"
-    return "where its files belong on this site is not known: name a folder (conda: {prefix: ...})"
+    if site["policy"] == "refused":
+        return nothing("refused", f"{site['why']} Use {site['instead'] or 'what the site offers'}.")
+    if not settings["wanted"] and not settings["environments"]:
+        return {"resources": [], "notes": []}
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities import conda_installer  # few have one
+
+    why = conda_installer.left_out(settings)
+    if why:
+        return nothing("to_decide", why)
+    options = conda_installer.install(settings)
+    section = resource(
+        "shell_environment",
+        section="conda",
+        on_demand=conda_installer.on_demand(options["prefix"]),
+        state=settings["state"],
+    )
+    terms: Reason = {"code": "terms", "text": conda_installer.LICENCE}
+    notes = [terms] if conda_installer.uses_anacondas_channels(settings["channels"]) else []
+    return {"resources": [resource("conda_install", **options), section], "notes": notes}
 
 
-def _area(site: Settings) -> dict[str, Any] | None:
-    return next((area for area in site["storage"] if area["name"] == site["area"]), None)
+def prepare(accounts: Sequence[Settings]) -> None:
+    """Read the installers once, where an account wants a conda."""
+    if any(settings.get("wanted") for settings in accounts):
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities import conda_installer
 
-
-def install(settings: Settings) -> dict[str, Any]:
-    """The options of conda_install. Raises AccountError for a version or a file that is not there."""
-    folder = pinned()[settings["distribution"]]["folder"]
-    site = settings["site"]
-    area = _area(site) or {}
-    inside = "/".join(part for part in (area.get("path"), site["below"], folder) if part)
-    prefix = settings["prefix"] or inside
-    root = None if settings["prefix"] else area["root"] if area.get("create") else area.get("path")
-    return {
-        "prefix": prefix + ("-{machine}" if site["by_machine"] else ""),
-        "root": root,
-        "distribution": settings["distribution"],
-        **installer(settings),
-        "channels": settings["channels"],
-        "environments": [environment(one, settings["files_from"]) for one in settings["environments"]],
-        "proxies": settings["proxies"],
-        "state": settings["state"],
-    }
-
-
-def installer(settings: Settings) -> dict[str, Any]:
-    """The version, the installers by architecture, and what they need of the system."""
-    pins = pinned()[settings["distribution"]]
-    versions = pins["versions"]
-    version = settings["version"] or next(iter(versions))
-    pin = versions.get(version, {})
-    if not pin and not settings["installers"]:
-        raise AccountError(
-            f"conda: version {version} of {pins['title']} is not pinned, only {', '.join(versions)}; with"
-            " conda_installers you can name its address and sum yourself"
-        )
-    published = {
-        machine: {"url": pins["url"].format(version=version, machine=machine), "sha256": sha256}
-        for machine, sha256 in pin.get("sha256", {}).items()
-    }
-    needs = {name: pin[name] for name in ("glibc", "bytes", "files") if name in pin}
-    return {"version": version, "installers": settings["installers"] or published, **needs}
-
-
-def environment(entry: Settings, start: str) -> dict[str, str]:
-    """The name and the content of an environment. Raises AccountError when its file cannot be read."""
-    file = Path(start, os.path.expanduser(entry["file"]))
-    try:
-        content = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is no text"
-        raise AccountError(f"conda: the environment's file {file.absolute()} cannot be read: {why}") from None
-    return {"name": entry.get("name") or file.stem, "content": content}
-
-
-def on_demand(prefix: str) -> dict[str, dict[str, str]]:
-    """The command conda, defined when it is first used by the script that conda has for each shell."""
-    return {"conda": {dialect: f"{prefix}/{script}" for dialect, script in SCRIPTS.items()}}
-
-
-def uses_anacondas_channels(channels: list[str]) -> bool:
-    """Whether packages would come from Anaconda's own channels, which have terms of their own."""
-    return any(name in ANACONDAS or "repo.anaconda.com" in name for name in channels)
+        conda_installer.pinned()

@@ -33,7 +33,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_fil
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.facts import ABOUT, is_wrapped
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import schema
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.declare import launcher
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.path_scripts import launcher
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import Roles
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, Mistakes

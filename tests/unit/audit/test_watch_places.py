@@ -17,7 +17,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_fil
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.watch_places import KINDS as WATCHED
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.watch_places import watches
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import collect
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.declare import CAPABILITIES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import CAPABILITIES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.payload import BROKEN, command, payload, places
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS, TYPES, Plan
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import Roles

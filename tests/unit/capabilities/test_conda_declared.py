@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities import collect, conda, declare
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities import collect, conda, conda_installer, table
 
 AREA = {"name": "data", "path": "/data/ada", "root": "/data", "create": True}
 SITE = {"area": "data", "storage": [AREA]}
@@ -118,10 +118,10 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize("channels", [["defaults"], ["conda-forge", "main"], ["https://repo.anaconda.com/pkgs/r"]])
 def test_the_licence_of_anacondas_channels_is_said_in_one_sentence(channels: list[str]) -> None:
     notes = declared(**WANTED, conda_channels=channels).notes
-    assert [note["text"] for note in notes] == [conda.LICENCE]
+    assert [note["text"] for note in notes] == [conda_installer.LICENCE]
 
 
-@pytest.mark.parametrize("former", sorted(declare.FORMER))
+@pytest.mark.parametrize("former", sorted(conda.FORMER))
 def test_a_setting_of_former_times_is_refused_with_the_one_of_today(former: str) -> None:
     with pytest.raises(AccountError, match=rf"there is no setting {former} any more; say conda_site: \{{\w+: "):
         declared(**WANTED, **{former: "x"})
@@ -135,13 +135,13 @@ def test_a_fact_that_no_site_has_is_refused() -> None:
 def test_the_facts_of_every_profile_are_taken() -> None:
     for file in sorted((Path(__file__).parents[3] / "inventory" / "clusters").glob("*.yml")):
         profile = yaml.safe_load(file.read_text(encoding="utf-8"))
-        site = declare.site_settings(profile)["conda_site"]
+        site = table.site_settings(profile)["conda_site"]
         assert {*profile.get("conda", {})} <= {*site, "usual", "distribution", "source"}, file.name
 
 
-@pytest.mark.parametrize("distribution", sorted(conda.pinned()))
+@pytest.mark.parametrize("distribution", sorted(conda_installer.pinned()))
 def test_every_pin_is_whole(distribution: str) -> None:
-    pins = conda.pinned()[distribution]
+    pins = conda_installer.pinned()[distribution]
     for pin in pins["versions"].values():
         assert set(pin) == {"glibc", "bytes", "files", "sha256"}
         assert all(re.fullmatch(r"[0-9a-f]{64}", digest) for digest in pin["sha256"].values())

@@ -15,11 +15,18 @@ import pytest
 from account_scene import Scene
 from ansible_collections.hpc.onboard.plugins.module_utils._core import resource as engine
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities import collect
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities import declare as capabilities
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities import (
+    collect,
+    container_caches,
+    enroot_credentials,
+    path_scripts,
+    shell_environment,
+    storage_links,
+)
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import result as words
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import counted, diffs, result
+from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Declaration
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import local_key
 
 
@@ -180,7 +187,7 @@ def test_a_password_given_directly_is_refused_and_not_shown() -> None:
     assert "canary" not in str(refused.value)
 
 
-def kinds(declaration: capabilities.Declaration) -> list[tuple[str, str]]:
+def kinds(declaration: Declaration) -> list[tuple[str, str]]:
     """What is declared: kind, and its path, machine or section."""
     named = []
     for one in declaration["resources"]:
@@ -210,7 +217,7 @@ AREA = {"name": "work", "path": "/work/p/me", "root": "/work/p", "create": True,
     ],
 )
 def test_storage_links_declare(settings: dict[str, Any], declared: list[tuple[str, str]], note: str) -> None:
-    declaration = capabilities.storage_links(settings)
+    declaration = storage_links.declare(settings)
     assert kinds(declaration) == declared
     assert [one["text"] for one in declaration["notes"]] == ([note] if note else [])
 
@@ -228,7 +235,7 @@ KEYS = {"path": "~/k", "registries": [{"machine": "a"}, {"machine": "b", "secret
     ],
 )
 def test_enroot_credentials_name_secrets_and_hold_none(settings: dict[str, Any], secrets: list[str | None]) -> None:
-    declaration = capabilities.enroot_credentials(settings)
+    declaration = enroot_credentials.declare(settings)
     assert [one["options"].get("secret") for one in declaration["resources"]] == secrets
     assert bool(declaration["notes"]) == (not secrets)
     Plan.of([{**one, "capability": "x"} for one in declaration["resources"]], lambda name: f"key-{name}")
@@ -236,11 +243,11 @@ def test_enroot_credentials_name_secrets_and_hold_none(settings: dict[str, Any],
 
 def test_apptainers_cache_is_named_without_the_folder_that_it_adds_itself() -> None:
     settings = {"runtime": "apptainer", "folder": "/s/c/", "root": "/s", "why": "", "state": "present"}
-    declaration = capabilities.container_caches(settings)
+    declaration = container_caches.declare(settings)
     variables = declaration["resources"][-1]["options"]["variables"]
     assert variables["APPTAINER_CACHEDIR"] == variables["SINGULARITY_CACHEDIR"] == "/s/c"
     assert kinds(declaration)[:-1] == [("directory", "/s/c"), ("directory", "/s/c/tmp")]
-    assert kinds(capabilities.container_caches({**settings, "state": "absent"})) == [
+    assert kinds(container_caches.declare({**settings, "state": "absent"})) == [
         ("shell_environment", "container_caches")
     ]
 
@@ -249,7 +256,7 @@ def test_apptainers_cache_is_named_without_the_folder_that_it_adds_itself() -> N
 def test_no_caches_are_declared_where_there_is_no_place_and_the_reason_is_said(change: dict[str, str]) -> None:
     settings = {"runtime": "enroot", "folder": "/s", "root": "", "why": "no disk here", "state": "present", **change}
     code = "place_unknown" if change.get("folder") == "" else "not_here"
-    assert capabilities.container_caches(settings) == {
+    assert container_caches.declare(settings) == {
         "resources": [],
         "notes": [{"code": code, "text": "no disk here"}],
     }
@@ -260,7 +267,7 @@ LAUNCHER = {"name": "usrun.sh", "image": "nvcr.io#nvidia/pytorch:25.01-py3", "mo
 
 def test_a_launcher_is_a_script_on_the_path() -> None:
     settings = {"scripts": [], "launchers": [LAUNCHER], "folder": "~/bin", "state": "present"}
-    declaration = capabilities.path_scripts(settings)
+    declaration = path_scripts.declare(settings)
     assert kinds(declaration) == [("path_script", "~/bin/usrun.sh"), ("shell_environment", "path_scripts")]
     assert "--container-image" in declaration["resources"][0]["options"]["content"]
 
@@ -269,11 +276,11 @@ def test_a_launcher_is_a_script_on_the_path() -> None:
 @pytest.mark.parametrize("where", ["image", "mounts"])
 def test_a_launcher_takes_nothing_that_a_shell_would_run(where: str, bad: str) -> None:
     with pytest.raises(AccountError, match="a shell would read"):
-        capabilities.launcher({**LAUNCHER, where: bad if where == "image" else [bad]})
+        path_scripts.launcher({**LAUNCHER, where: bad if where == "image" else [bad]})
 
 
 def test_variables_of_ones_own_are_texts() -> None:
-    declaration = capabilities.shell_environment({"variables": {"A": 1}, "path": [], "state": "present"})
+    declaration = shell_environment.declare({"variables": {"A": 1}, "path": [], "state": "present"})
     assert declaration["resources"][0]["options"]["variables"] == {"A": "1"}
 
 

@@ -1,0 +1,34 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The capability registry_auth: the login for each registry in the JSON file that Apptainer or Docker reads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import Settings, resource
+
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Declaration
+
+
+def declare(settings: Settings) -> Declaration:
+    """What an account gets.
+
+    settings: path, runtime of the site, registries [{registry, login?, secret?}], secret, state.
+    """
+    if settings["runtime"] != "apptainer":
+        return {"resources": [], "notes": []}
+    present = settings["state"] == "present"
+    entries = [
+        resource(
+            "registry_auth",
+            path=settings["path"],
+            registry=registry["registry"],
+            login=registry.get("login"),
+            secret=(registry.get("secret") or settings["secret"]) if present else None,
+            state=settings["state"],
+        )
+        for registry in settings["registries"]
+    ]
+    return {"resources": entries, "notes": []}

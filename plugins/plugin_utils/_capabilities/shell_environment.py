@@ -1,0 +1,26 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The capability shell_environment: the user's own variables and folders of PATH."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import Settings, resource
+
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Declaration
+
+
+def declare(settings: Settings) -> Declaration:
+    """What an account gets. settings: variables, path, state."""
+    if not settings["variables"] and not settings["path"] and settings["state"] == "present":
+        return {"resources": [], "notes": []}
+    section = resource(
+        "shell_environment",
+        section="own",
+        variables={name: str(value) for name, value in settings["variables"].items()},
+        path=list(settings["path"]),
+        state=settings["state"],
+    )
+    return {"resources": [section], "notes": []}

@@ -1,0 +1,38 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The capability storage_links: links from the home to storage areas, and the account's own folders in them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import Settings, nothing, resource
+
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Declaration
+
+
+def declare(settings: Settings) -> Declaration:
+    """What an account gets.
+
+    settings: areas [{name, path?, root?, create?, link?, ask?}], by ('us' or 'site'), why, state.
+    """
+    if settings["by"] == "site":
+        why = f": {settings['why']}" if settings.get("why") else ""
+        return nothing("made_by_site", f"the site makes these links itself{why}")
+    declaration: Declaration = {"resources": [], "notes": []}
+    for area in settings["areas"]:
+        if not area.get("path"):
+            if area.get("link"):
+                text = f"{area['name']}: its path is not known; {area.get('ask', 'say it')}"
+                declaration["notes"].append({"code": "path_unknown", "area": area["name"], "text": text})
+            continue
+        if area.get("create") and settings["state"] == "present":
+            declaration["resources"].append(
+                resource("directory", path=area["path"], root=area.get("root"), mode=area.get("mode"))
+            )
+        if area.get("link"):
+            declaration["resources"].append(
+                resource("storage_link", path=f"~/{area['link']}", target=area["path"], state=settings["state"])
+            )
+    return declaration

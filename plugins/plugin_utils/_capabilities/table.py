@@ -1,0 +1,117 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The one table of what an account can have: the capabilities, and the kinds of resources that they declare.
+
+A capability is a role, and here a file of its own, with its name. A kind is a class of module_utils/_resources, in a
+file with its name. What else there is to know of either is said in its files, and found by these names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Code, Declaration, Entry
+
+Settings = Mapping[str, Any]
+
+
+class Capability(NamedTuple):
+    """What must be known of a capability before its file is loaded.
+
+    unless: settings of which one must say something, else nothing is declared and the file is not needed; with none of
+    them it always is.
+    """
+
+    unless: tuple[str, ...] = ()
+
+    def is_off(self, settings: Settings) -> bool:
+        """Whether it declares nothing, not even a note. settings: without the role's name before them."""
+        if not self.unless or settings.get("state") == "absent":  # what was there may have to be taken out
+            return False
+        return all(settings.get(name) in (None, "", "none", [], {}) for name in self.unless)
+
+
+CAPABILITIES = {  # in the order in which an account gets them
+    "storage_links": Capability(),
+    "enroot_credentials": Capability(),
+    "registry_auth": Capability(unless=("runtime",)),
+    "tokens": Capability(unless=("programs",)),
+    "container_caches": Capability(),
+    "conda": Capability(),
+    "path_scripts": Capability(unless=("launchers", "scripts")),
+    "shell_environment": Capability(unless=("variables", "path")),
+}
+
+CACHING = ("apptainer", "enroot")  # container tools with a cache of the user's
+OF_CONDA = ("policy", "why", "instead", "area", "below", "by_machine")  # what a profile says of it, as the role has it
+
+
+def declaring(name: str) -> Callable[[Settings], Declaration]:
+    """What says which resources a capability declares: it takes the settings without the role's name before them."""
+    found: Callable[[Settings], Declaration] = load(name).declare
+    return found
+
+
+def load(name: str) -> ModuleType:
+    """The file of a capability. It is loaded where an account has the capability: loading takes its time."""
+    return import_module(f"{__name__.rpartition('.')[0]}.{name}")
+
+
+def prepare(accounts: Iterable[Settings]) -> None:
+    """Load what the accounts will need, once for all of them: call it before the forks, one for each account.
+
+    accounts: of each, the variables that are known by then. What others turn on, or a role's default, is loaded later.
+    """
+    known = list(accounts)
+    for name, capability in CAPABILITIES.items():
+        start = f"{name}_"
+        own = [{key.removeprefix(start): one[key] for key in one if key.startswith(start)} for one in known]
+        wanting = [settings for settings in own if not capability.is_off(settings)]
+        if wanting:
+            more: Callable[[Sequence[Settings]], None] | None = getattr(load(name), "prepare", None)
+            if more:
+                more(wanting)
+
+
+def site_settings(cluster: Settings) -> dict[str, Any]:
+    """The roles' settings that follow from a cluster's profile, as the inventory gives them to an account."""
+    container, caches, links, conda = (cluster.get(part, {}) for part in ("container", "caches", "links", "conda"))
+    areas = [{key: value for key, value in one.items() if key != "per"} for one in cluster.get("storage", [])]
+    there = [container.get("runtime", "none"), *container.get("further", [])]
+    # Singularity reads the same variables as Apptainer, but keeps its logins in a file of its own.
+    caching = next((name for name in there if name in CACHING), "apptainer" if "singularity" in there else "none")
+    return {
+        "storage_links_areas": areas,
+        "storage_links_by": links.get("by", "us"),
+        "storage_links_why": links.get("why", ""),
+        "enroot_credentials_path": container.get("credentials", ""),
+        "enroot_credentials_runtime": "enroot" if "enroot" in there else "none",
+        "registry_auth_runtime": "apptainer" if "apptainer" in there else "none",
+        "container_caches_runtime": caching,
+        "container_caches_folder": caches.get("path", ""),
+        "container_caches_root": caches.get("root", ""),
+        "container_caches_why": caches.get("why_not", ""),
+        "path_scripts_launchers": cluster.get("launchers", []),
+        "conda_wanted": conda.get("usual", False),
+        "conda_distribution": conda.get("distribution", "miniforge"),
+        "conda_site": {
+            **{name: conda[name] for name in OF_CONDA if name in conda},
+            "storage": areas,
+        },
+        "conda_proxies": cluster.get("proxies", {}),
+    }
+
+
+def resource(kind: str, **options: Any) -> Entry:
+    """One thing that is declared; an option that is None is not said."""
+    return {"kind": kind, "options": {name: value for name, value in options.items() if value is not None}}
+
+
+def nothing(code: Code, text: str) -> Declaration:
+    """No resource, and why."""
+    return {"resources": [], "notes": [{"code": code, "text": text}]}

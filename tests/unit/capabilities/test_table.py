@@ -1,0 +1,77 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The table of capabilities: what it says of each is true, and enough to find the rest."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities import container_caches
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import collect, role_settings
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import (
+    CACHING,
+    CAPABILITIES,
+    Capability,
+    declaring,
+    load,
+)
+
+CHECKOUT = Path(__file__).parents[3]
+HERE = "ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities"
+
+
+def defaults(name: str) -> dict[str, Any]:
+    """The settings of a role where nobody says anything, without its name before them."""
+    return {key.removeprefix(f"{name}_"): value for key, value in role_settings(name).defaults.items()}
+
+
+def test_every_capability_is_a_role_and_onboarding_takes_them_in_this_order() -> None:
+    assert set(CAPABILITIES) == {folder.name for folder in (CHECKOUT / "roles").iterdir() if folder.is_dir()}
+    play = yaml.safe_load((CHECKOUT / "playbooks" / "onboard.yml").read_text(encoding="utf-8"))[0]
+    assert play["tasks"][0]["hpc.onboard.converge"]["capabilities"] == list(CAPABILITIES)
+
+
+@pytest.mark.parametrize("name", [name for name, capability in CAPABILITIES.items() if capability.unless])
+def test_what_is_off_declares_nothing(name: str) -> None:
+    capability, settings = CAPABILITIES[name], defaults(name)
+    assert {*capability.unless} <= {*settings}
+    silent = {**settings, **{one: type(settings[one])() for one in capability.unless}}
+    assert capability.is_off(silent)
+    assert declaring(name)(silent) == {"resources": [], "notes": []}
+    assert not hasattr(load(name), "FORMER"), "nobody would look whether a former setting is said"
+
+
+@pytest.mark.parametrize(
+    ("settings", "off"),
+    [
+        ({"a": [], "b": ""}, True),
+        ({"a": "none"}, True),
+        ({"a": ["x"]}, False),
+        ({"b": "{{ later }}"}, False),
+        ({"a": [], "state": "absent"}, False),
+    ],
+)
+def test_one_word_turns_a_capability_on(settings: dict[str, Any], off: bool) -> None:
+    assert Capability(unless=("a", "b")).is_off(settings) == off
+
+
+def test_a_cache_is_looked_for_where_one_can_be_moved() -> None:
+    assert {*CACHING} == {*container_caches.CACHES}
+
+
+@pytest.mark.parametrize(("wanted", "loaded"), [("", False), ("[{program: wandb}]", True)])
+def test_what_is_off_is_not_loaded(wanted: str, loaded: bool) -> None:
+    """In a process of its own: this one has loaded everything."""
+    said = {"tokens_programs": yaml.safe_load(wanted)} if wanted else {}
+    program = (
+        f"import sys; from {HERE}.collect import collect; from {HERE}.table import prepare; said = {said!r};"
+        f" prepare([said]); collect(['tokens'], [], [], said.get); print('{HERE}.tokens' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == str(loaded)
+    assert bool(collect(["tokens"], [], [], said.get).resources) == loaded
