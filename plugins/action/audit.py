@@ -18,14 +18,14 @@ from ansible.plugins.action import ActionBase
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import watches
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.account import Audited, unmeasured
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import CAPABILITIES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import CAPABILITIES, PLACES, USUAL
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answer, payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import (
     AccountSession,
     Conversation,
     prepare,
 )
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import ASKED, PLACES, Plan
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import VersionError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import receipts
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
@@ -40,7 +40,7 @@ ARGUMENTS = {
     "seconds": {"type": "int", "default": 30},
 }
 
-prepare(EVERYTHING, (*ASKED, *watches.KINDS))
+prepare(EVERYTHING, (*USUAL, *watches.KINDS))
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped

@@ -17,13 +17,13 @@ from ansible.module_utils.errors import UnsupportedError
 from ansible.plugins.action import ActionBase
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import plain
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import PLACES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import (
     AccountSession,
     Conversation,
     prepare,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.answer import NoAnswer
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import PLACES
 
 prepare()
 

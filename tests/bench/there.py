@@ -70,9 +70,9 @@ def _sent(variables: Mapping[str, Any]) -> list[tuple[list[str], bytes]]:
     """The commands and inputs of an onboarding and of an audit."""
     from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import watches
     from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import collect
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import CAPABILITIES
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import CAPABILITIES, PLACES
     from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import PLACES, Plan
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan
 
     declared = collect(CAPABILITIES, [], [], variables.get).resources
     entries = Plan.of(declared, lambda _name: KEY).entries

@@ -95,6 +95,12 @@ class Options:
         self.check()
         self.identity = self.name()
 
+    @classmethod
+    def whole(cls, given: Mapping[str, Any]) -> Dict[str, Any]:
+        """The options that are given, and the defaults of those that are not or are None."""
+        defaults = {name: spec["default"] for name, spec in cls.OPTIONS.items() if "default" in spec}
+        return dict(defaults, **{name: value for name, value in given.items() if value is not None})
+
     def name(self) -> str:
         """What a person calls this resource; the same in every run."""
         return self.TITLE % self.options

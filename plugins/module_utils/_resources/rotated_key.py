@@ -49,8 +49,7 @@ class RotatedKey(Resource):
             if kind is None:
                 raise AccountError("places: %r is no kind of key" % (place.get("kind"),))
             given = {name: value for name, value in place.items() if name != "kind"}
-            defaults = {name: spec["default"] for name, spec in kind.OPTIONS.items() if "default" in spec}
-            whole = dict(defaults, **given)
+            whole = kind.whole(given)
             whole.update(path=self.options["path"], password=self.options["password"], state="present")
             parts.append(kind(whole))
         return parts

@@ -65,8 +65,7 @@ def watches(
 
 def _watch(kind: str, **options: Any) -> dict[str, Any]:
     """An entry whose options are complete."""
-    defaults = {name: spec["default"] for name, spec in KINDS[kind].OPTIONS.items() if "default" in spec}
-    return {"kind": kind, "capability": "watch", "options": {**defaults, **options}}
+    return {"kind": kind, "capability": "watch", "options": KINDS[kind].whole(options)}
 
 
 def _kept(declared: Sequence[Entry]) -> dict[str, list[str]]:

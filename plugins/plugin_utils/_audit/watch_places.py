@@ -51,8 +51,7 @@ def watches(
 
 
 def _watch(kind: str, **options: Any) -> Watched:
-    defaults = {name: spec["default"] for name, spec in KINDS[kind].OPTIONS.items() if "default" in spec}
-    return {"kind": kind, "capability": CAPABILITY, "options": {**defaults, **options}}
+    return {"kind": kind, "capability": CAPABILITY, "options": KINDS[kind].whole(options)}
 
 
 def _caches(cluster: Mapping[str, Any]) -> dict[str, Any]:

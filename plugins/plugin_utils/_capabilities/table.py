@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from types import ModuleType
 
+    from ansible_collections.hpc.onboard.plugins.module_utils._core.values import Options
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Code, Declaration, Entry
 
 Settings = Mapping[str, Any]
@@ -46,9 +47,42 @@ CAPABILITIES = {  # in the order in which an account gets them
     "path_scripts": Capability(unless=("launchers", "scripts")),
     "shell_environment": Capability(unless=("variables", "path")),
 }
+KINDS = {  # of resources, each with the module of _core that says what is asked of it; "" where its own class does
+    "conda_install": "conda_options",
+    "directory": "values",
+    "enroot_credential": "values",
+    "key_leftovers": "",
+    "netrc_entry": "values",
+    "ngc_config": "values",
+    "path_script": "values",
+    "registry_auth": "values",
+    "rotated_key": "",
+    "shell_environment": "values",
+    "storage_link": "values",
+    "token_file": "values",
+}
 
+
+def _class_name(kind: str) -> str:
+    return "".join(word.capitalize() for word in kind.split("_"))
+
+
+PLACES = {kind: f"_resources.{kind}.{_class_name(kind)}" for kind in KINDS}
+"""Where the class of each kind is, below module_utils."""
+USUAL = [kind for kind, module in KINDS.items() if module == "values"]
+"""Those that most plans hold."""
+
+MODULE_UTILS = __name__.replace("plugin_utils._capabilities.table", "module_utils")
 CACHING = ("apptainer", "enroot")  # container tools with a cache of the user's
 OF_CONDA = ("policy", "why", "instead", "area", "below", "by_machine")  # what a profile says of it, as the role has it
+
+
+def options_of(kind: str) -> type[Options] | None:
+    """What is asked of a kind, without loading how an account keeps it; None where its own class alone says it."""
+    if not KINDS.get(kind):
+        return None
+    found: type[Options] = getattr(import_module(f"{MODULE_UTILS}._core.{KINDS[kind]}"), f"{_class_name(kind)}Options")
+    return found
 
 
 def declaring(name: str) -> Callable[[Settings], Declaration]:

@@ -18,9 +18,10 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect 
     prepare_settings,
     selected,
 )
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import PLACES, USUAL
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answer as _answer
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import ASKED, PLACES, Plan
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import diffs, result, unnoted
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.session import SESSION, current_version
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import receipts
@@ -30,7 +31,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._state.run_memory impo
 PLAIN_PATH = re.compile(r"/[A-Za-z0-9_@%+=:,./-]+")  # sftp would run what stands behind a line end
 
 
-def prepare(places: Mapping[str, str] = PLACES, usual: Iterable[str] = ASKED) -> None:
+def prepare(places: Mapping[str, str] = PLACES, usual: Iterable[str] = USUAL) -> None:
     """Make once what every session needs, the usual kinds packed: call it before the forks, one for each account."""
     prepare_settings()
     payload.prepare(places, usual)

@@ -8,42 +8,13 @@ from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core import values
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.module_utils._core.values import Options
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import MODULE_UTILS, PLACES, options_of
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.backends import MissingKey
 
 if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import Resource
-
-MODULE_UTILS = "ansible_collections.hpc.onboard.plugins.module_utils"
-PLACES = {  # of the class of each kind, below module_utils
-    "conda_install": "_resources.conda_install.CondaInstall",
-    "directory": "_resources.directory.Directory",
-    "enroot_credential": "_resources.enroot_credential.EnrootCredential",
-    "key_leftovers": "_resources.key_leftovers.KeyLeftovers",
-    "netrc_entry": "_resources.netrc_entry.NetrcEntry",
-    "ngc_config": "_resources.ngc_config.NgcConfig",
-    "path_script": "_resources.path_script.PathScript",
-    "registry_auth": "_resources.registry_auth.RegistryAuth",
-    "rotated_key": "_resources.rotated_key.RotatedKey",
-    "shell_environment": "_resources.shell_environment.ShellEnvironment",
-    "storage_link": "_resources.storage_link.StorageLink",
-    "token_file": "_resources.token_file.TokenFile",
-}
-ASKED = {  # what is asked of those that most plans hold: known without loading how the account keeps them
-    kind.KIND: kind
-    for kind in (
-        values.DirectoryOptions,
-        values.EnrootCredentialOptions,
-        values.NetrcEntryOptions,
-        values.NgcConfigOptions,
-        values.PathScriptOptions,
-        values.RegistryAuthOptions,
-        values.ShellEnvironmentOptions,
-        values.StorageLinkOptions,
-        values.TokenFileOptions,
-    )
-}
 
 
 class Kinds(Mapping[str, "type[Resource]"]):
@@ -117,15 +88,9 @@ def key_of(entry: Mapping[str, Any]) -> str:
     return notes.key(entry, asked_of(entry["kind"])(_checked(entry, options)).identity)
 
 
-def asked_of(kind: str) -> type[values.Options]:
+def asked_of(kind: str) -> type[Options]:
     """What is asked of a resource of that kind."""
-    if kind == "conda_install":
-        from ansible_collections.hpc.onboard.plugins.module_utils._core.conda_options import (
-            CondaInstallOptions,  # not every plan holds one
-        )
-
-        return CondaInstallOptions
-    return ASKED.get(kind) or KINDS[kind]
+    return options_of(kind) or KINDS[kind]
 
 
 def _checked(entry: Mapping[str, Any], options: dict[str, Any]) -> dict[str, Any]:
@@ -143,8 +108,7 @@ def _checked(entry: Mapping[str, Any], options: dict[str, Any]) -> dict[str, Any
         wanted = TYPES[kind.OPTIONS[name]["type"]]
         if not isinstance(value, wanted) and value is not None:
             raise AccountError(f"{entry['capability']}: {name} of {entry['kind']} is no {wanted.__name__}")
-    defaults = {name: spec["default"] for name, spec in kind.OPTIONS.items() if "default" in spec}
-    whole = {**defaults, **{name: value for name, value in options.items() if value is not None}}
+    whole = kind.whole(options)
     for name, spec in kind.OPTIONS.items():
         if "choices" in spec and whole.get(name) not in spec["choices"]:
             raise AccountError(

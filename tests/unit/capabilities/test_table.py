@@ -16,10 +16,13 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import (
     CACHING,
     CAPABILITIES,
+    KINDS,
     Capability,
     declaring,
     load,
+    options_of,
 )
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS as RESOURCES
 
 CHECKOUT = Path(__file__).parents[3]
 HERE = "ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities"
@@ -75,3 +78,15 @@ def test_what_is_off_is_not_loaded(wanted: str, loaded: bool) -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == str(loaded)
     assert bool(collect(["tokens"], [], [], said.get).resources) == loaded
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_a_kind_is_found_by_its_name(kind: str) -> None:
+    assert kind == RESOURCES[kind].KIND
+    asked = options_of(kind)
+    assert asked is None or (kind == asked.KIND and issubclass(RESOURCES[kind], asked))
+
+
+def test_the_defaults_of_a_kind_are_read_in_one_place() -> None:
+    reading = [file for file in (CHECKOUT / "plugins").rglob("*.py") if '"default" in spec' in file.read_text("utf-8")]
+    assert [file.name for file in reading] == ["values.py"]
