@@ -19,6 +19,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import (
     watch_keys,
     watches,
 )
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.judges.common import Look
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import RULES, SEVERITIES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import Declared
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import offboarding
@@ -155,7 +156,7 @@ class Audited:
             "findings": _bounded(list({_findings.same(finding): finding for one in found for finding in one}.values())),
         }
 
-    def _look(self, told: Mapping[str, Any] | None) -> _findings.Look:
+    def _look(self, told: Mapping[str, Any] | None) -> Look:
         """The account's own notes go before this machine's copy: another machine may have written since."""
         notes = (told or {}).get("notes") or self._kept
         areas = (self._variables.get("cluster") or {}).get("storage", [])
@@ -163,7 +164,7 @@ class Audited:
             str(area[name]) for area in areas if area.get("purge") for name in ("path", "variable") if area.get(name)
         ]
         own = _notes.own_key(account_key(str(self._variables["inventory_hostname"])))
-        return _findings.Look(notes, own, key_ages.old_keys(self._secrets, self._marks), tuple(purged))
+        return Look(notes, own, key_ages.old_keys(self._secrets, self._marks), tuple(purged))
 
     def _capabilities(self) -> dict[str, str]:
         """Each capability that was looked at: it is ok, until a finding says more, or not for this account."""

@@ -3,18 +3,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import Outcome
 from ansible_collections.hpc.onboard.plugins.module_utils._receipt.notes import note as _note
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import judges
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.findings import (
-    JUDGES,
-    Look,
+    judge_of,
     of_orphan,
     of_resource,
     of_watch,
 )
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.judges.common import Look
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import (
     CAUSES,
     CLASSES,
@@ -25,6 +27,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import (
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS
 
 MINE = "mine"
+KEPT = sorted(kind for kind in KINDS if "state" in KINDS[kind].OPTIONS)  # the others are steps of a rotation
 KEY = {"password": "key aaaa", "lines": "1", "mode": "0600", "folder mode": "0700"}
 LINK = {"target": "/work/p", "leads to": "folder"}
 
@@ -114,8 +117,15 @@ def test_each_difference_breaks_its_rule(case: Case) -> None:
     assert all(case.reason in one["text"] and one["blocked"] for one in said if case.reason)
 
 
-def test_every_declared_kind_has_a_judge() -> None:
-    assert set(JUDGES) == set(KINDS) - {"key_leftovers", "rotated_key"}  # which no role declares
+@pytest.mark.parametrize("kind", KEPT)
+def test_every_declared_kind_has_a_judge_and_cases(kind: str) -> None:
+    assert callable(judge_of(kind))
+    assert kind in {case.kind for case in CASES}
+
+
+def test_every_judge_has_a_kind() -> None:
+    files = {file.stem for file in Path(judges.__path__[0]).glob("*.py")}
+    assert files - {"common"} == {judge_of(kind).__module__.rpartition(".")[2] for kind in KEPT}
 
 
 @pytest.mark.parametrize(
@@ -213,7 +223,7 @@ def test_the_words_of_the_catalogue_are_used() -> None:
     assert all(rule in RULES and what in CLASSES and cause in CAUSES for rule, (what, cause) in WATCHED.items())
 
 
-@pytest.mark.parametrize("kind", sorted(JUDGES))
+@pytest.mark.parametrize("kind", KEPT)
 @pytest.mark.parametrize("before", [{"x": "y"}, {"is": ""}, {"password": "", "mode": "", "folder mode": ""}, {}])
 @pytest.mark.parametrize("after", [{}, {"x": "z"}])
 def test_a_state_that_no_account_should_tell_is_judged_all_the_same(

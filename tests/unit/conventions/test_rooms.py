@@ -45,10 +45,11 @@ CONTROLLER = {
         *("_core", "_formats"),
     },
     "_transfer": {"_state", "_secrets", "_rotation/ledger", "_core"},
+    "_audit/judges": {"_audit/finding_text"},
     "_audit/formats": {"_documents", "_audit/rules", "_text", "_core"},
     "_audit": {
         *("_documents", "_text", "_input", "_state", "_secrets", "_capabilities", "_accounts", "_delivery"),
-        *("_audit/formats", "_core", "_formats", "_receipt", "_watches"),
+        *("_audit/judges", "_audit/formats", "_core", "_formats", "_receipt", "_watches"),
     },
     "_terminal": {"_documents", "_text", "_delivery", "_audit/rules", "_audit/formats"},
     "_doctor": {"_text", "_input", "_accounts"},

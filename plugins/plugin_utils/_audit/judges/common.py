@@ -1,0 +1,61 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the judges of all kinds have in common: what they are given, and what they answer.
+
+A judge is a file here with the name of its kind, and in it judge(entry, outcome, look): what is wrong with a declared
+resource that is not in place. The kinds of files with a key have one for all, kept_key.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.finding_text import Text, reason_of
+
+Outcome = Mapping[str, Any]
+
+
+class Wrong(NamedTuple):
+    """One thing that is wrong with one resource.
+
+    fields: which of its fields; severity: where it is not the rule's; about: what it is about, where that is not the
+    resource alone (several entries share a file).
+    """
+
+    rule: str
+    what: str
+    text: Text
+    fields: tuple[str, ...] = ()
+    severity: str = ""
+    place: str = ""
+    cause: str = ""
+    about: str = ""
+
+
+class Look(NamedTuple):
+    """What one account was looked at with, beside the outcomes.
+
+    notes: its receipt; fingerprints: which key the fingerprints here are made with; old: fingerprints of keys that
+    were replaced, and of which secret; purged: paths (or the variables that they begin with) that the site purges.
+    """
+
+    notes: Mapping[str, Mapping[str, Any]]
+    fingerprints: str
+    old: Mapping[str, str]
+    purged: tuple[str, ...]
+
+
+Judge = Callable[[Mapping[str, Any], Outcome, Look], list[Wrong]]
+
+
+def in_the_way(rule: str, outcome: Outcome) -> Wrong | None:
+    """The finding of what stands where the thing belongs, or why it cannot be made there; None where nothing does."""
+    reason = reason_of(outcome)
+    return Wrong(rule, "broken", reason) if reason else None
+
+
+def is_purged(entry: Mapping[str, Any], look: Look) -> bool:
+    """Whether a resource lies on storage that the site purges."""
+    paths = [str(entry["options"].get(name, "")) for name in ("path", "target")]
+    return any(path == area or path.startswith(area + "/") for path in paths for area in look.purged)

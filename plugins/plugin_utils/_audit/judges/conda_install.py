@@ -1,0 +1,31 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is wrong with a conda or its environments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.finding_text import bare, it, its, reason_of
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.judges.common import Look, Outcome, Wrong, in_the_way
+
+
+def judge(_entry: Mapping[str, Any], outcome: Outcome, _look: Look) -> list[Wrong]:
+    """What is wrong with it."""
+    before = outcome["before"]
+    if not before:
+        return [in_the_way("PKG-005", outcome) or Wrong("PKG-005", "missing", it("is not there."))]
+    if "is" in before:
+        return [Wrong("PKG-005", "broken", reason_of(outcome) or it(f"is {before['is']}."), ("is",))]
+    return [_conda_field(field, before) for field in outcome["fields"]]
+
+
+def _conda_field(field: str, before: Mapping[str, str]) -> Wrong:
+    if field.startswith("environment "):
+        if field not in before:
+            return Wrong("PKG-005", "missing", bare(f"The {field} is not there."), (field,))
+        return Wrong("PKG-004", "changed", bare(f"The {field} is as another file says."), (field,))
+    if field == "conda":
+        return Wrong("PKG-004", "changed", it("is another version than wanted."), (field,))
+    return Wrong("PKG-003", "changed", its("settings", f"({field}) are others than ours."), (field,))

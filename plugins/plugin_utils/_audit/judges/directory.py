@@ -1,0 +1,21 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is wrong with a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.finding_text import it, reason_of
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.judges.common import Look, Outcome, Wrong, is_purged
+
+
+def judge(entry: Mapping[str, Any], outcome: Outcome, look: Look) -> list[Wrong]:
+    """What is wrong with it."""
+    if outcome["before"]:
+        return [Wrong("DIR-002", "changed", it(f"is a {outcome['before'].get('is', 'thing')}, no folder."))]
+    reason = reason_of(outcome)
+    if reason:
+        return [Wrong("DIR-001", "broken", reason, cause="site")]
+    return [Wrong("DIR-001", "missing", it("is not there."), cause="time" if is_purged(entry, look) else "")]

@@ -1,0 +1,22 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is wrong with what shells read at their start."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.finding_text import it, reason_of
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.judges.common import Look, Outcome, Wrong
+
+
+def judge(_entry: Mapping[str, Any], outcome: Outcome, _look: Look) -> list[Wrong]:
+    """What is wrong with it."""
+    reason = reason_of(outcome)
+    if reason:
+        return [Wrong("ENV-002", "changed", reason)]
+    missing = tuple(field for field in outcome["fields"] if field not in outcome["before"])
+    changed = tuple(field for field in outcome["fields"] if field in outcome["before"])
+    wrongs = [Wrong("ENV-006", "missing", it(f"is missing in {', '.join(missing)}."), missing)] if missing else []
+    return wrongs + ([Wrong("ENV-002", "changed", it(f"differs in {', '.join(changed)}."), changed)] if changed else [])
