@@ -15,6 +15,7 @@ from ansible_collections.hpc.onboard.plugins.module_utils._watches.shadowed_keys
 from ansible_collections.hpc.onboard.plugins.module_utils._watches.unread_keys import UnreadKeys
 from ansible_collections.hpc.onboard.plugins.module_utils._watches.watch import Watch
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.enroot_caches import caches
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import keys, usual_path
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import Secret
 
 Entry = Mapping[str, Any]
@@ -24,15 +25,7 @@ KINDS: dict[str, type[Watch]] = {
 if TYPE_CHECKING:  # few keys were ever rotated
     from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.key_marks import Marks
 
-FILES = {  # kind of a file of keys -> where it lies when nobody says
-    "enroot_credential": "~/.config/enroot/.credentials",
-    "netrc_entry": "~/.netrc",
-    "ngc_config": "~/.ngc/config",
-    "registry_auth": "~/.apptainer/docker-config.json",
-    "token_file": "~/.cache/huggingface/token",
-}
-COPIES = {"ngc_config": ".BAK"}  # which the program itself keeps beside it, and the role with it
-IN_JOBS = ("netrc_entry", "token_file")  # wandb and Hugging Face are asked where the work is done
+KEYS = keys()  # before the forks, one for each account
 
 
 def watches(
@@ -43,7 +36,7 @@ def watches(
     cluster: the profile; declared: all that the roles declare; known: fingerprint -> which key that is, in words.
     """
     kept = _kept(declared)
-    own = sorted({path + COPIES.get(kind, "") for kind, paths in kept.items() for path in paths} | {*_own(kept)})
+    own = sorted({path + KEYS[kind].copy for kind, paths in kept.items() for path in paths} | {*_own(kept)})
     areas = _areas(cluster)
     common = {"own": own, "known": dict(known), "caches": caches(cluster, declared)}
     found = [_watch("scattered_keys", **common, folder=folder) for folder in ("~", *areas)]
@@ -73,8 +66,8 @@ def _kept(declared: Sequence[Entry]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for entry in declared:
         options = entry["options"]
-        if entry["kind"] in FILES and options.get("state", "present") == "present":
-            path = str(options.get("path") or FILES[entry["kind"]])
+        if entry["kind"] in KEYS and options.get("state", "present") == "present":
+            path = str(options.get("path") or usual_path(entry["kind"]))
             paths = found.setdefault(entry["kind"], [])
             if path not in paths:
                 paths.append(path)
@@ -90,7 +83,7 @@ def _machines(declared: Sequence[Entry]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for entry in declared:
         if entry["kind"] == "enroot_credential":
-            path = str(entry["options"].get("path") or FILES["enroot_credential"])
+            path = str(entry["options"].get("path") or usual_path("enroot_credential"))
             found.setdefault(path, []).append(str(entry["options"]["machine"]))
     return found
 
@@ -110,8 +103,9 @@ def _read_by_enroot(cluster: Entry) -> list[str]:
 
 def _in_jobs(cluster: Entry, kept: Mapping[str, list[str]]) -> list[str]:
     """The files that jobs read: where the container tool is on login nodes, images are pulled there."""
-    tools = () if (cluster.get("container") or {}).get("on_login") else ("enroot_credential", "registry_auth")
-    return sorted({path for kind in (*IN_JOBS, *tools) for path in kept.get(kind, [])})
+    by_containers = not (cluster.get("container") or {}).get("on_login")
+    read = [kind for kind, key in KEYS.items() if key.in_jobs or (key.by_containers and by_containers)]
+    return sorted({path for kind in read for path in kept.get(kind, [])})
 
 
 # -- known keys ------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ file with its name. What else there is to know of either is said in its files, a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -29,6 +30,8 @@ class Capability(NamedTuple):
     """
 
     unless: tuple[str, ...] = ()
+    holds_keys: bool = False
+    """Whether it keeps keys, and has a table KEYS of the kinds of files in which it does."""
 
     def is_off(self, settings: Settings) -> bool:
         """Whether it declares nothing, not even a note. settings: without the role's name before them."""
@@ -37,11 +40,25 @@ class Capability(NamedTuple):
         return all(settings.get(name) in (None, "", "none", [], {}) for name in self.unless)
 
 
+class Key(NamedTuple):
+    """What is to know of a kind of file that holds a key; where it lies is among its options.
+
+    service: whose key it is. by_containers: whether a container tool reads it, so that a registry can be asked with it
+    from the account. in_jobs: whether its program is used where the work is done. copy: the end of the name of the copy
+    that its program keeps beside it, and the capability with it.
+    """
+
+    service: str
+    by_containers: bool = False
+    in_jobs: bool = False
+    copy: str = ""
+
+
 CAPABILITIES = {  # in the order in which an account gets them
     "storage_links": Capability(),
-    "enroot_credentials": Capability(),
-    "registry_auth": Capability(unless=("runtime",)),
-    "tokens": Capability(unless=("programs",)),
+    "enroot_credentials": Capability(holds_keys=True),
+    "registry_auth": Capability(unless=("runtime",), holds_keys=True),
+    "tokens": Capability(unless=("programs",), holds_keys=True),
     "container_caches": Capability(),
     "conda": Capability(),
     "path_scripts": Capability(unless=("launchers", "scripts")),
@@ -83,6 +100,18 @@ def options_of(kind: str) -> type[Options] | None:
         return None
     found: type[Options] = getattr(import_module(f"{MODULE_UTILS}._core.{KINDS[kind]}"), f"{_class_name(kind)}Options")
     return found
+
+
+def usual_path(kind: str) -> str:
+    """Where a file of this kind lies when nobody says. The kind is one of those with a path."""
+    asked = options_of(kind)
+    return str(asked.OPTIONS["path"]["default"]) if asked else ""
+
+
+@cache
+def keys() -> dict[str, Key]:
+    """All kinds of files that hold a key."""
+    return {kind: key for name, one in CAPABILITIES.items() if one.holds_keys for kind, key in load(name).KEYS.items()}
 
 
 def declaring(name: str) -> Callable[[Settings], Declaration]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import Settings, resource
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import Key, Settings, resource
 
 if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Declaration
@@ -15,6 +15,11 @@ TOKENS = {
     "wandb": {"kind": "netrc_entry", "machine": "api.wandb.ai"},
     "huggingface": {"kind": "token_file"},
     "ngc": {"kind": "ngc_config"},
+}
+KEYS = {
+    "netrc_entry": Key("wandb", in_jobs=True),
+    "ngc_config": Key("ngc", copy=".BAK"),
+    "token_file": Key("huggingface", in_jobs=True),
 }
 
 

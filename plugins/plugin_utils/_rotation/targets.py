@@ -12,14 +12,18 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.module_utils._formats.key_forms import HUGGING_FACE, NGC, WANDB
+from ansible_collections.hpc.onboard.plugins.module_utils._formats.key_forms import NGC
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import Value, collect
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import (
+    CAPABILITIES,
+    keys,
+    options_of,
+    usual_path,
+)
 
-HOLDERS = ("enroot_credentials", "registry_auth", "tokens")
-PLACE_OPTIONS = ("machine", "registry", "login")
-DEFAULTS = {"netrc_entry": "~/.netrc", "token_file": "~/.cache/huggingface/token", "ngc_config": "~/.ngc/config"}
-SERVICES = {"netrc_entry": WANDB, "token_file": HUGGING_FACE}  # whose keys the other kinds hold is NGC
-ASKED_THERE = ("enroot_credential", "registry_auth")  # a registry takes what stands in these
+KEYS = keys()  # before the forks, one for each account
+HOLDERS = [name for name, capability in CAPABILITIES.items() if capability.holds_keys]
+NOT_PLACING = ("path", "password", "state")  # of the options; the others tell one place in a file from another
 
 
 class File(NamedTuple):
@@ -48,29 +52,44 @@ def files(account: str, secret: str, declared: Iterable[Mapping[str, Any]]) -> l
         options: Mapping[str, Any] = entry["options"]
         if options["secret"] != secret:
             continue
-        kind, path = entry["kind"], options.get("path") or DEFAULTS[entry["kind"]]
+        kind, path = entry["kind"], options.get("path") or usual_path(entry["kind"])
         if path not in found:
             alike = sum(file.places[0]["kind"] == kind for file in found.values())
             found[path] = File(f"{account}:{kind}{alike + 1 if alike else ''}", path, [])
-        own = {name: options[name] for name in PLACE_OPTIONS if options.get(name)}
-        found[path].places.append({"kind": kind, **own})
+        found[path].places.append({"kind": kind, **_place(kind, options)})
     return list(found.values())
+
+
+def _place(kind: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """What tells a place in a file of this kind from the others there."""
+    asked = options_of(kind)
+    names = [name for name in asked.OPTIONS if name not in NOT_PLACING] if asked else []
+    return {name: options[name] for name in names if options.get(name)}
 
 
 def service(secret: str, targets: Iterable[str]) -> str:
     """Whose key it is, as the kinds of its files say. Raises AccountError where they do not agree."""
-    kinds = {target.rpartition(":")[2].rstrip("0123456789") for target in targets}
-    found = sorted({SERVICES.get(kind, NGC) for kind in kinds})
+    known = {kind: key.service for kind, key in KEYS.items()}
+    found = sorted({known.get(_kind(target), NGC) for target in targets})
     if len(found) > 1:
         raise AccountError(
             f"the key '{secret}' is kept for {' and '.join(found)}: give each service a key of its own name"
         )
-    return found[0] if found else secret if secret in SERVICES.values() else NGC
+    return found[0] if found else secret if secret in known.values() else NGC
 
 
 def is_asked_there(target: str) -> bool:
     """Whether the account tries the key itself."""
-    return target.rpartition(":")[2].rstrip("0123456789") in ASKED_THERE
+    return _asked_there(_kind(target))
+
+
+def _kind(target: str) -> str:
+    return target.rpartition(":")[2].rstrip("0123456789")
+
+
+def _asked_there(kind: str) -> bool:
+    """Whether a registry can be asked with what stands in a file of this kind."""
+    return kind in KEYS and KEYS[kind].by_containers
 
 
 def entries(files: Iterable[File], user: str, registry: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -85,7 +104,7 @@ def entries(files: Iterable[File], user: str, registry: Mapping[str, Any]) -> li
             "options": {
                 "path": file.path,
                 "places": file.places,
-                "registry": dict(registry if file.places[0]["kind"] in ASKED_THERE else {}),
+                "registry": dict(registry if _asked_there(file.places[0]["kind"]) else {}),
                 "secret": user,
             },
         }

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 import yaml
+from ansible_collections.hpc.onboard.plugins.module_utils._formats.key_forms import TITLES
+from ansible_collections.hpc.onboard.plugins.module_utils._resources.rotated_key import PLACES as ROTATED
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities import container_caches
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import collect, role_settings
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import (
@@ -19,6 +21,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table im
     KINDS,
     Capability,
     declaring,
+    keys,
     load,
     options_of,
 )
@@ -90,3 +93,9 @@ def test_a_kind_is_found_by_its_name(kind: str) -> None:
 def test_the_defaults_of_a_kind_are_read_in_one_place() -> None:
     reading = [file for file in (CHECKOUT / "plugins").rglob("*.py") if '"default" in spec' in file.read_text("utf-8")]
     assert [file.name for file in reading] == ["values.py"]
+
+
+def test_every_kind_with_a_key_is_of_a_service_that_is_known() -> None:
+    holding = {kind for kind in KINDS if {"password", "state"} <= {*RESOURCES[kind].OPTIONS}}
+    assert set(keys()) == holding == set(ROTATED)
+    assert {key.service for key in keys().values()} == set(TITLES)
