@@ -256,7 +256,8 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         story, options = self._story, context.CLIARGS
         typed = _command_line().again(options, sys.argv[1:], options.get("args") or ()) if story.is_bad() else ""
         seconds = time.monotonic() - self._begun
-        return summary.Run(typed, seconds, self._near(), tuple(story.keyrings), story.is_look, story.then)
+        places, keys = self._near(), tuple(story.keyrings)
+        return summary.Run(typed, seconds, places, keys, story.is_look, story.then, story.is_emptied())
 
     def _near(self) -> tuple[str, ...]:
         """The folders of sandboxes, as a person names them from here."""

@@ -33,13 +33,15 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout impor
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import flat
 
 LONGEST_LIMIT = 66
+AFTER = {False: "Log in anew, and it is all there.", True: "Shells that are open keep what they had: log in anew."}
 
 
 class Run(NamedTuple):
     """What a run was.
 
     command: how to run it again, without -l; keyrings: where keys came from; doctor: nothing was to be changed;
-    then: of a rotation the command that goes on with it, empty where nothing is left to do.
+    then: of a rotation the command that goes on with it, empty where nothing is left to do. emptied: things were taken
+    out, and none was made.
     """
 
     command: str
@@ -48,6 +50,7 @@ class Run(NamedTuple):
     keyrings: tuple[str, ...] = ()
     doctor: bool = False
     then: str | None = None
+    emptied: bool = False
 
 
 class Story:
@@ -59,6 +62,7 @@ class Story:
         self.keyrings: dict[str, None] = {}
         self.is_look = False
         self.then: str | None = None  # see Run
+        self._found: set[str] = set()  # statuses of what was looked at
         self._told: dict[str, str] = {}  # what went wrong -> the account where it was told
 
     def add(self, name: str, result: Mapping[str, Any], end: Ended, renderer: Renderer) -> None:
@@ -68,6 +72,7 @@ class Story:
         for found, where in ((result.get("sandbox"), self.sandboxes), (result.get("keyring"), self.keyrings)):
             where.update({str(found): None} if found else {})
         self.is_look = self.is_look or renderer.is_look
+        self._found.update(outcome["status"] for outcome in result.get("outcomes", ()))
         then = renderer.next_command(result)
         self.then = self.then if then is None else then
 
@@ -75,6 +80,10 @@ class Story:
         """The account that failed for the same reason and has told it; None for the first one."""
         first = self._told.setdefault(cause(name, end.reason), name) if end.reason else name
         return first if first != name else None
+
+    def is_emptied(self) -> bool:
+        """Whether things were taken out, and none was made or changed."""
+        return "unwanted" in self._found and not self._found & {"missing", "different"}
 
     def is_bad(self) -> bool:
         """Whether an account is not as wanted."""
@@ -231,5 +240,5 @@ def _advice(accounts: Mapping[str, Ended], view: View, run: Run) -> list[Line]:
     if run.sandboxes:
         return lines + practised(run.sandboxes, look)
     if changed and not view.check:
-        lines += indented("Log in anew, and it is all there.", 0, look, "ok")
+        lines += indented(AFTER[run.emptied], 0, look, "ok")
     return lines

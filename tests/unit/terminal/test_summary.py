@@ -179,3 +179,9 @@ def test_a_share_that_went_well_later_counts() -> None:
     for state in ("failed", "changed", "ok"):
         story.add("a@b", {}, Ended(state), renderer("rotation_share"))
     assert story.accounts == {"a@b": Ended("changed")}
+
+
+def test_after_offboarding_nothing_is_said_to_be_there() -> None:
+    assert said({"a@b": Ended("changed")}, emptied=True).endswith(
+        "Shells that are open keep what they had: log in anew."
+    )
