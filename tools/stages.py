@@ -35,7 +35,7 @@ CHECKS = [
     "ruff check .",
     "yamllint --strict .",
     "vermin --target=3.6- --no-tips --violations plugins/module_utils",
-    "mypy plugins tools/stages.py tools/sanity_cores.py tools/measures.py tests/packages",
+    "mypy plugins tools/stages.py tools/sanity_cores.py tools/measures.py tools/new_capability.py tests/packages",
     "antsibull-changelog lint",
     "antsibull-docs lint-collection-docs --plugin-docs --skip-rstcheck .",
     "ansible-lint --offline",

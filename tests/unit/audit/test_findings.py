@@ -118,9 +118,8 @@ def test_each_difference_breaks_its_rule(case: Case) -> None:
 
 
 @pytest.mark.parametrize("kind", KEPT)
-def test_every_declared_kind_has_a_judge_and_cases(kind: str) -> None:
+def test_every_declared_kind_has_a_judge(kind: str) -> None:
     assert callable(judge_of(kind))
-    assert kind in {case.kind for case in CASES}
 
 
 def test_every_judge_has_a_kind() -> None:

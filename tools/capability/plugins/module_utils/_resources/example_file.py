@@ -1,0 +1,69 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A file of example_files: say what it is for, who reads it, and the document that says how."""
+
+import os
+from typing import Any, Dict, List, Optional
+
+from .._core.errors import AccountError
+from .._core.host import Host
+from .._core.resource import Evidence, Resource, State
+from .._core.values import STATE, check_path
+from .._formats.origin_mark import is_ours, is_untouched, stamped
+
+AWAY = "move it away (mv {0} {0}.mine), then run again"
+
+
+class ExampleFile(Resource):
+    """A text that carries our stamp. One without it, or changed by hand, is the user's and stays."""
+
+    KIND = "example_file"
+    TITLE = "example_file %(path)s"
+    OPTIONS: Dict[str, Dict[str, Any]] = {
+        "path": {"type": "path", "required": True},
+        "content": {"type": "str"},
+        "state": STATE,
+    }
+
+    def check(self) -> None:
+        check_path("path", self.options["path"])
+        if self.options["state"] == "present" and not self.options.get("content"):
+            raise AccountError("content of %s: it is empty" % self.options["path"])
+
+    def touches(self, host: Host) -> List[str]:
+        return [self.options["path"]]
+
+    def desired(self, host: Host) -> State:
+        return {} if self.options["state"] == "absent" else {"content": stamped(self.options["content"])}
+
+    def inspect(self, host: Host) -> State:
+        found = host.entry(self.options["path"])
+        if found is None:
+            return {}
+        if found.kind != "file":
+            return {"is": found.kind}
+        text = host.read(self.options["path"]).decode("utf-8", "replace")
+        return {"content": text} if is_ours(text) else {"is": "file that is not ours"}
+
+    def obstacle(self, before: State, host: Host) -> Optional[str]:
+        shown = host.shown(self.options["path"])
+        if not before:
+            return host.in_the_way(os.path.dirname(self.options["path"]))
+        if "is" in before:
+            return "%s is a %s and stays: %s" % (shown, before["is"], AWAY.format(shown))
+        if not is_untouched(before["content"]):
+            return "%s was changed by hand since we wrote it: %s" % (shown, AWAY.format(shown))
+        return None
+
+    def evidence(self, before: State, host: Host) -> Evidence:
+        is_other = bool(before) and before != self.desired(host)
+        return {"theirs": True} if is_other and self.obstacle(before, host) else {}
+
+    def apply(self, host: Host) -> None:
+        path = self.options["path"]
+        if self.options["state"] == "absent":
+            host.remove(path)
+            return
+        host.make_folders(os.path.dirname(path), 0o755)
+        old = host.read(path) if host.entry(path) else None
+        host.write(path, old, stamped(self.options["content"]).encode("utf-8"), 0o644)

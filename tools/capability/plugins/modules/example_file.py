@@ -1,0 +1,50 @@
+#!/usr/bin/python
+# Copyright: hpc.onboard authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The documentation of example_file, which the action of converge carries out (meta/runtime.yml)."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: example_file
+short_description: Keep a file of example_files on the account
+version_added: 0.1.0
+author: The hpc.onboard authors (@hpc-onboard)
+description:
+  - Writes a text file that carries a stamp of ours.
+  - A file without it, or one that was changed by hand since, is never touched, and the task fails.
+extends_documentation_fragment:
+  - hpc.onboard.kept
+options:
+  path:
+    description: The file.
+    type: str
+    required: true
+  content:
+    description: The whole text.
+    type: str
+  state:
+    description: Whether the file is there.
+    type: str
+    default: present
+    choices:
+    - present
+    - absent
+"""
+
+EXAMPLES = r"""
+- name: Keep an example_file
+  hpc.onboard.example_file:
+    path: ~/example_file
+    content: |
+      # the first line
+      hello
+"""
+
+RETURN = r"""
+outcome:
+  description: What was found, what is wanted, and what came of it; see M(hpc.onboard.converge).
+  type: dict
+  returned: always
+"""
