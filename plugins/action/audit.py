@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ansible import __version__, context
 from ansible.errors import AnsibleConnectionFailure
@@ -23,12 +23,22 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answe
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import (
     AccountSession,
     Conversation,
+    Variables,
     prepare,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import VersionError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import receipts
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
+
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import Row
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import (
+        AuditAccount,
+        AuditReported,
+        AuditSettings,
+        Refusal,
+    )
 
 TROUBLE = (AccountError, StateError, VersionError, answer.NoAnswer)
 BEGUN = time.monotonic()
@@ -48,7 +58,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
 
     TRANSFERS_FILES = False
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+    def run(self, tmp: str | None = None, task_vars: Variables | None = None) -> Mapping[str, object]:
         """Take the part."""
         super().run(tmp, task_vars)
         _validation, arguments = self.validate_argument_spec(ARGUMENTS)
@@ -62,10 +72,10 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
             row = unmeasured(session.variables, session.failure(error).text)
         except TROUBLE as error:
             row = unmeasured(session.variables, str(error))
-        found = {"kind": "audit_account", "changed": False, "audit": row}
+        found: AuditAccount = {"kind": "audit_account", "changed": False, "audit": row}
         return {**found, "sandbox": session.sandbox["root"]} if session.sandbox else found
 
-    def _here(self, part: str, session: AccountSession) -> dict[str, Any]:
+    def _here(self, part: str, session: AccountSession) -> AuditSettings | AuditReported | Refusal:
         """What is done on this machine alone."""
         from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import run as _audit_run  # once a run
 
@@ -81,7 +91,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
             self._connection.set_option("ssh_extra_args", f"{given} -o BatchMode=yes".strip())
 
 
-def _look(session: AccountSession, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def _look(session: AccountSession, arguments: Mapping[str, Any]) -> Row:
     """Look at the account: what is declared for it, what is not any more, and what is only watched."""
     every = session.collect(arguments["capabilities"], arguments["resources"])
     asked = session.select(arguments["capabilities"])

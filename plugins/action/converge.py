@@ -9,7 +9,8 @@ way, so that its key is in no file on the account but its own. The documentation
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from ansible.errors import AnsibleConnectionFailure
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
@@ -21,9 +22,13 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table im
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import (
     AccountSession,
     Conversation,
+    Variables,
     prepare,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.answer import NoAnswer
+
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import AccountResult, OneResult
 
 prepare()
 
@@ -40,7 +45,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
 
     TRANSFERS_FILES = False
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+    def run(self, tmp: str | None = None, task_vars: Variables | None = None) -> Mapping[str, object]:
         """Declare, check, send, and turn the answer into a result."""
         super().run(tmp, task_vars)
         kind = self._task.action.rpartition(".")[2]
@@ -53,12 +58,12 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
         except (AccountError, NoAnswer) as error:
             return {"kind": "account", "failed": True, "msg": str(error)}
 
-    def _converge(self, session: AccountSession) -> dict[str, Any]:
+    def _converge(self, session: AccountSession) -> AccountResult:
         _validation, arguments = self.validate_argument_spec(ARGUMENTS)
         declared = session.collect(session.select(arguments["capabilities"]), arguments["resources"])
         return session.carry_out(declared, arguments["wait"], {"seconds": arguments["seconds"]})
 
-    def _keep_one(self, kind: str, session: AccountSession) -> dict[str, Any]:
+    def _keep_one(self, kind: str, session: AccountSession) -> OneResult:
         """What the module of a kind does."""
         from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import one_resource  # roles need none
 

@@ -8,7 +8,8 @@ The documentation is in plugins/modules/offboard.py.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from ansible.errors import AnsibleConnectionFailure
 from ansible.plugins.action import ActionBase
@@ -16,9 +17,16 @@ from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import Ac
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import Declared
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import CAPABILITIES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import offboarding
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import AccountSession, prepare
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import (
+    AccountSession,
+    Variables,
+    prepare,
+)
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.answer import NoAnswer
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import receipts
+
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
 
 prepare()
 
@@ -36,7 +44,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
 
     TRANSFERS_FILES = False
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+    def run(self, tmp: str | None = None, task_vars: Variables | None = None) -> Mapping[str, object]:
         """Take out what was asked for and is ours."""
         super().run(tmp, task_vars)
         _validation, arguments = self.validate_argument_spec(ARGUMENTS)
@@ -51,7 +59,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
             return {"kind": "account", "failed": True, "msg": str(error)}
 
 
-def _unwanted(session: AccountSession, arguments: dict[str, Any]) -> list[dict[str, Any]]:
+def _unwanted(session: AccountSession, arguments: Mapping[str, Any]) -> list[PlanEntry]:
     """What goes: all that was asked for, or what is noted on the account and declared no more."""
     offboarding.check_settings(session.variables)
     every = session.collect(arguments["capabilities"], arguments["resources"])

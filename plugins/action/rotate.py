@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ansible.errors import AnsibleConnectionFailure
 from ansible.parsing.dataloader import DataLoader
@@ -22,6 +22,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answe
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import (
     AccountSession,
     Conversation,
+    Variables,
     prepare,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan
@@ -40,13 +41,18 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import VersionError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
 
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.rotation import NoShare, RotationState, Share
+
 ARGUMENTS = {
     "part": {"type": "str", "choices": ["lead", "account"], "required": True},
     "secret": {"type": "str", "default": ""},
     "lead": {"type": "dict", "default": {}},
     "last": {"type": "bool", "default": False},
 }
-NO_SHARE = {"kind": "rotation_share", "changed": False, "skipped": True}
+NO_SHARE: NoShare = {"kind": "rotation_share", "changed": False, "skipped": True}
 NOBODYS = "nvapi-" + "0" * 64  # what a look foresees to write: another key than the one that is there
 TROUBLE = (AccountError, RotationError, StateError, VersionError, answer.NoAnswer)
 
@@ -67,7 +73,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
     TRANSFERS_FILES = False
     _requires_connection = False
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+    def run(self, tmp: str | None = None, task_vars: Variables | None = None) -> Mapping[str, object]:
         """Take the part."""
         super().run(tmp, task_vars)
         _validation, arguments = self.validate_argument_spec(ARGUMENTS)
@@ -83,7 +89,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
 
     # The lead
 
-    def _lead(self, arguments: Mapping[str, Any], session: AccountSession) -> dict[str, Any]:
+    def _lead(self, arguments: Mapping[str, Any], session: AccountSession) -> RotationState:
         secret = arguments["secret"]
         variables = session.variables
         wished = wishes({name: session.value(name) for name in variables if name.startswith(PREFIX)})
@@ -97,11 +103,11 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
         lead = coordinator.Lead(coordinator.Given(secret, tuple(targets), wished, PIPED))
         if session.is_check_run:
             return lead.foreseen()
-        return lead.taken(arguments["lead"], arguments["last"])
+        return lead.taken(arguments["lead"] or None, arguments["last"])
 
     # An account
 
-    def _share(self, secret: str, lead: Mapping[str, Any], session: AccountSession) -> dict[str, Any]:
+    def _share(self, secret: str, lead: RotationState, session: AccountSession) -> Share | NoShare:
         step = lead.get("step") or {}
         if not step:
             return NO_SHARE
@@ -112,7 +118,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
         key = record_key()
         labels = Sidecar(secret, key)
 
-        def trip(files: list[_targets.File], user: str, look: bool) -> list[dict[str, Any]]:
+        def trip(files: list[_targets.File], user: str, look: bool) -> list[Outcome]:
             entries = _targets.entries(files, user, {} if look else lead["registry"])
             outcomes = _trip([*entries, *sweep.entries()], user, look, session)
             outside.leftovers = sweep.told(outcomes[len(files) :])
@@ -138,14 +144,14 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
         return sweep.added(results.share_result(taken, mine, outside.outcomes, states))
 
 
-def _declared_keys(session: AccountSession) -> list[dict[str, Any]]:
+def _declared_keys(session: AccountSession) -> list[PlanEntry]:
     """The resources of an account that hold a key."""
     if session.sandbox:
         return []  # its keys are pretended
     return _targets.holders((session.variables.get("account") or {}).get("without", []), session.value)
 
 
-def _trip(entries: list[dict[str, Any]], user: str, look: bool, session: AccountSession) -> list[dict[str, Any]]:
+def _trip(entries: list[PlanEntry], user: str, look: bool, session: AccountSession) -> list[Outcome]:
     """One command over the connection for all files of the account."""
     password = NOBODYS if look else session.key(user)
     plan = Plan.of(entries, lambda _name: password)

@@ -123,7 +123,7 @@ def others(noted: Mapping[str, Document], key: str, cluster: str) -> List[str]:
     return [one for one in note.get("clusters", []) if one != cluster]
 
 
-def is_for(noted: Mapping[str, Document], key: str, cluster: str) -> bool:
+def is_for(noted: Mapping[str, Mapping[str, Any]], key: str, cluster: str) -> bool:
     """Whether a cluster may take a noted thing for its own.
 
     What was noted before clusters were is everybody's, unless the home is known to be shared by now.

@@ -9,15 +9,20 @@ import os
 from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core import document_version
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.module_utils._core.files import replace
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import waivers as _waivers
 
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import Finding, Report
+
+Variables = Mapping[str, Any]  # Ansible's, of one host
+Wishes = Mapping[str, Any]  # of a person, read by _audit/options.py
+
 BASELINE = "hpc.onboard/baseline/1.0"
-NAMES = ("rule", "account", "resource", "place", "since")
 
 
 class Accepted(NamedTuple):
@@ -27,12 +32,12 @@ class Accepted(NamedTuple):
     baseline: frozenset[str] | None
 
 
-def read(variables: Mapping[str, Any], wishes: Mapping[str, Any], today: date) -> Accepted:
+def read(variables: Variables, wishes: Wishes, today: date) -> Accepted:
     """What both files say; one that cannot be read is an error with its place."""
     return Accepted(_waived(variables, wishes, today), _baseline(wishes))
 
 
-def _waived(variables: Mapping[str, Any], wishes: Mapping[str, Any], today: date) -> list[_waivers.Waiver]:
+def _waived(variables: Variables, wishes: Wishes, today: date) -> list[_waivers.Waiver]:
     """The waivers of the file that was named, else of waivers.yml beside the accounts file, if it is there."""
     if wishes["audit_waivers"]:
         return _waivers.read(_path(wishes["audit_waivers"]), today)
@@ -40,7 +45,7 @@ def _waived(variables: Mapping[str, Any], wishes: Mapping[str, Any], today: date
     return _waivers.read(file, today) if file.is_file() else []
 
 
-def _baseline(wishes: Mapping[str, Any]) -> frozenset[str] | None:
+def _baseline(wishes: Wishes) -> frozenset[str] | None:
     """The findings of the baseline; a run that writes it needs none."""
     if not wishes["audit_baseline"]:
         return None
@@ -61,9 +66,9 @@ def _baseline(wishes: Mapping[str, Any]) -> frozenset[str] | None:
     return findings
 
 
-def write(wishes: Mapping[str, Any], report: Mapping[str, Any]) -> None:
+def write(wishes: Wishes, report: Report) -> None:
     """Write the findings of this run as the baseline."""
-    findings = {one["fingerprint"]: {name: one[name] for name in NAMES} for one in report["findings"]}
+    findings = {one["fingerprint"]: _known(one) for one in report["findings"]}
     text = json.dumps({"schema": BASELINE, "findings": findings}, indent=1, sort_keys=True) + "\n"
     file = _path(wishes["audit_baseline"])
     at = os.open(file.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -73,6 +78,17 @@ def write(wishes: Mapping[str, Any], report: Mapping[str, Any]) -> None:
         raise OSError(error.errno, error.strerror, str(file)) from None
     finally:
         os.close(at)
+
+
+def _known(finding: Finding) -> dict[str, str]:
+    """What the file tells of a finding, for its readers."""
+    return {
+        "rule": finding["rule"],
+        "account": finding["account"],
+        "resource": finding["resource"],
+        "place": finding["place"],
+        "since": finding["since"],
+    }
 
 
 def _path(word: Any) -> Path:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.module_utils._receipt import notes as _notes
@@ -25,31 +25,36 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import offboarding
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS, Plan, key_of
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import account_key
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.receipts import Notes
+
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import Conversation
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.answer import Notes, Receipt
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import Cell, Row, Seen, Site
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome
+
+Variables = Mapping[str, Any]  # Ansible's, of one account
 
 MOST = 300  # findings of one account
-Entry = Mapping[str, Any]
-Outcome = dict[str, Any]
 
 
-def about(variables: Mapping[str, Any]) -> dict[str, Any]:
+def about(variables: Variables) -> Site:
     """What a row tells of an account whatever came of it."""
     cluster: Mapping[str, Any] = variables.get("cluster") or {}
     return {
         "cluster": str(cluster.get("id", "")),
         "site": str(cluster.get("name", "")),
-        "profile": {name: str(cluster.get(name, "")) for name in ("verified_on", "status")},
-        "declared": None,
+        "profile": {"verified_on": str(cluster.get("verified_on", "")), "status": str(cluster.get("status", ""))},
     }
 
 
-def unmeasured(variables: Mapping[str, Any], reason: str) -> dict[str, Any]:
+def unmeasured(variables: Variables, reason: str) -> Row:
     """The row of an account that could not be looked at; a certificate that has ended may be why."""
     row = report.unmeasured(str(variables.get("inventory_hostname", "it")), reason, about(variables))
     return {**row, "findings": [*row["findings"], *here(variables)]}
 
 
-def here(variables: Mapping[str, Any]) -> list[dict[str, Any]]:
+def here(variables: Variables) -> list[Seen]:
     """What this machine knows of an account without looking at it: certificates, tickets, the profile's age."""
     cluster, account = variables.get("cluster") or {}, variables.get("account") or {}
     if not cluster or account.get("sandbox"):
@@ -58,38 +63,53 @@ def here(variables: Mapping[str, Any]) -> list[dict[str, Any]]:
     options = [word for flag, name in given.items() if variables.get(name) for word in (flag, str(variables[name]))]
     destination = [*options, str(variables.get("ansible_host", ""))]
     age = int(variables.get("audit_max_age") or local_checks.MAX_AGE)
-    return [
-        {**one, "capability": "watch", "severity": RULES[one["rule"]].severity, "desired": {}, "actual": {}}
-        for one in local_checks.findings(cluster, destination, datetime.now(UTC), age)
-    ]
+    return local_checks.findings(cluster, destination, datetime.now(UTC), age)
 
 
-def _of_receipt(receipt: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _of_receipt(receipt: Receipt | None) -> list[Seen]:
     """The finding of a receipt that cannot be read, or that nothing can be noted in."""
-    if not receipt.get("problem"):
+    if not receipt or not receipt["problem"]:
         return []
-    about = {"rule": "RUN-003", "capability": "watch", "resource": IDENTITY, "place": ""}
-    what = {"class": "broken", "cause": "unknown", "severity": RULES["RUN-003"].severity}
-    return [{**about, **what, "text": f"{receipt['problem']}.", "desired": {}, "actual": {}}]
+    finding: Seen = {
+        "rule": "RUN-003",
+        "capability": "watch",
+        "resource": IDENTITY,
+        "place": "",
+        "class": "broken",
+        "cause": "unknown",
+        "severity": RULES["RUN-003"].severity,
+        "text": f"{receipt['problem']}.",
+        "desired": {},
+        "actual": {},
+    }
+    return [finding]
 
 
-def _bounded(findings: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _bounded(findings: list[Seen]) -> list[Seen]:
     """The worst of an account's findings, and how many are left out: one that lies must not fill the report."""
     worst = sorted(findings, key=lambda finding: SEVERITIES.index(finding["severity"]))
     rest = worst[MOST:]
     if not rest:
         return findings
     text = f"{len(rest)} findings more are left out: mend these first, then run again."
-    unseen = {"rule": "RUN-001", "class": "not_measured", "cause": "unknown", "severity": RULES["RUN-001"].severity}
-    return [*worst[:MOST], {**rest[0], **unseen, "place": "", "text": text, "desired": {}, "actual": {}}]
+    unseen: Seen = {
+        **rest[0],
+        "rule": "RUN-001",
+        "class": "not_measured",
+        "cause": "unknown",
+        "severity": RULES["RUN-001"].severity,
+        "place": "",
+        "text": text,
+        "desired": {},
+        "actual": {},
+    }
+    return [*worst[:MOST], unseen]
 
 
-def _named_here(entry: Entry, outcome: Outcome) -> Outcome:
+def _named_here(entry: PlanEntry, outcome: Outcome) -> Outcome:
     """An outcome with the names that we have for the thing: what an account calls it goes into no command."""
-    names = {"capability": entry["capability"]}
-    if entry["kind"] in KINDS:
-        names["identity"] = key_of(entry).partition(" ")[2]
-    return {**outcome, **names}
+    identity = key_of(entry).partition(" ")[2] if entry["kind"] in KINDS else outcome["identity"]
+    return {**outcome, "capability": entry["capability"], "identity": identity}
 
 
 class Audited:
@@ -97,9 +117,9 @@ class Audited:
 
     def __init__(
         self,
-        variables: Mapping[str, Any],
+        variables: Variables,
         declared: Declared,
-        every: Sequence[Entry],
+        every: Sequence[PlanEntry],
         plan: Plan,
         kept: Notes,
         asked: Sequence[str],
@@ -117,18 +137,18 @@ class Audited:
             if watching
             else []
         )
-        self._secrets = key_ages.known({entry["options"].get("secret") for entry in every} - {None})
+        self._secrets = key_ages.known({str(one["options"]["secret"]) for one in every if one["options"].get("secret")})
         self._marks = key_ages.marks(self._secrets, str(variables.get("inventory_hostname", "")))
         known = watch_keys.known_keys(self._secrets, self._marks)
         self._watches = watches.watches(cluster, account, every, known) if watching else []
         self._watching = watching
 
     @property
-    def entries(self) -> list[dict[str, Any]]:
+    def entries(self) -> list[PlanEntry]:
         """What is sent: the plan, what is declared no more, and the watches."""
         return [*self._plan.entries, *self._orphans, *self._watches]
 
-    def row(self, outcomes: list[Outcome], conversation: Any) -> dict[str, Any]:
+    def row(self, outcomes: list[Outcome], conversation: Conversation) -> Row:
         """What the account comes to. conversation: what was said with it, receipt and seconds."""
         if len(outcomes) != len(self.entries):
             raise AccountError(f"the account answered for {len(outcomes)} of {len(self.entries)} things: run again")
@@ -140,7 +160,7 @@ class Audited:
         found = [_findings.of_resource(e, key_of(e), o, look) for e, o in zip(entries, merged, strict=True)]
         found += [_findings.of_orphan(e, o) for e, o in zip(self._orphans, orphans, strict=True)]
         found += [_findings.of_watch(e, o) for e, o in zip(self._watches, watched, strict=True)]
-        found += [one for one in (_of_receipt(conversation.receipt or {}),) if one]
+        found += [one for one in (_of_receipt(conversation.receipt),) if one]
         if self._watching:
             found += [key_ages.findings(self._secrets, datetime.now(UTC).date()), here(self._variables)]
         return {
@@ -149,6 +169,7 @@ class Audited:
             "state": "measured",
             "reason": "",
             "next": [],
+            "declared": None,
             "seconds": round(conversation.seconds, 1),
             "checks": len(found),
             "ok": sum(not one for one in found),
@@ -156,9 +177,9 @@ class Audited:
             "findings": _bounded(list({_findings.same(finding): finding for one in found for finding in one}.values())),
         }
 
-    def _look(self, told: Mapping[str, Any] | None) -> Look:
+    def _look(self, told: Receipt | None) -> Look:
         """The account's own notes go before this machine's copy: another machine may have written since."""
-        notes = (told or {}).get("notes") or self._kept
+        notes = (told["notes"] if told else None) or self._kept
         areas = (self._variables.get("cluster") or {}).get("storage", [])
         purged = [
             str(area[name]) for area in areas if area.get("purge") for name in ("path", "variable") if area.get(name)
@@ -166,9 +187,11 @@ class Audited:
         own = _notes.own_key(account_key(str(self._variables["inventory_hostname"])))
         return Look(notes, own, key_ages.old_keys(self._secrets, self._marks), tuple(purged))
 
-    def _capabilities(self) -> dict[str, str]:
+    def _capabilities(self) -> dict[str, Cell]:
         """Each capability that was looked at: it is ok, until a finding says more, or not for this account."""
         declaring = {entry["capability"] for entry in self._declared.resources}
         further = [name for name in declaring if name not in self._asked]
-        states = {name: "ok" if name in declaring else "not_applicable" for name in [*self._asked, *further]}
-        return states | ({"watch": "ok"} if self._watching else {})
+        states: dict[str, Cell] = {
+            name: "ok" if name in declaring else "not_applicable" for name in [*self._asked, *further]
+        }
+        return {**states, "watch": "ok"} if self._watching else states

@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome
 
 
 class Text(NamedTuple):
@@ -40,7 +42,7 @@ def bare(text: str) -> Text:
     return Text("", text)
 
 
-def reason_of(outcome: Mapping[str, Any]) -> Text | None:
+def reason_of(outcome: Outcome) -> Text | None:
     """The account's reason as a sentence; None where it gives none."""
     return Text("", ended(str(outcome["reason"])), True) if outcome["reason"] else None
 

@@ -8,18 +8,23 @@ bad, who moved, and what mends it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import lru_cache
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Literal
 
 from ansible_collections.hpc.onboard.plugins.module_utils._receipt.notes import DONE, hashes, is_keyed
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.finding_text import Text, bare, ended, it
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.judges.common import Judge, Look, Outcome, Wrong
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.judges.common import Judge, Look, Wrong
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import RULES, SEVERITIES, WATCHED
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import USUAL, options_of
 
-Finding = dict[str, Any]
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.answer import ReceiptNote
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import Cause, Seen
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome, Severity, State
+
 JUDGES = f"{__name__.rpartition('.')[0]}.judges"
 
 
@@ -35,7 +40,7 @@ for _usual in USUAL:
     judge_of(_usual)  # before the forks, one for each account
 
 
-def of_resource(entry: Mapping[str, Any], key: str, outcome: Outcome, look: Look) -> list[Finding]:
+def of_resource(entry: PlanEntry, key: str, outcome: Outcome, look: Look) -> list[Seen]:
     """The findings of one declared resource. key: what it is noted under in a receipt."""
     if outcome["status"] == "in_place":
         return []
@@ -44,7 +49,7 @@ def of_resource(entry: Mapping[str, Any], key: str, outcome: Outcome, look: Look
     return [_finding(entry, outcome, wrong, wrong.cause or _cause(outcome, wrong, note, look)) for wrong in wrongs]
 
 
-def of_watch(entry: Mapping[str, Any], outcome: Outcome) -> list[Finding]:
+def of_watch(entry: PlanEntry, outcome: Outcome) -> list[Seen]:
     """The findings of a watch: each field names a rule and a place."""
     found = [Wrong("RUN-001", "not_measured", bare(text), cause="unknown") for text in outcome["remarks"]]
     found += _unmeasured(outcome)
@@ -62,13 +67,13 @@ def of_watch(entry: Mapping[str, Any], outcome: Outcome) -> list[Finding]:
     return [_finding(entry, outcome, wrong, wrong.cause or "unknown") for wrong in found]
 
 
-def _worse(rule: str, seen: str) -> str:
+def _worse(rule: str, seen: Severity | Literal[""]) -> Severity:
     """How bad a finding is that is worse on the account than its rule; no account makes one milder."""
     usual = RULES[rule].severity
     return min(usual, seen, key=SEVERITIES.index) if seen in SEVERITIES else usual
 
 
-def of_orphan(entry: Mapping[str, Any], outcome: Outcome) -> list[Finding]:
+def of_orphan(entry: PlanEntry, outcome: Outcome) -> list[Seen]:
     """The finding of a thing that was made here and is not declared any more."""
     if not outcome["before"] or outcome["status"] == "in_place":
         return []
@@ -76,7 +81,7 @@ def of_orphan(entry: Mapping[str, Any], outcome: Outcome) -> list[Finding]:
     return [_finding(entry, outcome, wrong, "spec")]
 
 
-def _finding(entry: Mapping[str, Any], outcome: Outcome, wrong: Wrong, cause: str) -> Finding:
+def _finding(entry: PlanEntry, outcome: Outcome, wrong: Wrong, cause: Cause) -> Seen:
     fields = wrong.fields or tuple(outcome["fields"])
     return {
         "rule": wrong.rule,
@@ -94,12 +99,12 @@ def _finding(entry: Mapping[str, Any], outcome: Outcome, wrong: Wrong, cause: st
     }
 
 
-def same(finding: Finding) -> tuple[str, ...]:
+def same(finding: Seen) -> tuple[str, ...]:
     """Equal for findings that say the same of the same thing: several entries of one file, say."""
     return tuple(finding[name] for name in ("rule", "capability", "resource", "place", "text"))
 
 
-def _short(state: Mapping[str, str], fields: Iterable[str]) -> dict[str, str]:
+def _short(state: State, fields: Iterable[str]) -> State:
     """The fields of a state, each cut to what a person reads."""
     return {
         field: state[field] if len(state[field]) <= 300 else state[field][:300] + "…"
@@ -117,7 +122,7 @@ def _unmeasured(outcome: Outcome) -> list[Wrong]:
     return [Wrong("RUN-001", "not_measured", Text("", str(outcome["reason"]), True), cause="unknown")]
 
 
-def _cause(outcome: Outcome, wrong: Wrong, note: Mapping[str, Any] | None, look: Look) -> str:
+def _cause(outcome: Outcome, wrong: Wrong, note: ReceiptNote | None, look: Look) -> Cause:
     """Who moved since we wrote it: what is there, or what is wanted; by hashes, field by field."""
     if note is None:  # where others are noted, it was wished for since
         return "spec" if look.notes and not outcome["before"] else "unknown"

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Container, Mapping, Sequence
-from typing import Any
+from collections.abc import Container, Sequence
+from typing import TYPE_CHECKING
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import Fix, Step, advice, here, there
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import Start
+
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import Seen
 
 PLACE = re.compile(r"(?P<path>~?/[A-Za-z0-9_./+@%=,-]+~?)(?::(?P<line>[0-9]{1,7}))?")
 
@@ -73,7 +76,7 @@ class Commands:
     def __init__(self, start: Start, practised: Container[str] = ()) -> None:
         self._start, self._practised = start, practised
 
-    def mends(self, finding: Mapping[str, Any], account: str) -> Fix:
+    def mends(self, finding: Seen, account: str) -> Fix:
         """The steps that mend a finding of an account."""
         if finding["rule"] == "ORP-001":
             return [here(*self._start.command("offboard", ["-l", account, "-e", "offboard_only=undeclared"]))]
@@ -81,11 +84,11 @@ class Commands:
             return [*self._first(finding, account), self._again(finding, account)]
         return [self._by_hand(finding, account)]
 
-    def _again(self, finding: Mapping[str, Any], account: str) -> Step:
+    def _again(self, finding: Seen, account: str) -> Step:
         tags = [] if finding["capability"] == "resources" else ["--tags", finding["capability"]]
         return here(*self._start.command("onboard", ["-l", account, *tags]))
 
-    def _first(self, finding: Mapping[str, Any], account: str) -> Fix:
+    def _first(self, finding: Seen, account: str) -> Fix:
         """What goes before onboarding where it would not touch the thing: a move of it, or a sentence."""
         if not finding.get("blocked"):
             return []
@@ -94,7 +97,7 @@ class Commands:
             return [self._there(["mv", path, f"{path}.mine"], account)]
         return [advice(FIRST.get(finding["cause"], YOURSELF))]
 
-    def _by_hand(self, finding: Mapping[str, Any], account: str) -> Step:
+    def _by_hand(self, finding: Seen, account: str) -> Step:
         place, rule = finding["place"], finding["rule"]
         plain, command = PLACE.fullmatch(place), BY_HAND.get(rule)
         if plain and command and ("{line}" not in " ".join(command) or plain["line"]):

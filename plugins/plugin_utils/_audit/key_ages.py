@@ -6,13 +6,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import RULES, WATCHED
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import Secret
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import local_key, state_folder
 
-if TYPE_CHECKING:  # few keys were ever rotated
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import Seen
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Severity
     from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.key_marks import Marks
 
 SOON = timedelta(days=14)
@@ -51,12 +53,12 @@ def marks(secrets: Mapping[str, Secret], account: str) -> Marks:
     return key_marks.marks(secrets, account, bytes.fromhex(local_key()))
 
 
-def findings(secrets: Mapping[str, Secret], today: date) -> list[dict[str, Any]]:
+def findings(secrets: Mapping[str, Secret], today: date) -> list[Seen]:
     """What is to be said of these secrets on that day."""
     return [_finding(name, *one) for name, secret in secrets.items() for one in _of_secret(secret, today)]
 
 
-def _of_secret(secret: Secret, today: date) -> Iterator[tuple[str, str, str]]:
+def _of_secret(secret: Secret, today: date) -> Iterator[tuple[str, Severity | Literal[""], str]]:
     current = secret.current
     last = current.expires[:10]
     if last and last < today.isoformat():
@@ -74,7 +76,7 @@ def _of_secret(secret: Secret, today: date) -> Iterator[tuple[str, str, str]]:
         )
 
 
-def _finding(name: str, rule: str, severity: str, text: str) -> dict[str, Any]:
+def _finding(name: str, rule: str, severity: Severity | Literal[""], text: str) -> Seen:
     what, cause = WATCHED[rule]
     return {
         "rule": rule,

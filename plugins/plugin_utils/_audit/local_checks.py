@@ -15,12 +15,16 @@ import shutil
 import subprocess
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import RULES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import Step, advice, here
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_certificate import read_end
 
-Finding = dict[str, Any]
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import Class, Seen
+
+Cluster = Mapping[str, Any]  # a profile, as Ansible has it among an account's variables
 
 SECONDS = 10
 SOON = datetime.timedelta(hours=1)
@@ -29,9 +33,7 @@ OLD_PROFILE = "Compare the profile with its sources and set verified_on, or take
 STAMP = "%Y-%m-%d %H:%M UTC"
 
 
-def findings(
-    cluster: Mapping[str, Any], destination: list[str], now: datetime.datetime, max_age: int = MAX_AGE
-) -> list[Finding]:
+def findings(cluster: Cluster, destination: list[str], now: datetime.datetime, max_age: int = MAX_AGE) -> list[Seen]:
     """Everything that can be seen here for an account on this cluster.
 
     destination: the arguments of ssh that lead to the account. now: aware. max_age: days that a profile is good for.
@@ -48,7 +50,7 @@ def findings(
 # -- judgements ------------------------------------------------------------------------------------
 
 
-def profile_age(cluster: Mapping[str, Any], today: datetime.date, max_age: int) -> list[Finding]:
+def profile_age(cluster: Cluster, today: datetime.date, max_age: int) -> list[Seen]:
     """Whether a profile was last compared with its sources too long ago; max_age in days."""
     verified = datetime.date.fromisoformat(cluster["verified_on"])
     if (today - verified).days <= max_age:
@@ -65,9 +67,7 @@ def profile_age(cluster: Mapping[str, Any], today: datetime.date, max_age: int) 
     ]
 
 
-def certificates(
-    cluster: Mapping[str, Any], printed: Iterable[tuple[str, str]], now: datetime.datetime
-) -> list[Finding]:
+def certificates(cluster: Cluster, printed: Iterable[tuple[str, str]], now: datetime.datetime) -> list[Seen]:
     """Whether the certificate that lasts longest ends soon. printed: files with what ssh-keygen -L says, in UTC.
 
     No file that is a certificate: nothing can be said; it may be in the agent, or not be signed yet.
@@ -79,7 +79,7 @@ def certificates(
     return _ending(cluster, "certificate", file, end.replace(tzinfo=datetime.UTC), now)
 
 
-def tickets(cluster: Mapping[str, Any], printed: str | None, now: datetime.datetime) -> list[Finding]:
+def tickets(cluster: Cluster, printed: str | None, now: datetime.datetime) -> list[Seen]:
     """Whether the ticket that others are got by ends soon. printed: what klist says, in UTC; None without klist."""
     if printed is None:
         return []
@@ -104,16 +104,14 @@ def ticket_ends(text: str) -> list[datetime.datetime]:
     return [end.replace(tzinfo=datetime.UTC) for end in found]
 
 
-def _ending(
-    cluster: Mapping[str, Any], what: str, place: str, end: datetime.datetime, now: datetime.datetime
-) -> list[Finding]:
+def _ending(cluster: Cluster, what: str, place: str, end: datetime.datetime, now: datetime.datetime) -> list[Seen]:
     if end - now > SOON:
         return []
     text = f"the {what} {'ended' if end <= now else 'ends'} on {end.strftime(STAMP)}"
     return [_finding("SES-001", f"{what} for {cluster['name']}", place, "at_risk", text, _renewal(cluster))]
 
 
-def _renewal(cluster: Mapping[str, Any]) -> Step:
+def _renewal(cluster: Cluster) -> Step:
     """How a new one is had: the profile's command where that is nothing but words, for it will be pasted."""
     said = str(cluster["auth"].get("command", ""))
     try:
@@ -125,14 +123,18 @@ def _renewal(cluster: Mapping[str, Any]) -> Step:
     return advice(f"Get a new one as the site says: {said}" if said else "Get a new one as the site says.")
 
 
-def _finding(rule: str, resource: str, place: str, kind: str, text: str, fix: Step) -> Finding:
+def _finding(rule: str, resource: str, place: str, kind: Class, text: str, fix: Step) -> Seen:
     return {
         "rule": rule,
+        "capability": "watch",
         "resource": resource,
         "place": place,
         "class": kind,
         "cause": "time",
+        "severity": RULES[rule].severity,
         "text": text,
+        "desired": {},
+        "actual": {},
         "fix": [fix],
     }
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import date
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import waivers as _waivers
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.fixes import Commands
@@ -19,50 +19,73 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import CL
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import advice
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.audit_history import Known
 
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import (
+        Account,
+        BySeverity,
+        Cell,
+        Finding,
+        Former,
+        Report,
+        Resolved,
+        Row,
+        Run,
+        Seen,
+        Site,
+        Summary,
+    )
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Severity
+
 SCHEMA = "hpc.onboard/audit/2.0"
-UNTOLD = ("blocked", "in_the_way")  # of a finding: what its fix is made from
 UNMEASURED = ("RUN-001", "RUN-002")
-Finding = dict[str, Any]
-Row = Mapping[str, Any]
 
 
 class Past(NamedTuple):
     """What there was before this run: findings that are known, runs, waivers, and the accepted findings if any."""
 
     known: Known
-    history: Sequence[Mapping[str, Any]]
+    history: Sequence[Former]
     waivers: list[_waivers.Waiver]
     accepted: frozenset[str] | None
 
 
-def report(run: Mapping[str, Any], rows: Sequence[Row], past: Past, commands: Commands, today: date) -> dict[str, Any]:
+def report(run: Run, rows: Sequence[Row], past: Past, commands: Commands, today: date) -> Report:
     """The whole report. run: its member of that name; rows: of each account what audit's account part said."""
     findings = sorted((_told(one, row, past, commands, today) for row in rows for one in row["findings"]), key=_order)
     waivers = _waivers.states(past.waivers, findings, today)
-    of_account: dict[str, list[Finding]] = {str(row["name"]): [] for row in rows}
+    of_account: dict[str, list[Finding]] = {row["name"]: [] for row in rows}
     for one in findings:
         of_account[one["account"]].append(one)
-    accounts = [_account(row, of_account[str(row["name"])]) for row in sorted(rows, key=lambda row: str(row["name"]))]
+    accounts = [_account(row, of_account[row["name"]]) for row in sorted(rows, key=lambda row: row["name"])]
     resolved = _resolved(past.known, rows, findings)
     return {
         "schema": SCHEMA,
-        "run": dict(run),
+        "run": run,
         "summary": _summary(run, accounts, findings, resolved),
         "accounts": accounts,
         "findings": findings,
         "resolved": resolved,
         "waivers": waivers,
-        "history": [dict(one) for one in past.history],
+        "history": list(past.history),
     }
 
 
-def _told(finding: Mapping[str, Any], row: Row, past: Past, commands: Commands, today: date) -> Finding:
+def _told(finding: Seen, row: Row, past: Past, commands: Commands, today: date) -> Finding:
     """A finding with all that is known of it beside what was seen."""
-    account = str(row["name"])
+    account = row["name"]
     fingerprint = mark(finding["rule"], account, finding["resource"], finding["place"])
     is_new = past.accepted is None or fingerprint not in past.accepted
     return {
-        **{name: value for name, value in finding.items() if name not in UNTOLD},
+        "rule": finding["rule"],
+        "capability": finding["capability"],
+        "resource": finding["resource"],
+        "place": finding["place"],
+        "class": finding["class"],
+        "cause": finding["cause"],
+        "severity": finding["severity"],
+        "text": finding["text"],
+        "desired": finding["desired"],
+        "actual": finding["actual"],
         "account": account,
         "since": past.known.get(fingerprint, {}).get("since", today.isoformat()),
         "baseline": "new" if is_new else "unchanged",
@@ -79,20 +102,31 @@ def mark(*words: str) -> str:
     return "sha256:" + hashlib.sha256("\0".join(words).encode()).hexdigest()
 
 
-def _order(finding: Mapping[str, Any]) -> tuple[Any, ...]:
-    words = tuple(finding[name] for name in ("account", "rule", "resource", "place", "text"))
-    return (SEVERITIES.index(finding["severity"]), *words)
+def _order(finding: Finding) -> tuple[int, str, str, str, str, str]:
+    rank = SEVERITIES.index(finding["severity"])
+    return rank, finding["account"], finding["rule"], finding["resource"], finding["place"], finding["text"]
 
 
-def _account(row: Row, findings: Sequence[Finding]) -> dict[str, Any]:
+def _account(row: Row, findings: Sequence[Finding]) -> Account:
     """An account's line of the report, from its findings; of each capability the worst that is not waived."""
     mine = [one for one in findings if not one["waiver"]]
     cells = {name: _cell(name, state, mine) for name, state in row["capabilities"].items()}
-    names = ("name", "cluster", "site", "profile", "state", "reason", "next", "seconds", "checks", "ok")
-    return {**{name: row[name] for name in names}, "capabilities": cells}
+    return {
+        "name": row["name"],
+        "cluster": row["cluster"],
+        "site": row["site"],
+        "profile": row["profile"],
+        "state": row["state"],
+        "reason": row["reason"],
+        "next": row["next"],
+        "seconds": row["seconds"],
+        "checks": row["checks"],
+        "ok": row["ok"],
+        "capabilities": cells,
+    }
 
 
-def _cell(capability: str, state: str, findings: Sequence[Finding]) -> str:
+def _cell(capability: str, state: Cell, findings: Sequence[Finding]) -> Cell:
     if state != "ok":
         return state
     mine = [one for one in findings if one["capability"] == capability]
@@ -102,27 +136,43 @@ def _cell(capability: str, state: str, findings: Sequence[Finding]) -> str:
     return "not_measured" if any(one["capability"] != "watch" for one in mine) else "ok"
 
 
-def _resolved(known: Known, rows: Sequence[Row], findings: Sequence[Finding]) -> list[dict[str, str]]:
+def _resolved(known: Known, rows: Sequence[Row], findings: Sequence[Finding]) -> list[Resolved]:
     """What was found before, was looked for again, and is there no more."""
     looked = {(row["name"], name) for row in rows if row["state"] == "measured" for name in row["capabilities"]}
     there = {one["fingerprint"] for one in findings}
-    gone = [
-        {"fingerprint": fingerprint, **{name: one.get(name, "") for name in ("rule", "account", "resource", "since")}}
+    gone: list[Resolved] = [
+        {
+            "fingerprint": fingerprint,
+            "rule": one.get("rule", ""),
+            "account": one.get("account", ""),
+            "resource": one.get("resource", ""),
+            "since": one.get("since", ""),
+        }
         for fingerprint, one in known.items()
         if fingerprint not in there and (one.get("account"), one.get("capability")) in looked
     ]
     return sorted(gone, key=lambda one: (one["account"], one["rule"], one["resource"], one["fingerprint"]))
 
 
-def known_now(before: Known, result: Mapping[str, Any]) -> Known:
+def known_now(before: Known, result: Report) -> Known:
     """What is to be remembered after a run: what was found, and what was not looked for again."""
     gone = {one["fingerprint"] for one in result["resolved"]}
-    names = ("rule", "account", "capability", "resource", "since")
-    found = {one["fingerprint"]: {name: one[name] for name in names} for one in result["findings"]}
+    found = {
+        one["fingerprint"]: {
+            "rule": one["rule"],
+            "account": one["account"],
+            "capability": one["capability"],
+            "resource": one["resource"],
+            "since": one["since"],
+        }
+        for one in result["findings"]
+    }
     return {**{key: one for key, one in before.items() if key not in gone}, **found}
 
 
-def _summary(run: Mapping[str, Any], accounts: Any, findings: Sequence[Finding], resolved: Any) -> dict[str, Any]:
+def _summary(
+    run: Run, accounts: Sequence[Account], findings: Sequence[Finding], resolved: Sequence[Resolved]
+) -> Summary:
     counted = [one for one in findings if not one["waiver"]]
     severities, classes = Counter(one["severity"] for one in counted), Counter(one["class"] for one in counted)
     checks, ok = sum(one["checks"] for one in accounts), sum(one["ok"] for one in accounts)
@@ -136,7 +186,7 @@ def _summary(run: Mapping[str, Any], accounts: Any, findings: Sequence[Finding],
         "checks": checks,
         "ok": ok,
         "coverage_pct": _coverage(checks, unseen, accounts),
-        "by_severity": {name: severities[name] for name in SEVERITIES},
+        "by_severity": _by_severity(severities),
         "by_class": {name: classes[name] for name in CLASSES if classes[name]},
         "waived": sum(one["waiver"] is not None for one in findings),
         "new": sum(one["baseline"] == "new" for one in counted),
@@ -147,7 +197,17 @@ def _summary(run: Mapping[str, Any], accounts: Any, findings: Sequence[Finding],
     }
 
 
-def _coverage(checks: int, unseen: int, accounts: Sequence[Mapping[str, Any]]) -> int:
+def _by_severity(counts: Counter[Severity]) -> BySeverity:
+    return {
+        "critical": counts["critical"],
+        "high": counts["high"],
+        "medium": counts["medium"],
+        "low": counts["low"],
+        "info": counts["info"],
+    }
+
+
+def _coverage(checks: int, unseen: int, accounts: Sequence[Account]) -> int:
     """How much of what should have been looked at was, in percent, rounded down; an account that was not is nothing."""
     measured = [one for one in accounts if one["state"] == "measured"]
     if not accounts or not measured:
@@ -156,7 +216,7 @@ def _coverage(checks: int, unseen: int, accounts: Sequence[Mapping[str, Any]]) -
     return int(100 * share * len(measured) / len(accounts))
 
 
-def _reasons(run: Mapping[str, Any], counted: Sequence[Finding], missed: Sequence[str]) -> list[str]:
+def _reasons(run: Run, counted: Sequence[Finding], missed: Sequence[str]) -> list[str]:
     """Why the run fails, in words; nothing when it does not."""
     reasons = []
     if run["fail_on"] != "never":
@@ -182,9 +242,9 @@ def _number(count: int, word: str) -> str:
     return f"{count} {word}" if count == 1 else f"{count} {word}s"
 
 
-def unmeasured(name: str, reason: str, account: Row) -> dict[str, Any]:
-    """The row of an account that could not be looked at. account: cluster, site, profile, declared of its row."""
-    finding = {
+def unmeasured(name: str, reason: str, account: Site) -> Row:
+    """The row of an account that could not be looked at. account: where it is."""
+    finding: Seen = {
         "rule": "RUN-002",
         "capability": "account",
         "resource": "the account",
@@ -197,13 +257,16 @@ def unmeasured(name: str, reason: str, account: Row) -> dict[str, Any]:
         "actual": {},
         "fix": [advice("See what is said above, then run the audit again.")],
     }
-    empty = {"seconds": 0.0, "checks": 0, "ok": 0, "capabilities": {}}
     return {
         "name": name,
         **account,
         "state": "not_measured",
         "reason": reason,
         "next": [],
-        **empty,
+        "seconds": 0.0,
+        "checks": 0,
+        "ok": 0,
+        "capabilities": {},
+        "declared": None,
         "findings": [finding],
     }

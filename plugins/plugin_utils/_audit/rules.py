@@ -8,12 +8,16 @@ programs name them. docs/rules.md says for each what to do.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-SEVERITIES = ("critical", "high", "medium", "low", "info")
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import Cause, Class
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Severity
+
+SEVERITIES: tuple[Severity, ...] = ("critical", "high", "medium", "low", "info")
 """The worst first."""
 
-CLASSES = (
+CLASSES: tuple[Class, ...] = (
     "missing",
     "changed",
     "stale",
@@ -26,7 +30,7 @@ CLASSES = (
 )
 """What a finding can be; what is as wanted is none."""
 
-CAUSES = ("spec", "hand", "site", "time", "unknown")
+CAUSES: tuple[Cause, ...] = ("spec", "hand", "site", "time", "unknown")
 """Who moved: the wish, a hand on the account, the site, the calendar; or nobody can say."""
 
 
@@ -34,7 +38,7 @@ class Rule(NamedTuple):
     """What is found wrong, in a few words, and how bad it is."""
 
     title: str
-    severity: str
+    severity: Severity
 
 
 RULES = {
@@ -89,7 +93,7 @@ RULES = {
     "RUN-003": Rule("What was made on an account cannot be noted there", "high"),
 }
 
-WATCHED = {  # of what no capability declares: the class of its finding, and who moved
+WATCHED: dict[str, tuple[Class, Cause]] = {  # of what no capability declares: the class of its finding, and who moved
     "SEC-001": ("unmanaged", "hand"),
     "SEC-002": ("unmanaged", "hand"),
     "SEC-003": ("unmanaged", "hand"),

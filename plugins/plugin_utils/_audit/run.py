@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import accepted
@@ -25,6 +25,19 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._input.extra_vars impo
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import audit_history
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
 
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import Former, Line, Report, Row, Run
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import (
+        AuditReported,
+        AuditSettings,
+        Refusal,
+    )
+
+    Result = TypeVar("Result", AuditSettings, AuditReported)
+
+Variables = Mapping[str, Any]  # Ansible's, of the host that the part is run for
+Wishes = Mapping[str, Any]  # of a person, read by _audit/options.py
+
 
 class Called(NamedTuple):
     """How the audit was called: Ansible's options of the command line, and its version."""
@@ -33,37 +46,37 @@ class Called(NamedTuple):
     ansible: str
 
 
-def prepared(variables: Mapping[str, Any], value: Value) -> dict[str, Any]:
+def prepared(variables: Variables, value: Value) -> AuditSettings | Refusal:
     """The result of the settings part: what nobody would heed, read or could write is refused, and nobody visited."""
 
-    def work() -> dict[str, Any]:
+    def work() -> AuditSettings:
         wishes = checked(variables, value)
         accepted.read(variables, wishes, datetime.now(UTC).date())
         if wishes["audit_output"]:
             os.close(opened(_output(wishes)))
-        return {"changed": False}
+        return {"kind": "audit_settings", "changed": False}
 
     return _said("audit_settings", work)
 
 
 def reported(
-    variables: Mapping[str, Any], value: Value, called: Called, warn: Callable[[str], None], begun: float
-) -> dict[str, Any]:
+    variables: Variables, value: Value, called: Called, warn: Callable[[str], None], begun: float
+) -> AuditReported | Refusal:
     """The result of the report part: the report, and whether the run fails by it. begun: of time.monotonic()."""
 
-    def work() -> dict[str, Any]:
+    def work() -> AuditReported:
         result = _report(variables, checked(variables, value), called, warn, begun)
         reasons = result["summary"]["reasons"]
         said = "; ".join(reasons) or "nothing to hold against"
-        return {"changed": False, "failed": bool(reasons), "msg": said, "report": result}
+        return {"kind": "audit_report", "changed": False, "failed": bool(reasons), "msg": said, "report": result}
 
     return _said("audit_report", work)
 
 
-def _said(kind: str, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+def _said(kind: str, work: Callable[[], Result]) -> Result | Refusal:
     """What the work gives, or the one sentence that says why it cannot be done."""
     try:
-        return {"kind": kind, **work()}
+        return work()
     except (Mistakes, AccountError, StateError, ReportError) as error:
         return {"kind": kind, "failed": True, "msg": str(error)}
     except OSError as error:
@@ -75,21 +88,26 @@ def _said(kind: str, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 
 
 def _report(
-    variables: Mapping[str, Any],
-    wishes: Mapping[str, Any],
+    variables: Variables,
+    wishes: Wishes,
     called: Called,
     warn: Callable[[str], None],
     begun: float,
-) -> dict[str, Any]:
+) -> Report:
     now = datetime.now(UTC)
-    run = {**_run(now, wishes, called), "seconds": round(time.monotonic() - begun, 1)}
+    run = _run(now, wishes, called, begun)
     sources = [str(Path(source).resolve()) for source in called.options.get("inventory") or ()]
     place, name = audit_history.series(*sources), audit_history.series(*sources, run["limit"], *run["tags"])
     known, history, newer = _remembered(place, name)
     past = _audit.Past(known, history, *accepted.read(variables, wishes, now.date()))
-    report = _audit.report(run, list(_rows(variables)), past, _commands(variables), now.date())
+    report: Report = _audit.report(run, list(_rows(variables)), past, _commands(variables), now.date())
     summary = report["summary"]
-    entry = {"started": run["started"], **{key: summary[key] for key in ("accounts", "not_measured", "by_severity")}}
+    entry: Former = {
+        "started": run["started"],
+        "accounts": summary["accounts"],
+        "not_measured": summary["not_measured"],
+        "by_severity": summary["by_severity"],
+    }
     for said in [newer] if newer else _remember(_audit.known_now(known, report), place, name, entry):
         warn(said)
     if wishes["audit_output"]:
@@ -99,7 +117,7 @@ def _report(
     return report
 
 
-def _remembered(place: str, name: str) -> tuple[audit_history.Known, list[dict[str, Any]], str]:
+def _remembered(place: str, name: str) -> tuple[audit_history.Known, list[Former], str]:
     """What audits before this one left, and why it can neither be read nor added to, where a newer version wrote it."""
     try:
         return (*audit_history.read(place, name), "")
@@ -107,7 +125,7 @@ def _remembered(place: str, name: str) -> tuple[audit_history.Known, list[dict[s
         return {}, [], f"nothing here is compared with earlier audits, and this one is not remembered: {error}"
 
 
-def _remember(known: audit_history.Known, place: str, name: str, entry: Mapping[str, Any]) -> list[str]:
+def _remember(known: audit_history.Known, place: str, name: str, entry: Former) -> list[str]:
     """Keep what this audit came to; gives what is to be said of that."""
     try:
         return audit_history.keep(known, place, name, entry)
@@ -115,32 +133,33 @@ def _remember(known: audit_history.Known, place: str, name: str, entry: Mapping[
         return [f"what this audit found will not be remembered: {error}"]
 
 
-def _output(wishes: Mapping[str, Any]) -> str:
+def _output(wishes: Wishes) -> str:
     return str(Path(str(wishes["audit_output"])).expanduser())
 
 
-def _run(now: datetime, wishes: Mapping[str, Any], called: Called) -> dict[str, Any]:
+def _run(now: datetime, wishes: Wishes, called: Called, begun: float) -> Run:
     tags = [str(tag) for tag in called.options.get("tags") or () if tag != "all"]
     return {
         "id": now.strftime("%Y%m%dT%H%M%S%fZ"),
         "started": now.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "seconds": round(time.monotonic() - begun, 1),
         "tool": version(),
         "ansible": called.ansible,
         "playbook": "audit.yml",
         "limit": str(called.options.get("subset") or ""),
         "tags": tags,
-        "fail_on": str(wishes["audit_fail_on"]),
-        "incomplete": str(wishes["audit_incomplete"]),
+        "fail_on": wishes["audit_fail_on"],
+        "incomplete": wishes["audit_incomplete"],
     }
 
 
-def _rows(variables: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _rows(variables: Variables) -> Iterator[Row]:
     """What each account of the play came to; one whose look ended in an error of its own is not measured."""
     lines = _Declarations()
     for host in variables["ansible_play_hosts_all"]:
         own = variables["hostvars"][host]
         result = own.get("audited") or {}
-        row = result.get("audit") or unmeasured(own, str(result.get("msg") or "it was not looked at"))
+        row: Row = result.get("audit") or unmeasured(own, str(result.get("msg") or "it was not looked at"))
         yield {**row, "declared": lines.of(str(host), own)}
 
 
@@ -150,7 +169,7 @@ class _Declarations:
     def __init__(self) -> None:
         self._files: dict[str, Lines | None] = {}
 
-    def of(self, name: str, variables: Mapping[str, Any]) -> dict[str, Any] | None:
+    def of(self, name: str, variables: Variables) -> Line | None:
         """File and line, or None where it cannot be said."""
         file = str(variables.get("inventory_file") or "")
         if not file.endswith((".yml", ".yaml")):
@@ -164,7 +183,7 @@ class _Declarations:
         return {"file": command_line.near(file), "line": lines.of(("accounts", name), at_key=True)} if lines else None
 
 
-def _commands(variables: Mapping[str, Any]) -> Commands:
+def _commands(variables: Variables) -> Commands:
     """The commands for somebody who started this run as it was started."""
     hosts = variables["ansible_play_hosts_all"]
     practised = {str(host) for host in hosts if (variables["hostvars"][host].get("account") or {}).get("sandbox")}

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from datetime import date, timedelta
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core import document_version
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
@@ -25,6 +25,11 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics imp
     shown,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema import Checker
+
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import Excuse, Finding, WaiverEntry
+
+Entry = Mapping[str, Any]  # of the file, checked by its schema
 
 SCHEMA = "hpc.onboard/waivers/1.0"
 LONGEST = timedelta(days=366)
@@ -42,7 +47,7 @@ class Waiver(NamedTuple):
     by: str
     where: str
 
-    def fits(self, finding: Mapping[str, Any]) -> bool:
+    def fits(self, finding: Finding) -> bool:
         """Whether it is about this finding."""
         about = (finding["resource"], finding["place"], finding["place"].partition(":")[0])
         return (
@@ -50,6 +55,10 @@ class Waiver(NamedTuple):
             and fnmatchcase(finding["account"], self.account)
             and any(fnmatchcase(one, self.resource) for one in about)
         )
+
+    def excuse(self) -> Excuse:
+        """What a finding says of it."""
+        return {"justification": self.justification, "expires": self.expires, "by": self.by, "where": self.where}
 
     def is_over(self, today: date) -> bool:
         """Whether its last day is past."""
@@ -73,14 +82,14 @@ def read(file: Path, today: date) -> list[Waiver]:
     return [_waiver(lines, at, entry) for at, entry in enumerate(entries)]
 
 
-def _waiver(lines: Lines, at: int, entry: Mapping[str, Any]) -> Waiver:
+def _waiver(lines: Lines, at: int, entry: Entry) -> Waiver:
     where = f"{shown(lines.file)}:{lines.of(('waivers', at))}"
     optional = {"resource": str(entry.get("resource") or "*"), "by": str(entry.get("by") or "")}
     required = {name: str(entry[name]) for name in ("rule", "account", "justification", "expires")}
     return Waiver(**required, **optional, where=where)
 
 
-def _refusals(lines: Lines, at: int, entry: Mapping[str, Any], today: date) -> Iterator[Mistake]:
+def _refusals(lines: Lines, at: int, entry: Entry, today: date) -> Iterator[Mistake]:
     """What the schema cannot say."""
     if entry["rule"] not in RULES:
         yield lines.mistake(
@@ -98,16 +107,20 @@ def _refusals(lines: Lines, at: int, entry: Mapping[str, Any], today: date) -> I
         yield lines.mistake(("waivers", at, "expires"), f"a waiver counts for at most {most}: name an earlier day.")
 
 
-def states(waivers: list[Waiver], findings: list[dict[str, Any]], today: date) -> list[dict[str, str]]:
+def states(waivers: list[Waiver], findings: list[Finding], today: date) -> list[WaiverEntry]:
     """Put each waiver on the findings that it fits, and tell for each whether it is used, unused or expired."""
-    told = []
+    told: list[WaiverEntry] = []
     for waiver in waivers:
         mine = [finding for finding in findings if waiver.fits(finding)]
         over = waiver.is_over(today)
         for finding in () if over else mine:
-            finding["waiver"] = finding["waiver"] or {
-                name: getattr(waiver, name) for name in ("justification", "expires", "by", "where")
-            }
-        state = "expired" if over else "used" if mine else "unused"
-        told.append({**waiver._asdict(), "state": state})
+            finding["waiver"] = finding["waiver"] or waiver.excuse()
+        entry: WaiverEntry = {
+            "rule": waiver.rule,
+            "account": waiver.account,
+            "resource": waiver.resource,
+            **waiver.excuse(),
+            "state": "expired" if over else "used" if mine else "unused",
+        }
+        told.append(entry)
     return told

@@ -18,19 +18,18 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.enroot_c
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import keys, usual_path
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import Secret
 
-Entry = Mapping[str, Any]
+Facts = Mapping[str, Any]  # of a cluster or an account, as their schemas describe them
 KINDS: dict[str, type[Watch]] = {
     kind.KIND: kind for kind in (EnrootLines, OpenKeys, ScatteredKeys, ShadowedKeys, UnreadKeys)
 }
 if TYPE_CHECKING:  # few keys were ever rotated
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
     from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.key_marks import Marks
 
 KEYS = keys()  # before the forks, one for each account
 
 
-def watches(
-    cluster: Entry, account: Entry, declared: Sequence[Entry], known: Mapping[str, str]
-) -> list[dict[str, Any]]:
+def watches(cluster: Facts, account: Facts, declared: Sequence[PlanEntry], known: Mapping[str, str]) -> list[PlanEntry]:
     """The entries {kind, capability, options} of an account's watches for keys.
 
     cluster: the profile; declared: all that the roles declare; known: fingerprint -> which key that is, in words.
@@ -56,12 +55,12 @@ def watches(
     return [*found, *([_watch("shadowed_keys", kept=kept)] if kept else [])]
 
 
-def _watch(kind: str, **options: Any) -> dict[str, Any]:
+def _watch(kind: str, **options: Any) -> PlanEntry:
     """An entry whose options are complete."""
     return {"kind": kind, "capability": "watch", "options": KINDS[kind].whole(options)}
 
 
-def _kept(declared: Sequence[Entry]) -> dict[str, list[str]]:
+def _kept(declared: Sequence[PlanEntry]) -> dict[str, list[str]]:
     """The files in which roles keep keys, by kind."""
     found: dict[str, list[str]] = {}
     for entry in declared:
@@ -78,7 +77,7 @@ def _own(kept: Mapping[str, list[str]]) -> list[str]:
     return sorted({path for paths in kept.values() for path in paths})
 
 
-def _machines(declared: Sequence[Entry]) -> dict[str, list[str]]:
+def _machines(declared: Sequence[PlanEntry]) -> dict[str, list[str]]:
     """Of each file of enroot's, the machines whose lines a role keeps."""
     found: dict[str, list[str]] = {}
     for entry in declared:
@@ -88,7 +87,7 @@ def _machines(declared: Sequence[Entry]) -> dict[str, list[str]]:
     return found
 
 
-def _areas(cluster: Entry) -> list[str]:
+def _areas(cluster: Facts) -> list[str]:
     """The account's own folders in the storage areas; a variable of the site leads there, too."""
     areas = cluster.get("storage") or []
     return sorted(
@@ -96,12 +95,12 @@ def _areas(cluster: Entry) -> list[str]:
     )
 
 
-def _read_by_enroot(cluster: Entry) -> list[str]:
+def _read_by_enroot(cluster: Facts) -> list[str]:
     path = (cluster.get("container") or {}).get("credentials")
     return [str(path)] if path else []
 
 
-def _in_jobs(cluster: Entry, kept: Mapping[str, list[str]]) -> list[str]:
+def _in_jobs(cluster: Facts, kept: Mapping[str, list[str]]) -> list[str]:
     """The files that jobs read: where the container tool is on login nodes, images are pulled there."""
     by_containers = not (cluster.get("container") or {}).get("on_login")
     read = [kind for kind, key in KEYS.items() if key.in_jobs or (key.by_containers and by_containers)]

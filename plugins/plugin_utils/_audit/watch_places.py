@@ -5,8 +5,8 @@ SPDX-License-Identifier: GPL-3.0-or-later
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from ansible_collections.hpc.onboard.plugins.module_utils._watches.areas import Areas
 from ansible_collections.hpc.onboard.plugins.module_utils._watches.conda_traces import CondaTraces
@@ -16,8 +16,10 @@ from ansible_collections.hpc.onboard.plugins.module_utils._watches.startup_files
 from ansible_collections.hpc.onboard.plugins.module_utils._watches.watch import Watch
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.conda_installer import uses_anacondas_channels
 
-Watched = dict[str, Any]
-Entries = list[dict[str, Any]]
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Options, PlanEntry
+
+Facts = Mapping[str, Any]  # of a cluster, an account or an area, as their schemas describe them
 
 KINDS: dict[str, type[Watch]] = {kind.KIND: kind for kind in (Areas, CondaTraces, HomeCaches, Quota, StartupFiles)}
 CAPABILITY = "watch"
@@ -30,15 +32,13 @@ RUNTIMES = {
 }  # the tool whose cache the profile's place is for
 
 
-def watches(
-    cluster: Mapping[str, Any], account: Mapping[str, Any], declared: Iterable[Mapping[str, Any]]
-) -> list[Watched]:
+def watches(cluster: Facts, account: Facts, declared: Iterable[PlanEntry]) -> list[PlanEntry]:
     """The entries {kind, capability, options} of one account's watches, their options complete, in a fixed order.
 
     cluster: the profile with the account's names filled in. account: as the inventory gives it. declared: {kind,
     capability, options} of everything that the roles declare.
     """
-    entries = [dict(one) for one in declared]
+    entries = list(declared)
     present = [one for one in entries if one["options"].get("state", "present") == "present"]
     quota = _watch("quota", command=cluster.get("quota_command", ""), places=_places(cluster))
     return [
@@ -50,11 +50,11 @@ def watches(
     ]
 
 
-def _watch(kind: str, **options: Any) -> Watched:
+def _watch(kind: str, **options: Any) -> PlanEntry:
     return {"kind": kind, "capability": CAPABILITY, "options": KINDS[kind].whole(options)}
 
 
-def _caches(cluster: Mapping[str, Any]) -> dict[str, Any]:
+def _caches(cluster: Facts) -> Options:
     home, caches = cluster["home"], cluster.get("caches", {})
     tool, wanted = RUNTIMES.get(cluster["container"]["runtime"]), {}
     if tool and caches.get("path"):
@@ -68,7 +68,7 @@ def _caches(cluster: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _conda(cluster: Mapping[str, Any], present: Entries) -> dict[str, Any]:
+def _conda(cluster: Facts, present: Sequence[PlanEntry]) -> Options:
     conda = cluster["conda"]
     own = [one["options"] for one in present if one["kind"] == "conda_install"]
     return {
@@ -80,7 +80,7 @@ def _conda(cluster: Mapping[str, Any], present: Entries) -> dict[str, Any]:
     }
 
 
-def _areas(cluster: Mapping[str, Any], entries: Entries, present: Entries) -> dict[str, Any]:
+def _areas(cluster: Facts, entries: Sequence[PlanEntry], present: Sequence[PlanEntry]) -> Options:
     """Ours are the links that are declared; the site's own lead where the profile says, purged or not."""
     purged = _purged(cluster)
     lasting = [area for area in cluster["storage"] if "purge" not in area]
@@ -93,7 +93,7 @@ def _areas(cluster: Mapping[str, Any], entries: Entries, present: Entries) -> di
     }
 
 
-def _places(cluster: Mapping[str, Any]) -> Entries:
+def _places(cluster: Facts) -> list[Options]:
     """The home and the areas whose paths are known, with their sizes."""
     known = [(area["name"], _path(area), area) for area in cluster["storage"] if _path(area)]
     return [
@@ -101,14 +101,14 @@ def _places(cluster: Mapping[str, Any]) -> Entries:
     ]
 
 
-def _size(facts: Mapping[str, Any]) -> dict[str, int]:
+def _size(facts: Facts) -> dict[str, int]:
     """How much one user may have there; of a whole group's share, nobody knows what is one user's."""
     if facts.get("per", "user") in ("group", "project"):
         return {}
     return {key: facts[key] for key in ("bytes", "files") if key in facts}
 
 
-def _purged(cluster: Mapping[str, Any]) -> Entries:
+def _purged(cluster: Facts) -> list[Options]:
     return [
         {"name": area["name"], "path": _path(area), **area["purge"]}
         for area in cluster["storage"]
@@ -116,17 +116,17 @@ def _purged(cluster: Mapping[str, Any]) -> Entries:
     ]
 
 
-def _path(area: Mapping[str, Any]) -> str:
+def _path(area: Facts) -> str:
     """The area's path, or the site's variable that holds it; one that still lacks a name is not known."""
     path = str(area.get("path") or area.get("variable") or "")
     return "" if "{" in path else path
 
 
-def _area(cluster: Mapping[str, Any], name: str | None) -> str:
+def _area(cluster: Facts, name: str | None) -> str:
     """The path of an area as a person reads it, else its name."""
     found = next((area for area in cluster["storage"] if area["name"] == name), {"path": name or ""})
     return _path(found) or str(name)
 
 
-def _paths(entries: Entries, kind: str) -> Entries:
+def _paths(entries: Sequence[PlanEntry], kind: str) -> list[Options]:
     return [{"path": one["options"]["path"]} for one in entries if one["kind"] == kind]

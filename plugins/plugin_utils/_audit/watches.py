@@ -5,10 +5,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ansible_collections.hpc.onboard.plugins.module_utils._watches.watch import Watch
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import watch_keys, watch_places
+
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
 
 KINDS: dict[str, type[Watch]] = {**watch_keys.KINDS, **watch_places.KINDS}
 
@@ -16,9 +19,9 @@ KINDS: dict[str, type[Watch]] = {**watch_keys.KINDS, **watch_places.KINDS}
 def watches(
     cluster: Mapping[str, Any],
     account: Mapping[str, Any],
-    declared: Sequence[Mapping[str, Any]],
+    declared: Sequence[PlanEntry],
     known: Mapping[str, str],
-) -> list[dict[str, Any]]:
+) -> list[PlanEntry]:
     """The entries {kind, capability, options} of an account's watches, their options complete.
 
     known: the fingerprints of keys that were rotated, as the account shows them -> which key that is, in words.

@@ -8,7 +8,7 @@ the same specs and defaults are used here, all roles at once, before anything is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,7 +18,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table im
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import Roles
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Declaration, Note
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Declaration, Note, PlanEntry
 
 Value = Callable[[str], Any]
 DIRECT = "resources"  # what resources belong to that no capability declares
@@ -27,7 +27,7 @@ DIRECT = "resources"  # what resources belong to that no capability declares
 class Declared(NamedTuple):
     """Entries {kind, capability, options}, and notes."""
 
-    resources: list[dict[str, Any]]
+    resources: list[PlanEntry]
     notes: list[Note]
 
     def of(self, names: Iterable[str]) -> Declared:
@@ -46,7 +46,7 @@ def selected(names: Iterable[str], run: Iterable[str], skip: Iterable[str]) -> l
     return [name for name in names if (every or name in wanted) and name not in unwanted]
 
 
-def collect(names: Iterable[str], without: Iterable[str], resources: list[dict[str, Any]], value: Value) -> Declared:
+def collect(names: Iterable[str], without: Iterable[str], resources: Sequence[object], value: Value) -> Declared:
     """All that the named capabilities declare, and the resources given directly. Raises AccountError."""
     declared = Declared([], [])
     refused = set(without)

@@ -5,14 +5,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-Entry = Mapping[str, Any]
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
+
+Cluster = Mapping[str, Any]  # a profile, as Ansible has it among an account's variables
 CACHES = ("~/.cache/enroot", "~/.config/enroot", "~/enroot")  # where enroot has its cache when nobody says
 CACHE_VARIABLES = ("ENROOT_CACHE_PATH", "ENROOT_CONFIG_PATH")
 
 
-def caches(cluster: Entry, declared: Sequence[Entry]) -> list[str]:
+def caches(cluster: Cluster, declared: Sequence[PlanEntry]) -> list[str]:
     """The folders in which enroot may keep its tokens here."""
     sections = [entry["options"] for entry in declared if entry["kind"] == "shell_environment"]
     named = [options.get("variables", {}).get(name) for options in sections for name in CACHE_VARIABLES]

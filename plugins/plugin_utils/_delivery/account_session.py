@@ -8,8 +8,8 @@ The only place where a secret's name becomes its value.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from typing import Any, Protocol
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import (
@@ -27,6 +27,19 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.session impor
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import receipts
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import account_key
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.run_memory import BOARD
+
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.answer import Answer, Receipt
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Note, PlanEntry
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome, UnderWay
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import (
+        AccountResult,
+        ManualStep,
+        Unreached,
+    )
+
+Variables = Mapping[str, Any]  # Ansible's, of one account
+Message = Mapping[str, Any]  # a plan as it is sent, or parts of it: docs/schemas/plan.schema.json
 
 PLAIN_PATH = re.compile(r"/[A-Za-z0-9_@%+=:,./-]+")  # sftp would run what stands behind a line end
 
@@ -54,7 +67,7 @@ class AccountSession:
     def __init__(
         self,
         action: Action,
-        variables: Mapping[str, Any] | None,
+        variables: Variables | None,
         places: Mapping[str, str] = PLACES,
         become: bool = False,
     ) -> None:
@@ -62,9 +75,9 @@ class AccountSession:
 
         become: whether become is heeded; what a whole account is set up with is run by nobody but its owner.
         """
-        self.variables: Mapping[str, Any] = variables or {}
+        self.variables: Variables = variables or {}
         delegated = self.variables.get("ansible_delegated_vars") or {}
-        self._reached: Mapping[str, Any] = delegated.get(action._task.delegate_to) or self.variables
+        self._reached: Variables = delegated.get(action._task.delegate_to) or self.variables
         self.name = str(self._reached.get("inventory_hostname", "it"))
         self.sandbox: dict[str, Any] | None = (self._reached.get("account") or {}).get("sandbox")
         """The folder that stands for the account's cluster, and what is pretended there; None for a real account."""
@@ -88,7 +101,7 @@ class AccountSession:
         run, skip = self.variables.get("ansible_run_tags", ["all"]), self.variables.get("ansible_skip_tags", [])
         return selected(names, run, skip)
 
-    def collect(self, names: list[str], resources: list[dict[str, Any]]) -> Declared:
+    def collect(self, names: list[str], resources: Sequence[object]) -> Declared:
         """All that these capabilities declare, and the resources that the task names itself. Raises AccountError."""
         without = (self.variables.get("account") or {}).get("without", [])
         return collect(names, without, resources, self.value)
@@ -104,7 +117,7 @@ class AccountSession:
 
     # The way there
 
-    def ask(self, document: Mapping[str, Any]) -> dict[str, Any]:
+    def ask(self, document: Message) -> Answer:
         """Send a plan in one command over the connection, and give its answer. Raises NoAnswer."""
         self._is_between = False
         preferred = self._action._templar.template(self._reached.get("ansible_python_interpreter"))
@@ -126,7 +139,7 @@ class AccountSession:
         """Take a file of this machine to the account."""
         self._action._connection.put_file(local, remote)
 
-    def carry_out(self, declared: Declared, wait: int, wishes: Mapping[str, Any]) -> dict[str, Any]:
+    def carry_out(self, declared: Declared, wait: int, wishes: Message) -> AccountResult:
         """Make the account hold what is declared, or foresee it in a check run, and give the result of the task.
 
         wait: seconds for work of minutes. wishes: see Conversation. Raises AccountError and NoAnswer.
@@ -135,20 +148,23 @@ class AccountSession:
         conversation = Conversation(self, plan.entries, {"work": self.work, "receipt": True, **wishes})
         outcomes = plan.merged(conversation.outcomes(wait))
         outcomes += self._keep(conversation.receipt)
-        found = {"kind": "account", **result(outcomes, declared.notes, self.is_check_run)}
+        found = result(outcomes, declared.notes, self.is_check_run)
         if SESSION.source:
             found["keyring"] = SESSION.source
-        found.update(self._manual_steps(found))
+        steps = self._manual_steps(found)
+        if steps:
+            found["human_steps"] = steps
         if self.sandbox:
             found["sandbox"] = self.sandbox["root"]
         if self._action._task.diff:
             found["diff"] = diffs(found["outcomes"])
         return found
 
-    def unreached(self, error: Exception) -> dict[str, Any]:
+    def unreached(self, error: Exception) -> Unreached:
         """The result of a task whose account was not reached. error: the connection's."""
-        missed = {"kind": "account", "unreachable": True, "msg": self.failure(error).text}
-        return {**missed, **self._manual_steps(missed)}
+        missed: Unreached = {"kind": "account", "unreachable": True, "msg": self.failure(error).text}
+        steps = self._manual_steps(missed)
+        return {**missed, "human_steps": steps} if steps else missed
 
     def failure(self, error: Exception) -> _answer.LineFailure:
         """What the connection's error means: the command may have begun unless all that ssh said lacks its mark.
@@ -170,16 +186,15 @@ class AccountSession:
         """What the engine is asked to do: nothing but foresee it in a check run."""
         return "foresee" if self.is_check_run else "reconcile"
 
-    def _manual_steps(self, found: Mapping[str, Any]) -> dict[str, Any]:
+    def _manual_steps(self, found: AccountResult | Unreached) -> list[ManualStep]:
         """What only a person can do: where the account was not reached, a thing failed, or an area is not known."""
-        links = any(note["code"] == "path_unknown" for note in found.get("notes", []))
-        if not (found.get("unreachable") or found["failed"] or links):
-            return {}
+        if not ("unreachable" in found or found["failed"] or any(_lacks_path(note) for note in found["notes"])):
+            return []
         from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import manual_steps  # few are open
 
         return manual_steps.of_account(self.variables, found)
 
-    def _keep(self, receipt: Mapping[str, Any] | None) -> list[dict[str, Any]]:
+    def _keep(self, receipt: Receipt | None) -> list[Outcome]:
         """Keep what is noted on the account here, too; the outcome of a receipt that cannot be kept there."""
         if receipt is None:
             return []
@@ -192,12 +207,16 @@ class AccountSession:
         return []
 
 
+def _lacks_path(note: Note) -> bool:
+    return note["code"] == "path_unknown"
+
+
 class Conversation:
     """What is said with one account: the plan once, and then questions for as long as work goes on there."""
 
-    def __init__(self, session: AccountSession, entries: list[dict[str, Any]], wishes: Mapping[str, Any]) -> None:
+    def __init__(self, session: AccountSession, entries: list[PlanEntry], wishes: Message) -> None:
         """wishes: the work, the seconds for one resource, and whether there is a receipt (see _engine/engine.py)."""
-        self.receipt: dict[str, Any] | None = None
+        self.receipt: Receipt | None = None
         self.seconds = 0.0  # that the account worked on it
         self._session = session
         self._entries = entries
@@ -209,7 +228,7 @@ class Conversation:
             **wishes,
         }
 
-    def outcomes(self, wait: int) -> list[dict[str, Any]]:
+    def outcomes(self, wait: int) -> list[Outcome]:
         """What came of the plan, when nothing of it is under way any more. Nothing is sent for one that is empty."""
         if not self._entries:
             return []
@@ -224,20 +243,19 @@ class Conversation:
             self._asked(gone)  # so that it is noted no more
         return ended
 
-    def _show(self, progress: Mapping[str, Any] | None) -> None:
+    def _show(self, progress: UnderWay | None) -> None:
         BOARD.put(self._session.name, progress)
 
-    def _asked(self, positions: Iterable[int], follow: float = 0) -> list[dict[str, Any]]:
+    def _asked(self, positions: Iterable[int], follow: float = 0) -> list[Outcome]:
         document = {**self._plan, "resources": [self._entries[position] for position in positions]}
         if follow:
             document = {**document, "work": "follow", "follow_seconds": follow}
         answer = self._session.ask(document)
         self.receipt = answer["receipt"] or self.receipt
         self.seconds += answer["seconds"]
-        answered: list[dict[str, Any]] = answer["outcomes"]
-        return answered
+        return answer["outcomes"]
 
-    def _bring(self, position: int, wants: Mapping[str, str]) -> dict[str, Any]:
+    def _bring(self, position: int, wants: Mapping[str, str]) -> Outcome:
         """Fetch on this machine what the account cannot, take it there, and start the work anew."""
         installer = self._entries[position]["options"]["installers"].values()
         if not any((wants["url"], wants["sha256"]) == (one["url"], one["sha256"]) for one in installer):
@@ -246,7 +264,7 @@ class Conversation:
 
         if not PLAIN_PATH.fullmatch(wants["path"]):
             raise AccountError("the account names a path that no file can be taken to: it was not brought")
-        step = {"step": "fetching the installer for it", "unit": "bytes"}
+        step: UnderWay = {"step": "fetching the installer for it", "done": None, "total": None, "unit": "bytes"}
         file = fetched(
             wants["url"], wants["sha256"], lambda done, total: self._show({**step, "done": done, "total": total})
         )

@@ -7,24 +7,40 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import WORDS
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import harmless
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Evidence, Verdict
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.answer import (
+        Answer,
+        Mark,
+        Notes,
+        Receipt,
+        ReceiptNote,
+    )
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import (
+        Evidence,
+        Outcome,
+        Progress,
+        Severity,
+        State,
+        Unit,
+        Verdict,
+    )
+
+Document = Mapping[str, Any]  # as it came, of which nothing is known yet
+Word = TypeVar("Word", bound=str)
 
 SCHEMA = "hpc.onboard/answer/1.4"  # as _engine/engine.py writes it
 LARGEST = 4 * 1024 * 1024
-VERDICTS: Mapping[str, Verdict] = {
-    "valid": "valid",
-    "invalid": "invalid",
-    "not_entitled": "not_entitled",
-    "not_measured": "not_measured",
-}
+VERDICTS: tuple[Verdict, ...] = ("valid", "invalid", "not_entitled", "not_measured")
+SEVERITIES: tuple[Severity, ...] = ("critical", "high", "medium", "low", "info")
+NOTE_STATES: tuple[Literal["intended", "done"], ...] = ("intended", "done")
+UNITS: tuple[Unit, ...] = ("bytes", "steps")
 
 LOOK = "'ssh {name} true' should end at once and print nothing; look at the start-up files of that account"
 
@@ -40,7 +56,7 @@ class LineFailure(NamedTuple):
     began: bool
 
 
-def parse(stdout: str, stderr: str, code: int, name: str) -> dict[str, Any]:
+def parse(stdout: str, stderr: str, code: int, name: str) -> Answer:
     """The answer document. Raises NoAnswer, which says what the account did instead."""
     frame = f"\n{payload.FRAME} "
     at = stdout.rfind(frame)
@@ -68,66 +84,79 @@ def _check_version(said: object, name: str) -> None:
         raise NoAnswer(why)
 
 
-def _typed(document: dict[str, Any]) -> dict[str, Any]:
+def _typed(document: Document) -> Answer:
     account = document.get("account") or {}
     error = document["error"]
     return {
         "outcomes": [_outcome(entry) for entry in document["outcomes"]],
         "error": None if error is None else harmless(error),
         "receipt": _receipt(document.get("receipt")),
-        "account": {key: harmless(account.get(key, ""), 200) for key in ("home", "shell")},
+        "account": {"home": harmless(account.get("home", ""), 200), "shell": harmless(account.get("shell", ""), 200)},
         "python": harmless(document["python"], 20),
         "host": harmless(document["host"], 200),
         "seconds": _seconds(document["seconds"]),
     }
 
 
-def _outcome(entry: dict[str, Any]) -> dict[str, Any]:
-    if entry["status"] not in WORDS:
-        raise ValueError(entry["status"])
+def one_of(words: Iterable[Word], said: object) -> Word:
+    """The word that was said, if it is one of these. Raises ValueError."""
+    for word in words:
+        if word == said:
+            return word
+    raise ValueError(said)
+
+
+def _outcome(entry: Document) -> Outcome:
     reason = entry["reason"]
     return {
         "identity": harmless(entry["identity"], 500),
         "capability": harmless(entry["capability"], 100),
-        "status": str(entry["status"]),
+        "status": one_of(WORDS, entry["status"]),
         "fields": [harmless(field, 500) for field in entry["fields"]],
         "before": _state(entry["before"]),
         "after": _state(entry["after"]),
         "reason": None if reason is None else harmless(reason),
         "seconds": _seconds(entry["seconds"]),
-        "progress": _progress(entry["progress"]),
-        "remarks": [harmless(remark, 500) for remark in entry["remarks"][:20]],
+        "progress": _progress(entry.get("progress")),
+        "remarks": [harmless(remark, 500) for remark in entry.get("remarks", [])[:20]],
         "evidence": _evidence(entry.get("evidence", {})),
     }
 
 
-def _evidence(found: dict[str, Any]) -> Evidence:
+def _evidence(found: Document) -> Evidence:
     """What was seen as fields, each of its type; what this version does not know is left out."""
     evidence: Evidence = {}
     if "verdict" in found:
-        evidence["verdict"] = VERDICTS[found["verdict"]]
+        evidence["verdict"] = one_of(VERDICTS, found["verdict"])
     if "leftovers" in found:
         evidence["leftovers"] = max(0, int(found["leftovers"]))
     if "severities" in found:
         pairs = found["severities"].items()
-        evidence["severities"] = {harmless(field, 500): harmless(word, 20) for field, word in pairs}
+        evidence["severities"] = {
+            harmless(field, 500): one_of(SEVERITIES, word) for field, word in pairs if word in SEVERITIES
+        }
     if "theirs" in found:
         evidence["theirs"] = found["theirs"] is True
     return evidence
 
 
-def _progress(progress: dict[str, Any] | None) -> dict[str, Any] | None:
+def _progress(progress: Document | None) -> Progress | None:
     """How far the work is that goes on by itself, or why it failed and what could be brought to it."""
     if progress is None:
         return None
     if "failed" in progress:
         wants = progress.get("wants") or {}
         return {"failed": harmless(progress["failed"]), "wants": {name: harmless(wants[name], 500) for name in wants}}
-    numbers = {name: None if progress[name] is None else int(progress[name]) for name in ("done", "total")}
-    return {"step": harmless(progress["step"], 200), **numbers, "unit": harmless(progress["unit"], 10)}
+    done, total = progress["done"], progress["total"]
+    return {
+        "step": harmless(progress["step"], 200),
+        "done": None if done is None else int(done),
+        "total": None if total is None else int(total),
+        "unit": one_of(UNITS, progress["unit"]),
+    }
 
 
-def _receipt(receipt: dict[str, Any] | None) -> dict[str, Any] | None:
+def _receipt(receipt: Document | None) -> Receipt | None:
     """What is noted on the account; a note that is none is left out."""
     if receipt is None:
         return None
@@ -139,28 +168,35 @@ def _receipt(receipt: dict[str, Any] | None) -> dict[str, Any] | None:
     }
 
 
-def _mark(mark: dict[str, Any]) -> dict[str, Any]:
+def _mark(mark: Document) -> Mark:
     """Which rotation last installed a key."""
-    words = {name: harmless(mark[name], 100) for name in ("rotation", "machine", "when")}
-    return {"sequence": int(mark["sequence"]), **words}
+    return {
+        "sequence": int(mark["sequence"]),
+        "rotation": harmless(mark["rotation"], 100),
+        "machine": harmless(mark["machine"], 100),
+        "when": harmless(mark["when"], 100),
+    }
 
 
-def _notes(state: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def _notes(state: Document) -> Notes:
     return {harmless(key, 500): _note(json.loads(harmless(text))) for key, text in state.items()}
 
 
-def _note(note: dict[str, Any]) -> dict[str, Any]:
+def _note(note: Document) -> ReceiptNote:
     """One note (see module_utils/_receipt/notes.py)."""
     if "state" not in note:
         from ansible_collections.hpc.onboard.plugins.module_utils._receipt.notes import (
             upgraded_note,  # of a plan that an older version took there as a file
         )
 
-        note = upgraded_note(note)
-    words = {name: harmless(note[name], 500) for name in ("kind", "capability", "identity", "state", "for")}
+        note = upgraded_note(dict(note))
     keyed = {harmless(own, 100): _state(hashes) for own, hashes in note["keyed"].items()}
     return {
-        **words,
+        "kind": harmless(note["kind"], 500),
+        "capability": harmless(note["capability"], 500),
+        "identity": harmless(note["identity"], 500),
+        "state": one_of(NOTE_STATES, note["state"]),
+        "for": harmless(note["for"], 500),
         "made": note["made"] is True,
         "options": dict(note["options"]),
         "hashes": _state(note["hashes"]),
@@ -177,7 +213,7 @@ def _seconds(value: Any) -> float:
     return seconds
 
 
-def _state(state: dict[str, Any]) -> dict[str, str]:
+def _state(state: Document) -> State:
     return {harmless(key, 500): harmless(value) for key, value in state.items()}
 
 

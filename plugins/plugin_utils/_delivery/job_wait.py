@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 
-Outcome = dict[str, Any]
-Ask = Callable[[list[int], float], list[Outcome]]
-Bring = Callable[[int, dict[str, str]], Outcome]
-Show = Callable[[dict[str, Any] | None], None]
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome, UnderWay
+
+    Ask = Callable[[list[int], float], list[Outcome]]
+    Bring = Callable[[int, dict[str, str]], Outcome]
+    Show = Callable[[UnderWay | None], None]
 
 FIRST = 2.0  # seconds that the first question waits on the account for something new
 LONGEST = 15.0
@@ -38,12 +40,12 @@ def settled(outcomes: list[Outcome], seconds: float, ask: Ask, bring: Bring, sho
         while pending := [position for position, one in enumerate(done) if one["progress"]]:
             for position in pending:
                 done[position] = _advanced(position, done[position], bring, brought)
-            waiting = [position for position in pending if done[position]["progress"]]
+            waiting = [position for position in pending if under_way(done[position])]
             if not waiting:
                 continue
             if time.monotonic() >= deadline:
-                return [_left(one) if one["progress"] else one for one in done]
-            show(done[waiting[0]]["progress"])
+                return [_left(one) for one in done]
+            show(under_way(done[waiting[0]]))
             for position, seen in zip(waiting, ask(waiting, patience), strict=True):
                 done[position] = _after(done[position], seen)
             patience = min(LONGEST, patience * 1.5)
@@ -52,10 +54,16 @@ def settled(outcomes: list[Outcome], seconds: float, ask: Ask, bring: Bring, sho
     return done
 
 
+def under_way(outcome: Outcome) -> UnderWay | None:
+    """How far the work is that goes on; None where there is none, or none any more."""
+    progress = outcome["progress"]
+    return None if progress is None or "failed" in progress else progress
+
+
 def _advanced(position: int, outcome: Outcome, bring: Bring, brought: set[int]) -> Outcome:
     """What failed is over, unless the file that it wants can be brought; that is tried once."""
     progress = outcome["progress"]
-    if "failed" not in progress:
+    if progress is None or "failed" not in progress:
         return outcome
     if progress["wants"] and position not in brought:
         brought.add(position)
@@ -80,5 +88,9 @@ def _after(outcome: Outcome, seen: Outcome) -> Outcome:
 
 
 def _left(outcome: Outcome) -> Outcome:
-    reason = LEFT.format(identity=outcome["identity"], step=outcome["progress"]["step"])
+    """What time has run out for; what is not under way stays."""
+    progress = under_way(outcome)
+    if progress is None:
+        return outcome
+    reason = LEFT.format(identity=outcome["identity"], step=progress["step"])
     return {**outcome, "status": "not_measured", "reason": reason, "progress": None}

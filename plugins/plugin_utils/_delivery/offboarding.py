@@ -8,7 +8,7 @@ Whether a thing is ours to take out is decided on the account, by its receipt.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.module_utils._receipt.notes import folder_key, is_for
@@ -16,9 +16,11 @@ from ansible_collections.hpc.onboard.plugins.module_utils._receipt.receipt impor
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.kept_key import KeptKey
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS, key_of
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input import extra_vars
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.receipts import Notes
 
-Entry = dict[str, Any]
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.answer import Notes
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
+
 SETTINGS = {
     "offboard_only": extra_vars.one_of("everything", "undeclared"),
     "offboard_capabilities": extra_vars.whole,
@@ -30,30 +32,30 @@ def check_settings(variables: Mapping[str, Any]) -> None:
     extra_vars.read("an offboarding", SETTINGS, variables, lambda _name: None)
 
 
-def undeclared(declared: Iterable[Mapping[str, Any]], notes: Notes, cluster: str) -> list[Entry]:
+def undeclared(declared: Iterable[PlanEntry], notes: Notes, cluster: str) -> list[PlanEntry]:
     """The entries of what is noted on an account for this cluster and not declared any more, as they are taken out."""
     known = {key_of(entry) for entry in declared}
     return [entry for key, entry in _noted(notes, cluster) if key not in known and not notes[key].get("for")]
 
 
-def with_folders(entries: Iterable[Entry], notes: Notes, cluster: str) -> list[Entry]:
+def with_folders(entries: Iterable[PlanEntry], notes: Notes, cluster: str) -> list[PlanEntry]:
     """The entries in their order, before each the folders that were made for it, and before all those of other things.
 
     The folder of the receipt itself goes with the receipt.
     """
-    made: dict[str, list[Entry]] = {}
+    made: dict[str, list[PlanEntry]] = {}
     for key, entry in sorted(_noted(notes, cluster)):
         if notes[key].get("for") and key != folder_key(ABOVE):
-            made.setdefault(str(notes[key]["for"]), []).append(entry)
+            made.setdefault(notes[key]["for"], []).append(entry)
     here = [one for entry in entries for one in (*made.pop(key_of(entry), ()), entry)]
     return [*(one for others in made.values() for one in others), *here]
 
 
-def _noted(notes: Notes, cluster: str) -> Iterator[tuple[str, Entry]]:
+def _noted(notes: Notes, cluster: str) -> Iterator[tuple[str, PlanEntry]]:
     """The entries of what is noted for a cluster, as they would be taken out."""
     for key, note in notes.items():
         try:
-            entry = absent({name: note[name] for name in ("kind", "capability", "options")})
+            entry = absent({"kind": note["kind"], "capability": note["capability"], "options": note["options"]})
             mine = is_for(notes, key, cluster)
         except (KeyError, TypeError, AttributeError):
             continue
@@ -61,7 +63,7 @@ def _noted(notes: Notes, cluster: str) -> Iterator[tuple[str, Entry]]:
             yield key, entry
 
 
-def _is_one_of_ours(key: str, entry: Mapping[str, Any]) -> bool:
+def _is_one_of_ours(key: str, entry: PlanEntry) -> bool:
     """Whether a note is such as we make: the account has told it, and it may have told anything."""
     try:
         return entry["kind"] in KINDS and key_of(entry) == key
@@ -69,13 +71,13 @@ def _is_one_of_ours(key: str, entry: Mapping[str, Any]) -> bool:
         return False
 
 
-def absent(entry: Mapping[str, Any]) -> Entry:
+def absent(entry: PlanEntry) -> PlanEntry:
     """The entry of a thing that is not to be there."""
     options = {name: value for name, value in entry["options"].items() if name not in ("secret", "password")}
     return {**entry, "options": {**options, "state": "absent"}}
 
 
-def in_order(entries: Iterable[Mapping[str, Any]]) -> list[Entry]:
+def in_order(entries: Iterable[PlanEntry]) -> list[PlanEntry]:
     """What is declared last goes first, and keys before all."""
-    reverse = [dict(entry) for entry in entries][::-1]
+    reverse = list(entries)[::-1]
     return sorted(reverse, key=lambda entry: not issubclass(KINDS[entry["kind"]], KeptKey))

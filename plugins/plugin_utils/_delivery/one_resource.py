@@ -5,11 +5,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import asked_of
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import CHANGES, FAILURES, diffs
+
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import OneResult
 
 FINGERPRINT_KEY = "fingerprint_key"
 WAIT = 3600  # seconds for work of minutes, as converge waits unless it is told otherwise
@@ -22,7 +27,7 @@ def argument_spec(kind: str) -> dict[str, dict[str, Any]]:
     return {**spec, FINGERPRINT_KEY: {"type": "str", "no_log": True}}
 
 
-def entry(kind: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def entry(kind: str, arguments: Mapping[str, Any]) -> PlanEntry:
     """The one entry of the plan, checked by the kind itself. Raises AccountError."""
     options = {name: arguments.get(name) for name in asked_of(kind).OPTIONS}
     asked_of(kind)(options)
@@ -41,7 +46,7 @@ def fingerprint_key(arguments: Mapping[str, Any]) -> dict[str, str]:
     return {FINGERPRINT_KEY: key}
 
 
-def result(outcome: dict[str, Any]) -> dict[str, Any]:
+def result(outcome: Outcome) -> OneResult:
     """The result of the task."""
     if outcome["status"] in FAILURES:
         return {"failed": True, "msg": f"{outcome['identity']}: {outcome['reason']}", "outcome": outcome}

@@ -4,17 +4,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.module_utils._core.values import Options
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import MODULE_UTILS, PLACES, options_of
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import unmet
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.backends import MissingKey
 
 if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import Resource
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Options as Given
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome
 
 
 class Kinds(Mapping[str, "type[Resource]"]):
@@ -43,11 +47,11 @@ TYPES: dict[str, type] = {"str": str, "path": str, "dict": dict, "list": list, "
 class Plan(NamedTuple):
     """What is sent, and the outcomes of what cannot be sent because its key is missing, by position."""
 
-    entries: list[dict[str, Any]]
-    unmet: dict[int, dict[str, Any]]
+    entries: list[PlanEntry]
+    unmet: dict[int, Outcome]
 
     @classmethod
-    def of(cls, declared: list[dict[str, Any]], key: Callable[[str], str]) -> Plan:
+    def of(cls, declared: Sequence[PlanEntry], key: Callable[[str], str]) -> Plan:
         """Check every resource before anything is touched. Raises AccountError for the first that is wrong."""
         plan = cls([], {})
         for position, entry in enumerate(declared):
@@ -59,14 +63,11 @@ class Plan(NamedTuple):
                 plan.entries.append({**entry, "options": _checked(entry, options)})
             except MissingKey as error:
                 named = _checked(entry, {**options, "password": UNKNOWN_KEY})
-                from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import Outcome  # few keys lack
-
-                outcome = Outcome.unmet(asked_of(entry["kind"])(named).identity, "failed", str(error))
-                document = {**outcome.document(), "capability": entry["capability"]}
-                plan.unmet[position] = {**document, "missing_secret": secret} if error.absent else document
+                outcome = unmet(asked_of(entry["kind"])(named).identity, entry["capability"], str(error))
+                plan.unmet[position] = {**outcome, "missing_secret": secret} if error.absent else outcome
         return plan
 
-    def merged(self, answered: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def merged(self, answered: Sequence[Outcome]) -> list[Outcome]:
         """The outcomes of all resources in the order they were declared. Raises AccountError when some are missing."""
         if len(answered) != len(self.entries):
             raise AccountError(
@@ -78,7 +79,7 @@ class Plan(NamedTuple):
         return [self.unmet[i] if i in self.unmet else next(answers) for i in range(total)]
 
 
-def key_of(entry: Mapping[str, Any]) -> str:
+def key_of(entry: PlanEntry) -> str:
     """What an entry's resource is noted under in a receipt."""
     options = dict(entry["options"])
     if options.pop("secret", None) is not None:
@@ -93,7 +94,7 @@ def asked_of(kind: str) -> type[Options]:
     return options_of(kind) or KINDS[kind]
 
 
-def _checked(entry: Mapping[str, Any], options: dict[str, Any]) -> dict[str, Any]:
+def _checked(entry: PlanEntry, options: Given) -> Given:
     """The options, complete and checked by the resource itself."""
     if str(entry["kind"]) not in PLACES:
         raise AccountError(f"{entry['kind']!r} is no kind of resource; there are: {', '.join(sorted(KINDS))}")

@@ -6,9 +6,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
-WORDS = {  # for each status of an outcome (see module_utils/_core/resource.py)
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Note
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome, Status
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import AccountResult, Diff
+
+WORDS: dict[Status, str] = {  # for each status of an outcome (see module_utils/_core/resource.py)
     "in_place": "in place",
     "missing": "made",
     "different": "changed",
@@ -17,46 +22,63 @@ WORDS = {  # for each status of an outcome (see module_utils/_core/resource.py)
     "failed": "failed",
     "not_measured": "not measured",
 }
-FORESEEN = {"missing": "to make", "different": "to change", "unwanted": "to take out"}
+FORESEEN: dict[Status, str] = {"missing": "to make", "different": "to change", "unwanted": "to take out"}
 CHANGES = tuple(FORESEEN)
-FAILURES = ("blocked", "failed", "not_measured")
+FAILURES: tuple[Status, ...] = ("blocked", "failed", "not_measured")
 
 
-def counted(outcomes: list[dict[str, Any]], check: bool) -> str:
+def counted(outcomes: Sequence[Outcome], check: bool) -> str:
     """How many of each, in words: '3 made, 12 in place'."""
     words = {**WORDS, **FORESEEN} if check else WORDS
     counts = Counter(outcome["status"] for outcome in outcomes)
     return ", ".join(f"{counts[status]} {words[status]}" for status in reversed(WORDS) if counts[status])
 
 
-def result(outcomes: list[dict[str, Any]], notes: Sequence[Mapping[str, Any]], check: bool) -> dict[str, Any]:
+def result(outcomes: list[Outcome], notes: Sequence[Note], check: bool) -> AccountResult:
     """The result of a converge task."""
     bad = [outcome for outcome in outcomes if outcome["status"] in FAILURES]
     summary = counted(outcomes, check) or "nothing to do"
     reasons = "".join(f"\n{outcome['identity']}: {outcome['reason']}" for outcome in bad)
     return {
+        "kind": "account",
         "changed": any(outcome["status"] in CHANGES for outcome in outcomes),
         "failed": bool(bad),
         "msg": summary + reasons,
         "outcomes": outcomes,
-        "notes": [dict(note) for note in notes],
+        "notes": list(notes),
         "remarks": [
             {"capability": outcome["capability"], "text": remark}
             for outcome in outcomes
-            for remark in outcome.get("remarks", [])
+            for remark in outcome["remarks"]
         ],
     }
 
 
-def unnoted(problem: str) -> dict[str, Any]:
+def unmet(identity: str, capability: str, reason: str) -> Outcome:
+    """The outcome of a thing that was not sent, and why."""
+    return {
+        "identity": identity,
+        "capability": capability,
+        "status": "failed",
+        "fields": [],
+        "before": {},
+        "after": {},
+        "reason": reason,
+        "seconds": 0.0,
+        "progress": None,
+        "remarks": [],
+        "evidence": {},
+    }
+
+
+def unnoted(problem: str) -> Outcome:
     """The outcome of a receipt that nothing can be noted in, whose reason is why nothing was made."""
-    from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import Outcome  # few lack their receipt
-    from ansible_collections.hpc.onboard.plugins.module_utils._receipt.receipt import IDENTITY
+    from ansible_collections.hpc.onboard.plugins.module_utils._receipt.receipt import IDENTITY  # few lack theirs
 
-    return {**Outcome.unmet(IDENTITY, "failed", problem).document(), "capability": "receipt"}
+    return unmet(IDENTITY, "receipt", problem)
 
 
-def diffs(outcomes: list[dict[str, Any]]) -> list[dict[str, str]]:
+def diffs(outcomes: Sequence[Outcome]) -> list[Diff]:
     """One diff for each resource that changes; a state is one 'field: value' a line."""
     return [
         {

@@ -32,11 +32,21 @@ class Note(Reason):
     capability: str
 
 
+Options = dict[str, Any]
+"""What a resource is told: each kind has its own (module_utils/_core/values.py); _delivery/plan.py checks them."""
+
+
 class Entry(TypedDict):
     """One resource of a kind, not checked yet."""
 
     kind: str
-    options: dict[str, Any]
+    options: Options
+
+
+class PlanEntry(Entry):
+    """One resource of a plan, with the capability that declares it."""
+
+    capability: str
 
 
 class Declaration(TypedDict):

@@ -4,9 +4,15 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypedDict
+from typing import Literal, NotRequired, TypedDict, final
 
+State = dict[str, str]
+"""A thing as found or as wanted, field to value: free, for each kind has its own fields. Absent is empty."""
+
+Status = Literal["in_place", "missing", "different", "unwanted", "blocked", "failed", "not_measured"]
 Verdict = Literal["valid", "invalid", "not_entitled", "not_measured"]
+Severity = Literal["critical", "high", "medium", "low", "info"]
+Unit = Literal["bytes", "steps"]
 
 
 class Evidence(TypedDict, total=False):
@@ -19,5 +25,46 @@ class Evidence(TypedDict, total=False):
 
     verdict: Verdict
     leftovers: int
-    severities: dict[str, str]
+    severities: dict[str, Severity]
     theirs: bool
+
+
+@final
+class UnderWay(TypedDict):
+    """How far work is that goes on by itself. done and total are None where they are not known."""
+
+    step: str
+    done: int | None
+    total: int | None
+    unit: Unit
+
+
+@final
+class Failure(TypedDict):
+    """Why such work ended without success. wants: a file that could be brought to it: url, sha256, path; or empty."""
+
+    failed: str
+    wants: dict[str, str]
+
+
+Progress = UnderWay | Failure
+
+
+class Outcome(TypedDict):
+    """What came of one resource. What an older engine did not tell is there, and empty.
+
+    missing_secret: the name of the key that it waits for, which this machine adds where the keyring has none.
+    """
+
+    identity: str
+    capability: str
+    status: Status
+    fields: list[str]
+    before: State
+    after: State
+    reason: str | None
+    seconds: float
+    progress: Progress | None
+    remarks: list[str]
+    evidence: Evidence
+    missing_secret: NotRequired[str]

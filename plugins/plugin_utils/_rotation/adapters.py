@@ -8,8 +8,8 @@ Controller does what is done on this machine; Account does what is done on one a
 from __future__ import annotations
 
 import hmac
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import FAILURES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import record_key
@@ -24,7 +24,10 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.key_kinds im
 from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.validate import Settings, judged
 from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.verdict import Judgement, Verdict
 
-Trip = Callable[[list[File], str, bool], list[dict[str, Any]]]
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome
+
+    Trip = Callable[[list[File], str, bool], list[Outcome]]
 
 
 def kind_of(key: Key) -> str:
@@ -133,10 +136,10 @@ class Account(Nothing):
 
     def __init__(self, name: str, files: list[File], current: Callable[[], str], trip: Trip) -> None:
         self._name, self._files, self._current, self._trip = name, files, current, trip
-        self.outcomes: dict[tuple[str, str], dict[str, Any]] = {}
+        self.outcomes: dict[tuple[str, str], Outcome] = {}
         self.leftovers = 0  # places on the account where the replaced key still stands, as far as was looked
 
-    def _outcome(self, target: str, version: str, look: bool) -> dict[str, Any]:
+    def _outcome(self, target: str, version: str, look: bool) -> Outcome:
         """What came of the file; the first file that is asked for takes all of them there."""
         if (target, version) not in self.outcomes:
             user = versions.username(self._name, version)
@@ -170,7 +173,7 @@ class Account(Nothing):
         self.outcomes[target, version] = outcome
         self._told(outcome)
 
-    def _told(self, outcome: Mapping[str, Any]) -> Found:
+    def _told(self, outcome: Outcome) -> Found:
         if outcome["status"] == "not_measured":
             raise Unanswered
         if outcome["status"] in FAILURES:

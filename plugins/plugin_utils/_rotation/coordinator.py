@@ -7,11 +7,11 @@ It can be run any number of times; where the rotation is stands in its records, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.module_utils._formats.key_forms import NGC
@@ -34,8 +34,11 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.key_kinds im
 from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.validate import judged
 from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.verdict import Judgement, Verdict
 
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import CheckStatus, TargetCheck
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.rotation import Asked, Registry, RotationState
+
 ACCOUNTS = ("plan", "canary", "spread", "retire", "abort")  # steps that accounts have a share in
-Check = dict[str, Any]
 
 
 class Given(NamedTuple):
@@ -94,7 +97,7 @@ class Lead:
 
     # -- what is done --------------------------------------------------------------------------
 
-    def foreseen(self) -> dict[str, Any]:
+    def foreseen(self) -> RotationState:
         """Judge the new key where one is given, and say what would be done; nothing is kept or changed."""
         if not self._goes_on(self._rotation.situation()):
             self._check_targets()
@@ -102,7 +105,7 @@ class Lead:
         checks += [words.check(target, "ok", "holds the key; it would be replaced", True) for target in self._targets]
         return self._result(checks, {})
 
-    def taken(self, after: Mapping[str, Any], last: bool) -> dict[str, Any]:
+    def taken(self, after: RotationState | None, last: bool) -> RotationState:
         """Take every step that needs no account, beginning a rotation where none is open.
 
         after: the result of the lead before in this run, whose step the accounts have had their share in. last:
@@ -111,12 +114,12 @@ class Lead:
         with self._labels.rotating():
             return self._led(after, last)
 
-    def _led(self, after: Mapping[str, Any], last: bool) -> dict[str, Any]:
+    def _led(self, after: RotationState | None, last: bool) -> RotationState:
         checks = [] if after else self._begun()
         if any(check["status"] == "failed" for check in checks):
             return self._result(checks, {})
         before: Step | None = None
-        asked = after.get("asked") or {}
+        asked = after.get("asked", {}) if after else {}
         while True:
             step = next_step(self._rotation.situation())
             if step.name == "grace" and self._wishes.retired:
@@ -128,7 +131,7 @@ class Lead:
             before = step
         return self._told(checks, self._rotation.unless_refused(step), asked, last)
 
-    def _is_for_others(self, step: Step, asked: Mapping[str, Any], last: bool) -> bool:
+    def _is_for_others(self, step: Step, asked: Asked, last: bool) -> bool:
         """Whether accounts are to do it, a person, or time. A plan is one look, whoever answered."""
         planned = step.name == "plan" and asked.get("name") == "plan"
         if step.obstacle and (step.name != "plan" or planned):
@@ -151,7 +154,7 @@ class Lead:
         left = tuple(target for target in step.targets if states.get(target) == "unknown")
         return replace(step, targets=left) if step.name == "plan" else step
 
-    def _begun(self) -> list[Check]:
+    def _begun(self) -> list[TargetCheck]:
         """Begin, give up, or go on."""
         self._check_words()
         situation = self._rotation.situation()
@@ -174,7 +177,7 @@ class Lead:
         """Whether this run goes on with a rotation: it says so, or that the old key of an open one is dead."""
         return self._wishes.resume or (self._wishes.retired and bool(next_step(situation).name))
 
-    def _given_up(self, situation: Situation) -> list[Check]:
+    def _given_up(self, situation: Situation) -> list[TargetCheck]:
         """Give the open rotation up, unless that was begun already."""
         if situation.version and situation.given_up(situation.version):
             return []
@@ -201,7 +204,7 @@ class Lead:
             text = f"no account holds the key '{self._secret}' (sandboxes only pretend to): nothing is rotated"
             raise AccountError(text)
 
-    def _opened(self, situation: Situation) -> list[Check]:
+    def _opened(self, situation: Situation) -> list[TargetCheck]:
         why = may_begin(situation)
         if why:
             raise AccountError(why)
@@ -242,14 +245,14 @@ class Lead:
 
     # -- what is said --------------------------------------------------------------------------
 
-    def _told(self, checks: list[Check], step: Step, asked: Mapping[str, Any], last: bool) -> dict[str, Any]:
+    def _told(self, checks: list[TargetCheck], step: Step, asked: Asked, last: bool) -> RotationState:
         situation = self._rotation.situation()
-        share = {"name": step.name, "version": step.version, "targets": list(step.targets)}
+        share: Asked = {"name": step.name, "version": step.version, "targets": list(step.targets)}
         new = (step.name, step.version) != (asked.get("name"), asked.get("version"))  # each is asked once a run
         ours = step.name in ACCOUNTS and step.targets and new and (step.name == "plan" or not step.obstacle)
         if not last:
             share = share if ours else {}
-            return {**self._result(checks, share), "asked": share or dict(asked)}
+            return {**self._result(checks, share), "asked": share or asked}
         old = situation.replaced
         ever = self._ledger.who_has(old.fingerprint) if old and old.fingerprint else ()
         sentence, key = self._outside.sentences.get(step.version, ""), self._wishes.key_file
@@ -257,7 +260,7 @@ class Lead:
         shown = [*words.targets(situation), *words.places(situation, ever), *left.checks]
         return self._result([*checks, *shown], {}, left.command)
 
-    def _result(self, checks: Sequence[Check], step: Mapping[str, Any], command: str = "") -> dict[str, Any]:
+    def _result(self, checks: Sequence[TargetCheck], step: Asked, command: str = "") -> RotationState:
         situation = self._rotation.situation()
         failed = [check for check in checks if check["status"] == "failed"]
         return {
@@ -268,13 +271,13 @@ class Lead:
             "checks": list(checks),
             "title": f"rotation of {self._secret}",
             "then": command,
-            "step": dict(step),
+            "step": step,
             "current": situation.secret.current.id if situation.secret else versions.FIRST,
             "wanted": list(self._targets),
             "registry": self._asked_there(),
         }
 
-    def _asked_there(self) -> dict[str, Any]:
+    def _asked_there(self) -> Registry:
         """The registry as the accounts ask it."""
         if self._service != NGC:
             return {}
@@ -288,6 +291,6 @@ class Lead:
         }
 
 
-def _judgement_check(found: Judgement) -> Check:
-    status = "ok" if found.verdict is Verdict.VALID else "failed"
+def _judgement_check(found: Judgement) -> TargetCheck:
+    status: CheckStatus = "ok" if found.verdict is Verdict.VALID else "failed"
     return words.check("new key", status, f"{found.verdict}: {found.sentence}")

@@ -5,29 +5,39 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import FAILURES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.standing import COMPROMISED, Situation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.key_marks import Marks
 
-Outcome = dict[str, Any]
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Options, PlanEntry
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import Remark
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.rotation import Share
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.targets import File
+
+Cluster = Mapping[str, Any]  # a profile, as Ansible has it among an account's variables
+
 NO_MARK = "an older version wrote its record, and its value is not in the keyring; grep for it there by hand"
 KNOWN = "the key of '{}' that was replaced"
 
 
 @dataclass
 class Sweep:
-    """The look at one account. options: those of key_leftovers; none, and nothing is looked for."""
+    """The look at one account.
 
-    options: Mapping[str, Any] | None
-    outcome: Outcome = field(default_factory=dict)
+    options: those of key_leftovers; None, and nothing is looked for. unlooked: why it cannot be, where it should.
+    """
+
+    options: Options | None
+    unlooked: str = ""
+    outcome: Outcome | None = None
 
     @classmethod
-    def of(
-        cls, situation: Situation, step: str, files: Iterable[Any], cluster: Mapping[str, Any], marks: Marks
-    ) -> Sweep:
+    def of(cls, situation: Situation, step: str, files: Iterable[File], cluster: Cluster, marks: Marks) -> Sweep:
         """The look that belongs to a step: that after the old key is deactivated and the account has the new one.
 
         files: those of the account that hold the key; marks: the fingerprints of the versions there. A compromised
@@ -38,7 +48,7 @@ class Sweep:
         if not due or old is None or not old.fingerprint:
             return cls(None)
         if (situation.name, old.id) not in marks:
-            return cls(None, {"status": "not_measured", "reason": NO_MARK, "remarks": []})
+            return cls(None, NO_MARK)
         from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.enroot_caches import (
             caches,  # few steps need it
         )
@@ -51,30 +61,32 @@ class Sweep:
             }
         )
 
-    def entries(self) -> list[dict[str, Any]]:
+    def entries(self) -> list[PlanEntry]:
         """What is sent for it: once, for what was removed is gone and what was found is known."""
         if self.options is None or self.outcome:
             return []
-        return [{"kind": "key_leftovers", "capability": "rotate", "options": dict(self.options)}]
+        return [{"kind": "key_leftovers", "capability": "rotate", "options": self.options}]
 
     def told(self, outcomes: list[Outcome]) -> int:
         """In how many places the key still stands; outcomes: what came of the entries."""
         self.outcome = outcomes[0] if outcomes else self.outcome
-        return int(self.outcome.get("evidence", {}).get("leftovers", 0))
+        return self.outcome["evidence"].get("leftovers", 0) if self.outcome else 0
 
-    def added(self, result: dict[str, Any]) -> dict[str, Any]:
+    def added(self, result: Share) -> Share:
         """The result of the account's share, with what was removed and what is left; neither makes it fail."""
-        if not self.outcome:
+        if not (self.outcome or self.unlooked):
             return result
-        remarks = list(self.outcome.get("remarks", []))
-        if self.outcome["status"] in FAILURES:
-            remarks.append(f"leftovers of the old key were not looked for: {self.outcome['reason']}")
-        removed = [self.outcome] if self.outcome["status"] == "unwanted" else []
+        texts = list(self.outcome["remarks"]) if self.outcome else []
+        why = self.outcome["reason"] if self.outcome and self.outcome["status"] in FAILURES else self.unlooked
+        if why:
+            texts.append(f"leftovers of the old key were not looked for: {why}")
+        removed = [self.outcome] if self.outcome and self.outcome["status"] == "unwanted" else []
+        remarks: list[Remark] = [{"capability": "rotate", "text": text} for text in texts]
         return {
             **result,
             "changed": result["changed"] or bool(removed),
             "outcomes": [*result.get("outcomes", []), *removed],
-            "remarks": [*result.get("remarks", []), *({"capability": "rotate", "text": text} for text in remarks)],
+            "remarks": [*result.get("remarks", []), *remarks],
         }
 
 

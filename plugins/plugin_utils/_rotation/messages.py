@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ansible_collections.hpc.onboard.plugins.module_utils._formats.key_forms import TITLES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input import command_line
@@ -24,7 +24,9 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.standing imp
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.targets import is_asked_there
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.signed_record import Record
 
-Check = dict[str, Any]
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import CheckStatus, TargetCheck
+
 WORDS = {
     "unknown": "what it holds is not known",
     "staged": "old key, ready for the new one",
@@ -44,7 +46,7 @@ BACK = "old key, put back"
 class Told(NamedTuple):
     """How a rotation stands: checks for a table, and the one command that goes on with it (or none)."""
 
-    checks: list[Check]
+    checks: list[TargetCheck]
     command: str = ""
 
 
@@ -53,12 +55,12 @@ def day(moment: str) -> str:
     return f"{moment[:10]} {moment[11:16]} UTC"
 
 
-def check(name: str, status: str, text: str, is_target: bool = False) -> Check:
+def check(name: str, status: CheckStatus, text: str, is_target: bool = False) -> TargetCheck:
     """One line of the table. is_target: whether it is about one file, and stands in the column of those."""
     return {"name": name, "status": status, "text": text, "next": "", "is_target": is_target}
 
 
-def targets(situation: Situation) -> list[Check]:
+def targets(situation: Situation) -> list[TargetCheck]:
     """Each target and what is known of it; what was not tried there is never called verified."""
     mine = [one for one in situation.mine if one.version == situation.version]
     last = {one.target: one for one in mine}
@@ -86,7 +88,7 @@ def is_given_up(situation: Situation) -> bool:
     return bool(situation.version) and situation.given_up(situation.version)
 
 
-def places(situation: Situation, ever: Iterable[str]) -> list[Check]:
+def places(situation: Situation, ever: Iterable[str]) -> list[TargetCheck]:
     """Of a compromised key, every place that it ever went to; ever: those that the ledger knows."""
     old = situation.replaced
     if situation.mode != COMPROMISED or old is None:

@@ -5,13 +5,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import CHANGES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import nearest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.messages import WORDS, check
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.next_step import Step, playbook
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.targets import File
+
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import Ended
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.rotation import LeadTitle, Share
 
 GOOD = {"abort": ("rolled_back", "staged", "excused")}
 GOOD_ELSE = ("staged", "verified", "excused")
@@ -27,25 +32,26 @@ def no_secret(secret: str, secrets: set[str]) -> str:
     return f"no account holds the key '{secret}': {nearest(secret, secrets)} Nothing was done"
 
 
-def refused(secret: str, why: str) -> dict[str, Any]:
+def refused(secret: str, why: str) -> LeadTitle:
     """The result of a lead that could not lead."""
     checks = [check("rotation", "failed", why)]
     title = f"rotation of {secret or 'a key'}"
-    return {"kind": "rotation_lead", "failed": True, "msg": why, "checks": checks, "title": title, "then": ""}
+    ended: Ended = {"changed": False, "failed": True, "msg": why}
+    return {**ended, "kind": "rotation_lead", "checks": checks, "title": title, "then": ""}
 
 
 def share_result(
-    step: Step, files: list[File], outcomes: Mapping[Any, Mapping[str, Any]], states: Mapping[str, str]
-) -> dict[str, Any]:
+    step: Step, files: list[File], outcomes: Mapping[tuple[str, str], Outcome], states: Mapping[str, str]
+) -> Share:
     """The result of one account's share: the outcomes of its files."""
     plan = step.name == "plan"  # a look: what it foresees to change is in place
-    shown = [
-        {**outcome, "status": "in_place"} if plan and outcome["status"] in CHANGES else dict(outcome)
+    shown: list[Outcome] = [
+        {**outcome, "status": "in_place"} if plan and outcome["status"] in CHANGES else outcome
         for outcome in outcomes.values()
     ]
     good = GOOD.get(step.name, GOOD_ELSE)
     bad = [file.target for file in files if states.get(file.target) not in good]
-    result = {
+    result: Share = {
         "kind": "rotation_share",
         "changed": any(outcome["status"] in CHANGES for outcome in shown),
         "failed": bool(bad),

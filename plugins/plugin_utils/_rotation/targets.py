@@ -8,8 +8,8 @@ declaration, so nothing that onboarding writes can be forgotten.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.module_utils._formats.key_forms import NGC
@@ -21,6 +21,10 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table im
     usual_path,
 )
 
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Options, PlanEntry
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.rotation import Registry
+
 KEYS = keys()  # before the forks, one for each account
 HOLDERS = [name for name, capability in CAPABILITIES.items() if capability.holds_keys]
 NOT_PLACING = ("path", "password", "state")  # of the options; the others tell one place in a file from another
@@ -31,25 +35,25 @@ class File(NamedTuple):
 
     target: str
     path: str
-    places: list[dict[str, Any]]
+    places: list[dict[str, str]]
 
 
-def holders(without: list[str], value: Value) -> list[dict[str, Any]]:
+def holders(without: list[str], value: Value) -> list[PlanEntry]:
     """What an account declares that holds a key. Raises AccountError for settings that are wrong."""
     declared = collect(HOLDERS, without, [], value).resources
     return [entry for entry in declared if entry["options"].get("secret")]
 
 
-def secrets(declared: Iterable[Mapping[str, Any]]) -> set[str]:
+def secrets(declared: Iterable[PlanEntry]) -> set[str]:
     """The names of the keys."""
     return {str(entry["options"]["secret"]) for entry in declared}
 
 
-def files(account: str, secret: str, declared: Iterable[Mapping[str, Any]]) -> list[File]:
+def files(account: str, secret: str, declared: Iterable[PlanEntry]) -> list[File]:
     """The files of an account that hold the secret; a second one of a kind is named for its number."""
     found: dict[str, File] = {}
     for entry in declared:
-        options: Mapping[str, Any] = entry["options"]
+        options: Options = entry["options"]
         if options["secret"] != secret:
             continue
         kind, path = entry["kind"], options.get("path") or usual_path(entry["kind"])
@@ -60,7 +64,7 @@ def files(account: str, secret: str, declared: Iterable[Mapping[str, Any]]) -> l
     return list(found.values())
 
 
-def _place(kind: str, options: Mapping[str, Any]) -> dict[str, Any]:
+def _place(kind: str, options: Options) -> dict[str, str]:
     """What tells a place in a file of this kind from the others there."""
     asked = options_of(kind)
     names = [name for name in asked.OPTIONS if name not in NOT_PLACING] if asked else []
@@ -92,7 +96,7 @@ def _asked_there(kind: str) -> bool:
     return kind in KEYS and KEYS[kind].by_containers
 
 
-def entries(files: Iterable[File], user: str, registry: Mapping[str, Any]) -> list[dict[str, Any]]:
+def entries(files: Iterable[File], user: str, registry: Registry) -> list[PlanEntry]:
     """The entries of a plan that replace the key in files.
 
     user: the keyring username of the version; registry: who is asked there, or empty.

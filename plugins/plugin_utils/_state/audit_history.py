@@ -11,12 +11,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core import document_version
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import durable_files
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
+
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import Former
 
 KNOWN_SCHEMA, RUN_SCHEMA = "hpc.onboard/audit-known/2.0", "hpc.onboard/audit-run/1.1"
 FOLDER = "audit"
@@ -27,7 +29,7 @@ KEPT = 2000  # runs that are remembered
 WAIT_SECONDS = 30.0
 
 Known = dict[str, dict[str, str]]
-Document = dict[str, Any]
+Document = dict[str, Any]  # as it lies in a file, with what other versions have written
 
 
 class NewerHistory(StateError):
@@ -39,7 +41,7 @@ def series(*words: str) -> str:
     return hashlib.sha256("\0".join(words).encode()).hexdigest()[:12]
 
 
-def read(place: str, name: str) -> tuple[Known, list[Document]]:
+def read(place: str, name: str) -> tuple[Known, list[Former]]:
     """The findings that are known, by fingerprint, and the runs of that series, oldest first.
 
     place: the series of all runs over the same accounts files, for another file may have an account of the same name.
@@ -51,11 +53,12 @@ def read(place: str, name: str) -> tuple[Known, list[Document]]:
         known, _damaged = _known(durable_files.read(at, KNOWN % place))
         lines, _damaged = _lines(durable_files.read(at, HISTORY))
     runs = [run for run in lines if run.get("series") == name]
-    told = [{key: run[key] for key in run if key not in ("series", "schema")} for run in runs[-RUNS:]]
-    return known["findings"], told
+    findings: Known = known["findings"]
+    told: Any = [{key: run[key] for key in run if key not in ("series", "schema")} for run in runs[-RUNS:]]
+    return findings, told  # as they were written, which nobody checks again
 
 
-def keep(findings: Known, place: str, name: str, run: Mapping[str, Any]) -> list[str]:
+def keep(findings: Known, place: str, name: str, run: Former) -> list[str]:
     """Remember these findings, and this run. Gives what is to be said of damaged files. Raises NewerHistory."""
     with (
         durable_files.told(FOLDER),
@@ -92,7 +95,7 @@ def exported() -> Document:
         return {"known": known, "runs": _lines(durable_files.read(at, HISTORY))[0]}
 
 
-def merge(other: Mapping[str, Any]) -> tuple[int, int]:
+def merge(other: Document) -> tuple[int, int]:
     """Add what another machine remembers; what is known here stays. How many findings and runs were new."""
     findings = runs = 0
     with (

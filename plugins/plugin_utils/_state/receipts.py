@@ -13,15 +13,20 @@ import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import state_folder
 
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.answer import Mark, Notes, Receipt, ReceiptNote
+
+Document = dict[str, Any]
+"""A receipt as it lies in a file: of any version, and with what later ones have added (receipt.schema.json)."""
+
 FOLDER = "receipts"
 SCHEMA = "hpc.onboard/receipt/2.0"  # as module_utils/_receipt/notes.py writes it
 NOW_WHAT = "move it away, and let onboarding or an audit read the account's own again"
-Notes = dict[str, dict[str, Any]]
 
 
 def _file(account: str, sandbox: bool) -> str:
@@ -29,7 +34,7 @@ def _file(account: str, sandbox: bool) -> str:
     return f"{name}{'.sandbox' if sandbox else ''}.json"
 
 
-def document(account: str, sandbox: bool) -> dict[str, Any]:
+def document(account: str, sandbox: bool) -> Document:
     """This machine's copy of the receipt of an account, in the words of this version; {} where there is none.
 
     Raises AccountError where it is damaged or a newer version wrote it.
@@ -37,7 +42,7 @@ def document(account: str, sandbox: bool) -> dict[str, Any]:
     return _read(state_folder() / FOLDER / _file(account, sandbox), account)
 
 
-def _read(path: Path, account: str) -> dict[str, Any]:
+def _read(path: Path, account: str) -> Document:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         return found if found["schema"] == SCHEMA else _of_other_version(found, path.name)
@@ -49,7 +54,7 @@ def _read(path: Path, account: str) -> dict[str, Any]:
         raise AccountError(f"{path}, the copy of the receipt of {account}, is damaged: {NOW_WHAT}") from None
 
 
-def _of_other_version(found: dict[str, Any], name: str) -> dict[str, Any]:
+def _of_other_version(found: Document, name: str) -> Document:
     from ansible_collections.hpc.onboard.plugins.module_utils._core.document_version import (
         refusal,  # most are of this version
     )
@@ -61,7 +66,7 @@ def _of_other_version(found: dict[str, Any], name: str) -> dict[str, Any]:
     return upgraded(found)
 
 
-def check(found: Mapping[str, Any], name: str) -> None:
+def check(found: Document, name: str) -> None:
     """Raise AccountError where a document is no receipt of a version that is read."""
     try:
         for note in _of_other_version(dict(found), name)["resources"].values():
@@ -76,14 +81,14 @@ def kept(account: str, sandbox: bool) -> Notes:
     return notes
 
 
-def keep(account: str, sandbox: bool, receipt: Mapping[str, Any]) -> str | None:
+def keep(account: str, sandbox: bool, receipt: Receipt) -> str | None:
     """Have the notes and marks of an account here, too. Gives a warning where they cannot be kept."""
     try:
         before = document(account, sandbox)
     except AccountError as error:
         return f"what was written on {account} is not noted here: {error}"
     if before.get("schema", SCHEMA) == SCHEMA and all(
-        before.get(name, {}) == receipt[own] for name, own in PARTS.items()
+        before.get(name, {}) == found for name, found in _parts(receipt).items()
     ):
         return None
     from ansible_collections.hpc.onboard.plugins.plugin_utils._state import durable_files  # most runs change nothing
@@ -97,13 +102,13 @@ def keep(account: str, sandbox: bool, receipt: Mapping[str, Any]) -> str | None:
     return None
 
 
-def exported() -> dict[str, dict[str, Any]]:
+def exported() -> dict[str, Document]:
     """All copies of receipts here, by their files' names. Raises AccountError as document() does."""
     folder = state_folder() / FOLDER
     return {path.name: _read(path, path.stem) for path in sorted(folder.glob("*.json"))} if folder.is_dir() else {}
 
 
-def merge(name: str, other: Mapping[str, Any]) -> int:
+def merge(name: str, other: Document) -> int:
     """Add to the copy of that file's name what another machine's has; what is here stays. How many notes were new.
 
     Raises AccountError and StateError.
@@ -123,10 +128,12 @@ def merge(name: str, other: Mapping[str, Any]) -> int:
     return len(whole["resources"]) - len(mine.get("resources", {}))
 
 
-PARTS = {"resources": "notes", "keys": "keys"}  # of a receipt, and what an answer calls them
+def _parts(receipt: Receipt) -> dict[str, Mapping[str, ReceiptNote | Mark]]:
+    """The parts of a copy, as an answer tells them."""
+    return {"resources": receipt["notes"], "keys": receipt["keys"]}
 
 
-def joined(before: Mapping[str, Any], receipt: Mapping[str, Any]) -> dict[str, Any]:
+def joined(before: Document, receipt: Receipt) -> Document:
     """A copy brought up to date; what a later version has written into it stays with what is still there."""
     from ansible_collections.hpc.onboard.plugins.module_utils._core.document_version import (
         LATER,  # most runs change nothing
@@ -134,8 +141,8 @@ def joined(before: Mapping[str, Any], receipt: Mapping[str, Any]) -> dict[str, A
     )
 
     said = before.get("schema")
-    merged: dict[str, Any] = {**before, "schema": said if compare(said, SCHEMA) == LATER else SCHEMA}
-    for name, own in PARTS.items():
+    merged: Document = {**before, "schema": said if compare(said, SCHEMA) == LATER else SCHEMA}
+    for name, found in _parts(receipt).items():
         old = before.get(name, {})
-        merged[name] = {key: {**old.get(key, {}), **note} for key, note in receipt[own].items()}
+        merged[name] = {key: {**old.get(key, {}), **note} for key, note in found.items()}
     return merged

@@ -23,7 +23,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import UnderWay
 
 HUSH = ""  # no account has this name
 SETTLED = 0.15  # seconds after which whoever draws has seen that it must not
@@ -73,7 +76,7 @@ class Board:
         self._shared = Shared(64 * 1024)
         self._patience = PATIENCE
 
-    def put(self, account: str, progress: Mapping[str, Any] | None) -> None:
+    def put(self, account: str, progress: UnderWay | None) -> None:
         """Say how far an account is; None: nothing is under way there any more."""
         with self._shared.held() as entries:
             if progress is None:
@@ -81,7 +84,7 @@ class Board:
             else:
                 entries[account] = dict(progress)
 
-    def entries(self) -> dict[str, dict[str, Any]]:
+    def entries(self) -> dict[str, UnderWay]:
         """How far each account is."""
         return {name: entry for name, entry in self._shared.seen().items() if name != HUSH}
 

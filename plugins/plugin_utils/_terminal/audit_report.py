@@ -9,9 +9,6 @@ from typing import NamedTuple
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.shared import (
     SYMBOLS,
-    Account,
-    Finding,
-    Report,
     capabilities,
     harmless,
     in_order,
@@ -25,6 +22,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.shared 
     worst_first,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import RULES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import Account, Finding, Report
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import Said, said
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import (
     NARROW,

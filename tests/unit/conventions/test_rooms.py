@@ -31,7 +31,7 @@ CONTROLLER = {
     "_documents": set(),
     "_text": set(),
     "_input": {"_core"},
-    "_state": {"_core", "_receipt"},
+    "_state": {"_documents", "_core", "_receipt"},
     "_secrets": {"_input/command_line", "_state", "_core"},
     "_validate": {"_text", "_core", "_formats"},
     "_capabilities": {"_documents", "_input", "_core"},
@@ -41,11 +41,11 @@ CONTROLLER = {
         *("_core", "_receipt", "_jobs", "_resources"),
     },
     "_rotation": {
-        *("_input", "_state", "_secrets", "_validate", "_capabilities"),
+        *("_documents", "_input", "_state", "_secrets", "_validate", "_capabilities"),
         *("_core", "_formats"),
     },
     "_transfer": {"_state", "_secrets", "_rotation/ledger", "_core"},
-    "_audit/judges": {"_audit/finding_text"},
+    "_audit/judges": {"_documents", "_audit/finding_text"},
     "_audit/formats": {"_documents", "_audit/rules", "_text", "_core"},
     "_audit": {
         *("_documents", "_text", "_input", "_state", "_secrets", "_capabilities", "_accounts", "_delivery"),
@@ -61,8 +61,8 @@ DOORS = {  # what Ansible and the keyring library load; nothing but an action im
     "modules": set(),
     "inventory": {"_input", "_accounts"},
     "action": {
-        *("_input", "_state", "_secrets", "_capabilities", "_accounts", "_delivery", "_rotation", "_audit", "_doctor"),
-        "_core",
+        *("_documents", "_input", "_state", "_secrets", "_capabilities", "_accounts"),
+        *("_delivery", "_rotation", "_audit", "_doctor", "_core"),
     },
     "callback": {"_text", "_input", "_state", "_rotation/reminders", "_terminal", "_command/verdict"},
     "doc_fragments": set(),

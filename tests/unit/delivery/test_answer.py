@@ -6,8 +6,10 @@ from __future__ import annotations
 
 import json
 import subprocess
+from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import STATUSES
@@ -18,6 +20,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.session impor
 from hypothesis import given
 from hypothesis import strategies as st
 
+ANSWER = json.loads((Path(__file__).parents[3] / "docs" / "schemas" / "answer.schema.json").read_text(encoding="utf-8"))
 OUTCOME = {
     "identity": "link ~/work",
     "capability": "storage_links",
@@ -85,6 +88,7 @@ def test_an_answer_that_is_cut_is_unknown_and_says_to_run_again(stdout: str) -> 
         parsed(stdout)
 
 
+OLDER = ("evidence", "progress", "remarks")  # members that the schema's first version does not ask for
 HOSTILE: list[Any] = [
     *([], "x", 7, None, True, {}),
     {**DOCUMENT, "outcomes": 7},
@@ -104,7 +108,7 @@ HOSTILE: list[Any] = [
     *(
         {**DOCUMENT, "outcomes": [{k: v for k, v in OUTCOME.items() if k != key}]}
         for key in OUTCOME
-        if key != "evidence"
+        if key not in OLDER
     ),
     *(
         {**DOCUMENT, "outcomes": [{**OUTCOME, "evidence": one}]}
@@ -113,9 +117,22 @@ HOSTILE: list[Any] = [
 ]
 
 
-def test_an_answer_of_an_engine_that_knew_no_evidence_is_read() -> None:
-    outcome = {name: value for name, value in OUTCOME.items() if name != "evidence"}
-    assert parsed(framed(json.dumps({**DOCUMENT, "outcomes": [outcome]})))["outcomes"][0]["evidence"] == {}
+@pytest.mark.parametrize("missing", [*((name,) for name in OLDER), OLDER])
+def test_an_answer_of_an_engine_that_told_less_is_read(missing: tuple[str, ...]) -> None:
+    outcome = {name: value for name, value in OUTCOME.items() if name not in missing}
+    jsonschema.validate({**DOCUMENT, "outcomes": [outcome]}, ANSWER)
+    (read,) = parsed(framed(json.dumps({**DOCUMENT, "outcomes": [outcome]})))["outcomes"]
+    assert read == {**outcome, **{name: EMPTY[name] for name in missing}}
+
+
+EMPTY: dict[str, Any] = {"evidence": {}, "progress": None, "remarks": []}
+
+
+def test_a_severity_that_is_none_is_left_out() -> None:
+    severities = {"ENV-001 ~/a": "critical", "ENV-001 ~/b": "dreadful", "ENV-001 ~/c": []}
+    outcome = {**OUTCOME, "evidence": {"severities": severities}}
+    (read,) = parsed(framed(json.dumps({**DOCUMENT, "outcomes": [outcome]})))["outcomes"]
+    assert read["evidence"] == {"severities": {"ENV-001 ~/a": "critical"}}
 
 
 @pytest.mark.parametrize("document", HOSTILE)

@@ -25,7 +25,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities import (
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import result as words
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import counted, diffs, result
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import counted, diffs, result, unmet
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Declaration
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import local_key
 
@@ -93,7 +93,7 @@ def test_the_controller_has_a_word_for_every_status_and_sorts_them_as_the_engine
 
 def outcome(status: str, **more: Any) -> dict[str, Any]:
     """An outcome of that status."""
-    return {"identity": f"thing {status}", "status": status, "reason": None, "before": {}, "after": {}, **more}
+    return {**unmet(f"thing {status}", "links", ""), "status": status, "reason": None, **more}
 
 
 @pytest.mark.parametrize(

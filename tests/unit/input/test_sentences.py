@@ -106,10 +106,7 @@ def test_an_area_whose_path_nobody_knows_is_left_to_be_asked_for() -> None:
 
 def test_a_sandbox_leaves_nothing_to_a_person_and_neither_does_a_host_of_others() -> None:
     variables = {"cluster": profile("lrz"), "account": {"sandbox": {"root": "/x"}}}
-    assert of_account(variables, {"unreachable": True}) == {}
-    assert of_account({}, {"unreachable": True}) == {}
-    assert of_account({**variables, "account": {"name": "x"}}, {"unreachable": True})["human_steps"]
-
-
-def test_settings_that_are_wrong_say_nothing_about_steps() -> None:
-    assert left(profile("lrz"), {"failed": True, "msg": "x"}) == []
+    unreached: Any = {"kind": "account", "unreachable": True, "msg": "x"}
+    assert of_account(variables, unreached) == []
+    assert of_account({}, unreached) == []
+    assert of_account({**variables, "account": {"name": "x"}}, unreached)

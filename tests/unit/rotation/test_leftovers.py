@@ -77,7 +77,7 @@ def test_it_is_looked_once_and_the_share_tells_what_went_and_what_is_left() -> N
 
 def test_what_could_not_be_looked_for_is_said_and_fails_nothing() -> None:
     sweep = Sweep.of(situation(), "retire", FILES, {}, MARKS)
-    sweep.told([{"status": "not_measured", "remarks": [], "reason": "it hangs"}])
+    sweep.told([{"status": "not_measured", "remarks": [], "reason": "it hangs", "evidence": {}}])
     result = sweep.added({"changed": False, "failed": False, "outcomes": [], "remarks": []})
     assert (result["changed"], result["failed"], result["outcomes"]) == (False, False, [])
     assert "it hangs" in result["remarks"][0]["text"]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import errno_name
 from ansible_collections.hpc.onboard.plugins.module_utils._core.files import replace
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.shared import Report
+from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import Report
 
 FORMATS = {
     "json": "audit.json",

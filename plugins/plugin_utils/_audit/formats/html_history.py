@@ -8,8 +8,11 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.html_parts import badge, wide
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.shared import Report, moment
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.shared import (
+    moment,
+)
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import SEVERITIES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import Former, Report
 
 WIDE, HIGH, EDGE = 520, 30, 4
 SHOWN = SEVERITIES[:-1]
@@ -17,7 +20,7 @@ SHOWN = SEVERITIES[:-1]
 
 def history(report: Report) -> Iterator[str]:
     """The section; nothing where this is the first run."""
-    runs = [*report["history"], {**report["run"], **report["summary"]}]
+    runs = [*report["history"], _this(report)]
     if len(runs) < 2:
         return
     yield '<section aria-labelledby="history"><h2 id="history">History</h2><div class="plots">'
@@ -31,7 +34,18 @@ def history(report: Report) -> Iterator[str]:
     yield "</details></section>"
 
 
-def _row(run: Report) -> str:
+def _this(report: Report) -> Former:
+    """This run as the next one will tell of it."""
+    summary = report["summary"]
+    return {
+        "started": report["run"]["started"],
+        "accounts": summary["accounts"],
+        "not_measured": summary["not_measured"],
+        "by_severity": summary["by_severity"],
+    }
+
+
+def _row(run: Former) -> str:
     numbers = (run["accounts"], run["not_measured"], *(run["by_severity"][name] for name in SEVERITIES))
     cells = "".join(f"<td>{number:,}</td>" for number in numbers)
     return f'<th scope="row">{escape(moment(run["started"]))}</th>{cells}'

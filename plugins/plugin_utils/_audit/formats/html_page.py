@@ -11,7 +11,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from html import escape
 from pathlib import Path
 from string import Template
@@ -20,8 +20,6 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.html_hi
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.html_parts import badge, heads, sign, wide
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.shared import (
     CAUSES,
-    Finding,
-    Report,
     capabilities,
     declared,
     fields,
@@ -35,6 +33,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.shared 
     worst_first,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import RULES, SEVERITIES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import Finding, Report
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import Fix, said
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.amounts import count, duration
 
@@ -103,9 +102,9 @@ def _head(report: Report) -> Iterator[str]:
 
 def _numbers(report: Report) -> Iterator[str]:
     summary = report["summary"]
-    for name in SEVERITIES:
-        number = summary["by_severity"][name]
-        yield f'<div class="{name}{"" if number else " none"}"><dt>{badge(name)}</dt><dd>{number:,}</dd></div>'
+    for severity in SEVERITIES:
+        number = summary["by_severity"][severity]
+        yield f'<div class="{severity}{"" if number else " none"}"><dt>{badge(severity)}</dt><dd>{number:,}</dd></div>'
     for name, number in (("new", summary["new"]), ("resolved", summary["resolved"]), ("waived", summary["waived"])):
         yield f'<div class="more{"" if number else " none"}"><dt>{name}</dt><dd>{number:,}</dd></div>'
     as_wanted = f'{summary["ok"]:,}<span class="of"> of {summary["checks"]:,}</span>'
@@ -158,8 +157,8 @@ def _cell(found: str, number: int | None) -> str:
 def _choices(report: Report) -> Iterator[str]:
     findings = report["findings"]
     yield '<fieldset><legend>Severity</legend><div class="boxes">'
-    for name in SEVERITIES:
-        yield f'<label><input type="checkbox" name="severity" value="{name}" checked>{badge(name)}</label>'
+    for severity in SEVERITIES:
+        yield f'<label><input type="checkbox" name="severity" value="{severity}" checked>{badge(severity)}</label>'
     yield "</div></fieldset>"
     for name in ("account", "class", "cause"):
         values = sorted({finding[name] for finding in findings})
@@ -248,8 +247,8 @@ def _ledger(report: Report) -> Iterator[str]:
         yield from _listed("waivers", "Waivers", names, report["waivers"])
 
 
-def _listed(anchor: str, title: str, names: tuple[str, ...], entries: Iterable[Finding]) -> Iterator[str]:
-    rows = ("".join(f"<td>{escape(entry[name])}</td>" for name in names) for entry in entries)
+def _listed(anchor: str, title: str, names: tuple[str, ...], entries: Iterable[Mapping[str, object]]) -> Iterator[str]:
+    rows = ("".join(f"<td>{escape(str(entry[name]))}</td>" for name in names) for entry in entries)
     yield f'<section aria-labelledby="{anchor}"><h2 id="{anchor}">{title}</h2>'
     yield from wide(title, "plain", names, rows)
     yield "</section>"

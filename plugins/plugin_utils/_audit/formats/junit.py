@@ -14,15 +14,13 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.shared import (
     CAUSES,
-    Account,
-    Finding,
-    Report,
     declared,
     fields,
     harmless,
     reaches,
     words,
 )
+from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import Account, Finding, Report
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import in_one_line
 
 

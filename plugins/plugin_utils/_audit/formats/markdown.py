@@ -14,8 +14,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.shared import (
     CAUSES,
     SYMBOLS,
-    Finding,
-    Report,
     capabilities,
     declared,
     fields,
@@ -31,6 +29,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.shared 
     worst_first,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import SEVERITIES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import Excuse, Finding, Report, WaiverEntry
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import Fix, in_one_line, said
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.amounts import count
 
@@ -143,23 +142,25 @@ def _rule(finding: Finding) -> str:
 
 
 def _waived(report: Report) -> Iterator[str]:
-    found = [finding for finding in report["findings"] if finding["waiver"]]
+    found = [(finding, finding["waiver"]) for finding in report["findings"] if finding["waiver"]]
     if found:
         yield f"## Waived ({len(found)})"
-        rows = [
-            [
-                *(cell(finding[name]) for name in ("account", "rule", "resource")),
-                *(cell(finding["waiver"][name]) for name in ("justification", "by", "expires", "where")),
-            ]
-            for finding in found
-        ]
+        rows = [[cell(word) for word in _excused(finding, excuse)] for finding, excuse in found]
         yield _table(["account", "rule", "resource", "why", "who", "until", "where"], rows)
     idle = [entry for entry in report["waivers"] if entry["state"] != "used"]
     if idle:
         yield "Waivers that do nothing:"
-        names = ("rule", "account", "resource", "expires", "where")
-        rows = [[entry["state"], *(cell(entry[name]) for name in names)] for entry in idle]
+        rows = [[entry["state"], *(cell(word) for word in _idle(entry))] for entry in idle]
         yield _table(["", "rule", "account", "resource", "until", "where"], rows)
+
+
+def _excused(finding: Finding, excuse: Excuse) -> tuple[str, ...]:
+    about = (finding["account"], finding["rule"], finding["resource"])
+    return (*about, excuse["justification"], excuse["by"], excuse["expires"], excuse["where"])
+
+
+def _idle(entry: WaiverEntry) -> tuple[str, ...]:
+    return entry["rule"], entry["account"], entry["resource"], entry["expires"], entry["where"]
 
 
 def _not_measured(report: Report) -> Iterator[str]:
@@ -177,7 +178,8 @@ def _resolved(report: Report) -> Iterator[str]:
     if report["resolved"]:
         yield f"## Resolved ({len(report['resolved'])})"
         names = ("account", "rule", "resource", "since")
-        yield _table(names, [[cell(one[name]) for name in names] for one in report["resolved"]])
+        gone = [(one["account"], one["rule"], one["resource"], one["since"]) for one in report["resolved"]]
+        yield _table(names, [[cell(word) for word in one] for one in gone])
 
 
 def _run(report: Report) -> Iterator[str]:

@@ -17,14 +17,20 @@ from urllib.parse import quote
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.shared import (
     SOURCE,
-    Finding,
-    Report,
     harmless,
     help_url,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import RULES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import (
+    Excuse,
+    Finding,
+    Line,
+    Report,
+    Resolved,
+)
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import in_one_line
 
+Sarif = dict[str, Any]  # a part of the document: its standard is another's, and the tests hold it
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 LEVELS = {"critical": "error", "high": "error", "medium": "warning", "low": "note", "info": "note"}
 SECURITY = {"critical": "9.5", "high": "8.0", "medium": "5.5", "low": "3.0", "info": "1.0"}
@@ -51,7 +57,7 @@ def message(said: str) -> dict[str, str]:
     return {"text": re.sub(r"\{(?=\d)", "{{", re.sub(r"(?<=\d)\}", "}}", said)).replace("](", "] (") or "-"}
 
 
-def _driver(report: Report) -> dict[str, Any]:
+def _driver(report: Report) -> Sarif:
     return {
         "name": "hpc.onboard audit",
         "version": report["run"]["tool"],
@@ -60,7 +66,7 @@ def _driver(report: Report) -> dict[str, Any]:
     }
 
 
-def _rule(name: str) -> dict[str, Any]:
+def _rule(name: str) -> Sarif:
     rule, url = RULES[name], help_url(f"docs/rules.md#{name.lower()}")
     safety = {"security-severity": SECURITY[rule.severity]} if name.startswith("SEC-") else {}
     return {
@@ -74,7 +80,7 @@ def _rule(name: str) -> dict[str, Any]:
     }
 
 
-def _invocation(report: Report) -> dict[str, Any]:
+def _invocation(report: Report) -> Sarif:
     started = datetime.fromisoformat(report["run"]["started"])
     ended = started + timedelta(seconds=round(report["run"]["seconds"]))
     missed = [account for account in report["accounts"] if account["state"] == "not_measured"]
@@ -88,14 +94,19 @@ def _invocation(report: Report) -> dict[str, Any]:
     }
 
 
-def _result(finding: Finding, report: Report) -> dict[str, Any]:
+def _result(finding: Finding, report: Report) -> Sarif:
+    place = finding["place"] or finding["resource"]
     applies = finding["class"] != "not_applicable"
     result = {
         **_named(finding),
         "kind": "fail" if applies else "notApplicable",
         "level": LEVELS[finding["severity"]] if applies else "none",
         "message": message(f"{finding['account']}: {finding['text']}{_advice(finding)}"),
-        "locations": [_location(finding, finding["declared"], report)],
+        "locations": [
+            _location(
+                place, (finding["account"], finding["capability"], finding["resource"]), finding["declared"], report
+            )
+        ],
         "baselineState": finding["baseline"],
         "properties": {
             name: finding[name]
@@ -105,7 +116,7 @@ def _result(finding: Finding, report: Report) -> dict[str, Any]:
     return {**result, "suppressions": [_suppression(finding["waiver"])]} if finding["waiver"] else result
 
 
-def _named(finding: Finding) -> dict[str, Any]:
+def _named(finding: Finding | Resolved) -> Sarif:
     """What makes a result the same in every run."""
     return {
         "ruleId": finding["rule"],
@@ -118,22 +129,20 @@ def _advice(finding: Finding) -> str:
     return f" Do: {in_one_line(finding['fix'])}" if finding["fix"] else ""
 
 
-def _location(finding: Finding, declared: Any, report: Report) -> dict[str, Any]:
-    """The line of ours that asks for the thing, and the thing on the account."""
-    place = finding.get("place") or finding["resource"]
-    named = "/".join((finding["account"], finding.get("capability", ""), finding["resource"]))
-    file = declared or {"file": report["run"]["playbook"], "line": 1}
+def _location(place: str, names: tuple[str, str, str], declared: Line | None, report: Report) -> Sarif:
+    """The line of ours that asks for the thing, and the thing on the account: account, capability and resource."""
+    file: Line = declared or {"file": report["run"]["playbook"], "line": 1}
     return {
         "physicalLocation": _physical(file["file"], file["line"]),
-        "logicalLocations": [{"name": place, "fullyQualifiedName": named, "kind": "resource"}],
+        "logicalLocations": [{"name": place, "fullyQualifiedName": "/".join(names), "kind": "resource"}],
     }
 
 
-def _physical(file: str, line: int) -> dict[str, Any]:
+def _physical(file: str, line: int) -> Sarif:
     return {"artifactLocation": {"uri": quote(file.lstrip("/")) or "."}, "region": {"startLine": line}}
 
 
-def _suppression(waiver: Any) -> dict[str, Any]:
+def _suppression(waiver: Excuse) -> Sarif:
     file, _colon, line = waiver["where"].rpartition(":")
     told = f"{waiver['justification']} (until {waiver['expires']}, {waiver['by']})"
     suppression = {"kind": "external", "status": "accepted", "justification": told}
@@ -142,13 +151,13 @@ def _suppression(waiver: Any) -> dict[str, Any]:
     return {**suppression, "location": {"physicalLocation": _physical(file, int(line))}}
 
 
-def _absent(report: Report) -> Iterator[dict[str, Any]]:
+def _absent(report: Report) -> Iterator[Sarif]:
     """What is not there any more."""
     for gone in report["resolved"]:
         yield {
             **_named(gone),
             "level": LEVELS[RULES[gone["rule"]].severity],
             "message": message(f"{gone['account']}: {gone['resource']} is as wanted again."),
-            "locations": [_location(gone, None, report)],
+            "locations": [_location(gone["resource"], (gone["account"], "", gone["resource"]), None, report)],
             "baselineState": "absent",
         }

@@ -9,15 +9,22 @@ format first makes it harmless() and then escapes it by its own rules.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import SEVERITIES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.amounts import count
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import visible
 
-Report = Mapping[str, Any]
-Finding = Mapping[str, Any]
-Account = Mapping[str, Any]
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import (
+        Account,
+        BySeverity,
+        Cell,
+        Finding,
+        Report,
+    )
+
+Document = TypeVar("Document")
 
 SOURCE = "https://github.com/hpc-onboard/hpc.onboard"
 
@@ -41,14 +48,19 @@ CAUSES = {
 }
 
 
-def harmless(document: Any) -> Any:
+def harmless(document: Document) -> Document:
     """A copy of the document in which every text is visible()."""
+    copy: Document = _harmless(document)
+    return copy
+
+
+def _harmless(document: Any) -> Any:
     if isinstance(document, str):
         return visible(document)
     if isinstance(document, Mapping):
-        return {visible(name): harmless(value) for name, value in document.items()}
+        return {visible(name): _harmless(value) for name, value in document.items()}
     if isinstance(document, (list, tuple)):
-        return [harmless(value) for value in document]
+        return [_harmless(value) for value in document]
     return document
 
 
@@ -83,10 +95,10 @@ def capabilities(report: Report) -> list[str]:
     return list(dict.fromkeys(name for account in report["accounts"] for name in account["capabilities"]))
 
 
-def state(account: Account, capability: str) -> str:
+def state(account: Account, capability: str) -> Cell:
     """What a cell of the matrix says; what an account does not name does not apply to it."""
-    unnamed = "not_applicable" if account["state"] == "measured" else "not_measured"
-    return str(account["capabilities"].get(capability, unnamed))
+    unnamed: Cell = "not_applicable" if account["state"] == "measured" else "not_measured"
+    return account["capabilities"].get(capability, unnamed)
 
 
 def worst_first(accounts: Iterable[Account]) -> list[Account]:
@@ -110,9 +122,9 @@ def in_order(account: Account) -> bool:
     return account["state"] == "measured" and all(found in fine for found in account["capabilities"].values())
 
 
-def severities(numbers: Mapping[str, int]) -> str:
+def severities(numbers: BySeverity) -> str:
     """'1 critical, 2 high'; 'nothing found' where there is none."""
-    said = ", ".join(f"{numbers[name]:,} {name}" for name in SEVERITIES if numbers.get(name))
+    said = ", ".join(f"{numbers[name]:,} {name}" for name in SEVERITIES if numbers[name])
     return said or "nothing found"
 
 
@@ -145,9 +157,9 @@ def verdict(report: Report) -> str:
     if not accounts:
         return "No account was looked at"
     bad = {finding["account"] for finding in unwaived(report["findings"]) if finding["severity"] != "info"}
-    if not any(numbers.get(name) for name in SEVERITIES[:-1]) or not bad:
+    if not any(numbers[name] for name in SEVERITIES[:-1]) or not bad:
         if missed == len(accounts):
             return "Nothing could be measured"
         return "All is as it should be" if not missed else f"What was measured is as it should be, {missed:,} was not"
-    found = severities({name: numbers.get(name, 0) for name in SEVERITIES[:-1]})
+    found = severities({**numbers, "info": 0})
     return f"{found}, on {len(bad):,} of {count(len(accounts), 'account')}"

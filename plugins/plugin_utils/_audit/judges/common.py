@@ -9,11 +9,15 @@ resource that is not in place. The kinds of files with a key have one for all, k
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.finding_text import Text, reason_of
 
-Outcome = Mapping[str, Any]
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.answer import Notes
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import Cause, Class
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome, Severity
 
 
 class Wrong(NamedTuple):
@@ -24,12 +28,12 @@ class Wrong(NamedTuple):
     """
 
     rule: str
-    what: str
+    what: Class
     text: Text
     fields: tuple[str, ...] = ()
-    severity: str = ""
+    severity: Severity | Literal[""] = ""
     place: str = ""
-    cause: str = ""
+    cause: Cause | Literal[""] = ""
     about: str = ""
 
 
@@ -40,13 +44,13 @@ class Look(NamedTuple):
     were replaced, and of which secret; purged: paths (or the variables that they begin with) that the site purges.
     """
 
-    notes: Mapping[str, Mapping[str, Any]]
+    notes: Notes
     fingerprints: str
     old: Mapping[str, str]
     purged: tuple[str, ...]
 
 
-Judge = Callable[[Mapping[str, Any], Outcome, Look], list[Wrong]]
+Judge = Callable[["PlanEntry", "Outcome", Look], list[Wrong]]
 
 
 def in_the_way(rule: str, outcome: Outcome) -> Wrong | None:
@@ -55,7 +59,7 @@ def in_the_way(rule: str, outcome: Outcome) -> Wrong | None:
     return Wrong(rule, "broken", reason) if reason else None
 
 
-def is_purged(entry: Mapping[str, Any], look: Look) -> bool:
+def is_purged(entry: PlanEntry, look: Look) -> bool:
     """Whether a resource lies on storage that the site purges."""
     paths = [str(entry["options"].get(name, "")) for name in ("path", "target")]
     return any(path == area or path.startswith(area + "/") for path in paths for area in look.purged)

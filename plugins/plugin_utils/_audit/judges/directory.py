@@ -4,14 +4,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.finding_text import it, reason_of
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.judges.common import Look, Outcome, Wrong, is_purged
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.judges.common import Look, Wrong, is_purged
+
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome
 
 
-def judge(entry: Mapping[str, Any], outcome: Outcome, look: Look) -> list[Wrong]:
+def judge(entry: PlanEntry, outcome: Outcome, look: Look) -> list[Wrong]:
     """What is wrong with it."""
     if outcome["before"]:
         return [Wrong("DIR-002", "changed", it(f"is a {outcome['before'].get('is', 'thing')}, no folder."))]

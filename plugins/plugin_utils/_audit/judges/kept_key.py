@@ -4,16 +4,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.finding_text import bare, it, its, reason_of
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.judges.common import Look, Outcome, Wrong, in_the_way
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.judges.common import Look, Wrong, in_the_way
+
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome
 
 SEVERAL = ("lines", "entries", "keys")  # of which a file should have one for each machine
 
 
-def judge(entry: Mapping[str, Any], outcome: Outcome, look: Look) -> list[Wrong]:
+def judge(entry: PlanEntry, outcome: Outcome, look: Look) -> list[Wrong]:
     """A key in a file."""
     before = outcome["before"]
     if not before:

@@ -1,0 +1,66 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What an account answers, as docs/schemas/answer.schema.json has it, and what is noted there (receipt.schema.json)."""
+
+from __future__ import annotations
+
+from typing import Literal, TypedDict
+
+from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Options
+from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome, State
+
+ReceiptNote = TypedDict(
+    "ReceiptNote",
+    {
+        "kind": str,
+        "capability": str,
+        "identity": str,
+        "options": Options,
+        "hashes": State,
+        "keyed": dict[str, State],
+        "clusters": list[str],
+        "made": bool,
+        "before": State,
+        "state": Literal["intended", "done"],
+        "for": str,
+    },
+)
+"""One thing that was made on an account (module_utils/_receipt/notes.py)."""
+
+Notes = dict[str, ReceiptNote]
+
+
+class Mark(TypedDict):
+    """Which rotation last installed a key."""
+
+    sequence: int
+    rotation: str
+    machine: str
+    when: str
+
+
+class Receipt(TypedDict):
+    """What is noted on the account. keys: by secret. problem: why nothing could be noted."""
+
+    notes: Notes
+    keys: dict[str, Mark]
+    problem: str | None
+
+
+class Owner(TypedDict):
+    """Whose account answered: its home and its login shell, absolute paths; empty where an older engine answers."""
+
+    home: str
+    shell: str
+
+
+class Answer(TypedDict):
+    """The answer to one plan. receipt: None where the plan did not ask for it. seconds: how long the engine worked."""
+
+    outcomes: list[Outcome]
+    error: str | None
+    receipt: Receipt | None
+    account: Owner
+    python: str
+    host: str
+    seconds: float

@@ -1,0 +1,194 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What an audit finds and reports, as docs/schemas/audit.schema.json has it."""
+
+from __future__ import annotations
+
+from typing import Literal, NotRequired, TypedDict
+
+from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import Fix
+from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Severity, State
+
+Class = Literal[
+    "missing", "changed", "stale", "unmanaged", "orphan", "broken", "at_risk", "not_applicable", "not_measured"
+]
+Cause = Literal["spec", "hand", "site", "time", "unknown"]
+Cell = Literal["ok", "critical", "high", "medium", "low", "info", "not_applicable", "not_measured"]
+"""What a capability of an account comes to: the worst that counts."""
+
+_Classed = TypedDict("_Classed", {"class": Class})  # the schema's own word, which Python keeps for itself
+
+
+class Difference(_Classed):
+    """A difference that was found. place: a path with its line on the account, or nothing."""
+
+    rule: str
+    capability: str
+    resource: str
+    place: str
+    cause: Cause
+    severity: Severity
+    text: str
+    desired: State
+    actual: State
+
+
+class Seen(Difference):
+    """A difference as the look at one account tells it.
+
+    blocked: onboarding would not put it right. in_the_way: the path of the user's own thing there. fix: where no
+    command of ours mends it.
+    """
+
+    blocked: NotRequired[bool]
+    in_the_way: NotRequired[str]
+    fix: NotRequired[Fix]
+
+
+class Excuse(TypedDict):
+    """Why a finding does not count, until which day, who says so, and in which line of which file."""
+
+    justification: str
+    expires: str
+    by: str
+    where: str
+
+
+class Line(TypedDict):
+    """The line of a file of ours."""
+
+    file: str
+    line: int
+
+
+class Finding(Difference):
+    """A difference as the report tells it. since: the day on which it was first found. help: where to read about it."""
+
+    account: str
+    since: str
+    baseline: Literal["new", "unchanged"]
+    waiver: Excuse | None
+    fingerprint: str
+    fix: Fix
+    declared: Line | None
+    help: str
+
+
+class Verified(TypedDict):
+    """How far a cluster's profile can be trusted."""
+
+    verified_on: str
+    status: str
+
+
+class Site(TypedDict):
+    """Where an account is."""
+
+    cluster: str
+    site: str
+    profile: Verified
+
+
+class Account(Site):
+    """An account's line of the report. seconds: of the engine's work there. next: what to do where it was not seen."""
+
+    name: str
+    state: Literal["measured", "not_measured"]
+    reason: str
+    next: Fix
+    seconds: float
+    checks: int
+    ok: int
+    capabilities: dict[str, Cell]
+
+
+class Row(Account):
+    """What the look at one account came to."""
+
+    findings: list[Seen]
+    declared: Line | None
+
+
+class Run(TypedDict):
+    """What was run. seconds: from its beginning."""
+
+    id: str
+    started: str
+    seconds: float
+    tool: str
+    ansible: str
+    playbook: str
+    limit: str
+    tags: list[str]
+    fail_on: Literal["critical", "high", "medium", "low", "info", "never"]
+    incomplete: Literal["fail", "ignore"]
+
+
+class BySeverity(TypedDict):
+    """How many findings of each severity count."""
+
+    critical: int
+    high: int
+    medium: int
+    low: int
+    info: int
+
+
+class Summary(TypedDict):
+    """The numbers, and what the audit comes to."""
+
+    accounts: int
+    measured: int
+    not_measured: int
+    checks: int
+    ok: int
+    coverage_pct: int
+    by_severity: BySeverity
+    by_class: dict[Class, int]
+    waived: int
+    new: int
+    resolved: int
+    failed: bool
+    exit: Literal[0, 2]
+    reasons: list[str]
+
+
+class Resolved(TypedDict):
+    """What was found before, was looked for again, and is there no more."""
+
+    fingerprint: str
+    rule: str
+    account: str
+    resource: str
+    since: str
+
+
+class WaiverEntry(Excuse):
+    """An entry of the waivers file. account and resource are patterns. state: whether it did anything in this run."""
+
+    rule: str
+    account: str
+    resource: str
+    state: Literal["used", "unused", "expired"]
+
+
+class Former(TypedDict):
+    """A run before this one."""
+
+    started: str
+    accounts: int
+    not_measured: int
+    by_severity: BySeverity
+
+
+class Report(TypedDict):
+    """The report of all accounts."""
+
+    schema: str
+    run: Run
+    summary: Summary
+    accounts: list[Account]
+    findings: list[Finding]
+    resolved: list[Resolved]
+    waivers: list[WaiverEntry]
+    history: list[Former]

@@ -1,0 +1,124 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What our tasks give to Ansible, which hands it on to the console, to later tasks of the play and to users' own."""
+
+from __future__ import annotations
+
+from typing import Literal, NotRequired, TypedDict, final
+
+from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Note
+from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import Report, Row
+from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome
+
+CheckStatus = Literal["ok", "warning", "failed"]
+
+
+class Remark(TypedDict):
+    """What the owner of an account should know though nothing differs."""
+
+    capability: str
+    text: str
+
+
+class ManualStep(TypedDict):
+    """What only a person can do, and where."""
+
+    text: str
+    url: NotRequired[str]
+
+
+class Diff(TypedDict):
+    """A diff as Ansible shows it."""
+
+    before_header: str
+    after_header: str
+    before: str
+    after: str
+
+
+class Ended(TypedDict):
+    """What Ansible itself reads of a result."""
+
+    changed: bool
+    failed: bool
+    msg: str
+
+
+@final
+class AccountResult(Ended):
+    """Of a task that sets an account up or takes things out. sandbox: its folder. keyring: where keys came from."""
+
+    kind: Literal["account"]
+    outcomes: list[Outcome]
+    notes: list[Note]
+    remarks: list[Remark]
+    human_steps: NotRequired[list[ManualStep]]
+    keyring: NotRequired[str]
+    sandbox: NotRequired[str]
+    diff: NotRequired[list[Diff]]
+
+
+@final
+class Unreached(TypedDict):
+    """Of a task whose account was not reached."""
+
+    kind: Literal["account"]
+    unreachable: Literal[True]
+    msg: str
+    human_steps: NotRequired[list[ManualStep]]
+
+
+class Refusal(TypedDict):
+    """Of a task that could not begin, and why."""
+
+    kind: str
+    failed: Literal[True]
+    msg: str
+
+
+class AuditSettings(TypedDict):
+    """Of the part of an audit that reads what a person wants of it."""
+
+    kind: Literal["audit_settings"]
+    changed: Literal[False]
+
+
+class AuditAccount(TypedDict):
+    """Of the part of an audit that looks at one account. sandbox: its folder."""
+
+    kind: Literal["audit_account"]
+    changed: Literal[False]
+    audit: Row
+    sandbox: NotRequired[str]
+
+
+class AuditReported(Ended):
+    """Of the part of an audit that makes the report."""
+
+    kind: Literal["audit_report"]
+    report: Report
+
+
+class OneResult(TypedDict):
+    """Of the module of a kind. diff: where it changed something; msg: where it failed."""
+
+    outcome: Outcome
+    changed: NotRequired[bool]
+    failed: NotRequired[bool]
+    msg: NotRequired[str]
+    diff: NotRequired[list[Diff]]
+
+
+class Check(TypedDict):
+    """One line of a table. next: what to do about it, or nothing."""
+
+    name: str
+    status: CheckStatus
+    text: str
+    next: str
+
+
+class TargetCheck(Check):
+    """A line of a rotation's table. is_target: whether it is about one file, and stands in the column of those."""
+
+    is_target: bool
