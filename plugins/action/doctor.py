@@ -13,10 +13,10 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ansible import constants
 from ansible.plugins.action import ActionBase
@@ -28,6 +28,9 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._doctor.judge import C
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema import is_template
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import passphrase_fd
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.backends import MissingKey
+
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import DoctorResult
 
 OURS = re.compile(r"^plugin:\s*[\"']?hpc\.onboard\.accounts", re.MULTILINE)
 RESOLVE = "import socket, sys; socket.getaddrinfo(sys.argv[1], None)"
@@ -43,7 +46,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
     _requires_connection = False
     _supports_check_mode = True
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+    def run(self, tmp: str | None = None, task_vars: Mapping[str, Any] | None = None) -> DoctorResult:
         """Look at everything, and say what was found."""
         super().run(tmp, task_vars)
         _validation, arguments = self.validate_argument_spec({"key": {"type": "str", "default": "ngc"}})

@@ -25,7 +25,6 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Mapping
 from typing import Any
 
 from ansible import constants, context
@@ -225,7 +224,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         begun = self._started.get(name)
         return None if begun is None else time.monotonic() - begun
 
-    def _show(self, result: Any, found: Mapping[str, Any], ignored: bool = False) -> None:
+    def _show(self, result: Any, found: account.Result, ignored: bool = False) -> None:
         name, shown, renderer = result.host.get_name(), dict(found), _renderer(result)
         seconds = self._over(name)
         end = account.Ended("ok") if ignored else renderer.ended(shown, bool(shown.get("unreachable")))

@@ -7,10 +7,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Literal
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import AccountsFile, Host, hosts
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import Roles
@@ -18,7 +18,13 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics imp
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.amounts import count
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_certificate import FOREVER, read_end
 
-OK, WARNING, FAILED = "ok", "warning", "failed"
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import Check as CheckDocument
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import CheckStatus, DoctorResult
+
+OK: Literal["ok"] = "ok"
+WARNING: Literal["warning"] = "warning"
+FAILED: Literal["failed"] = "failed"
 
 Month = tuple[int, int]
 # The first month without fixes is the one after: https://docs.ansible.com/ansible/latest/reference_appendices/
@@ -37,15 +43,19 @@ class Check:
     """One thing that was looked at: ok, warning or failed, in words, and what to do next ("" for nothing)."""
 
     name: str
-    status: str
+    status: CheckStatus
     text: str
     next: str = ""
 
+    def document(self) -> CheckDocument:
+        """The check as the result tells it."""
+        return {"name": self.name, "status": self.status, "text": self.text, "next": self.next}
 
-def result(checks: list[Check]) -> dict[str, Any]:
+
+def result(checks: list[Check]) -> DoctorResult:
     """The result of the task: failed when any check is."""
     counts = Counter(check.status for check in checks)
-    words = {FAILED: "failed", WARNING: "to mind", OK: "in order"}
+    words: dict[CheckStatus, str] = {FAILED: "failed", WARNING: "to mind", OK: "in order"}
     parts = [f"{counts[status]} {word}" for status, word in words.items() if counts[status]]
     bad = [f"\n{check.name}: {check.text}{f' Next: {check.next}' if check.next else ''}" for check in checks
            if check.status == FAILED]  # fmt: skip
@@ -54,7 +64,7 @@ def result(checks: list[Check]) -> dict[str, Any]:
         "changed": False,
         "failed": bool(bad),
         "msg": ", ".join(parts) + "".join(bad),
-        "checks": [asdict(check) for check in checks],
+        "checks": [check.document() for check in checks],
     }
 
 

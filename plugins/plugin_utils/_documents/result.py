@@ -118,6 +118,13 @@ class Check(TypedDict):
     next: str
 
 
+class DoctorResult(Ended):
+    """Of a look at this machine."""
+
+    kind: Literal["doctor"]
+    checks: list[Check]
+
+
 class TargetCheck(Check):
     """A line of a rotation's table. is_target: whether it is about one file, and stands in the column of those."""
 

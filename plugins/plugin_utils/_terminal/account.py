@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from enum import Enum
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import (
     CHANGES,
@@ -26,6 +26,14 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout impor
     item,
     told,
 )
+
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Note
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome, Progress, State
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import ManualStep
+
+Result = Mapping[str, Any]
+"""What Ansible hands on of a task: one of _documents/result.py with Ansible's own members, or an error of Ansible's."""
 
 STYLES = {
     "in_place": ("=", "ok"),
@@ -49,7 +57,7 @@ class Ended(NamedTuple):
 
     state: str
     reason: str = ""
-    steps: tuple[dict[str, str], ...] = ()
+    steps: tuple[ManualStep, ...] = ()
     warned: bool = False
 
 
@@ -76,7 +84,7 @@ def detail_of(accounts: int, verbosity: int, diff: bool) -> Detail:
     return Detail.EXCEPTIONS if accounts > MANY and not diff else Detail.CHANGES
 
 
-def _reason(result: Mapping[str, Any]) -> str:
+def _reason(result: Result) -> str:
     for outcome in result.get("outcomes", []):
         if outcome["status"] in FAILURES:
             return f"{outcome['identity']}: {outcome['reason'] or outcome['status']}"
@@ -105,7 +113,7 @@ class Renderer:
     """Whether a later task judges all accounts together: a failure that Ansible is to ignore is one all the same."""
     tells_skips = True
 
-    def ended(self, result: Mapping[str, Any], unreachable: bool = False) -> Ended:
+    def ended(self, result: Result, unreachable: bool = False) -> Ended:
         """How the account ended."""
         steps_left = tuple(result.get("human_steps", []))
         if unreachable:
@@ -118,21 +126,21 @@ class Renderer:
         """How an account ended that had a result before."""
         return worst(first, then)
 
-    def is_quiet(self, result: Mapping[str, Any], view: View) -> bool:
+    def is_quiet(self, result: Result, view: View) -> bool:
         """Whether there is nothing to say of this account by itself: among many, one that is as wanted."""
         if view.detail is not Detail.EXCEPTIONS or result.get("failed") or result.get("unreachable"):
             return False
         return all(outcome["status"] == "in_place" for outcome in result.get("outcomes", [{"status": ""}]))
 
-    def lines(self, name: str, result: Mapping[str, Any], view: View, like: str | None = None) -> list[Line]:
+    def lines(self, name: str, result: Result, view: View, like: str | None = None) -> list[Line]:
         """What came of it. like: an account that failed for the same reason, which need not be told again."""
         return account(name, result, view, like)
 
-    def error(self, result: Mapping[str, Any]) -> str:
+    def error(self, result: Result) -> str:
         """What is told as an error of Ansible's, since it is about no account; usually nothing."""
         return ""
 
-    def next_command(self, result: Mapping[str, Any]) -> str | None:
+    def next_command(self, result: Result) -> str | None:
         """The command that goes on, empty where nothing is left to do; None where the last lines find it themselves."""
         return None
 
@@ -156,7 +164,7 @@ def renderer(kind: str) -> Renderer:
     return found
 
 
-def account(name: str, result: Mapping[str, Any], view: View, like: str | None = None) -> list[Line]:
+def account(name: str, result: Result, view: View, like: str | None = None) -> list[Line]:
     """What came of one account: a heading, then what changed or failed and why, notes, and what a person must do."""
     if "outcomes" not in result:
         return _without_outcomes(name, result, view, like)
@@ -173,13 +181,13 @@ def account(name: str, result: Mapping[str, Any], view: View, like: str | None =
     return lines
 
 
-def _shown(outcome: Mapping[str, Any], detail: Detail) -> bool:
+def _shown(outcome: Outcome, detail: Detail) -> bool:
     if outcome["status"] in FAILURES or detail is Detail.EVERYTHING:
         return True
     return outcome["status"] in CHANGES and detail is Detail.CHANGES
 
 
-def _without_outcomes(name: str, result: Mapping[str, Any], view: View, like: str | None) -> list[Line]:
+def _without_outcomes(name: str, result: Result, view: View, like: str | None) -> list[Line]:
     """An account that could not be reached, or whose settings are wrong."""
     state = "unreachable" if result.get("unreachable") else "failed"
     if like:
@@ -193,7 +201,7 @@ def _without_outcomes(name: str, result: Mapping[str, Any], view: View, like: st
     return lines
 
 
-def heading(name: str, result: Mapping[str, Any], text: str, view: View) -> list[Line]:
+def heading(name: str, result: Result, text: str, view: View) -> list[Line]:
     """The line that an account's begin with."""
     statuses = {outcome["status"] for outcome in result.get("outcomes", [])}
     bad = result.get("failed") or statuses & set(FAILURES)
@@ -211,12 +219,12 @@ def heading(name: str, result: Mapping[str, Any], text: str, view: View) -> list
     return ended(line, "  ".join(right), view.look)
 
 
-def _note(note: Mapping[str, str], look: Look) -> list[Line]:
+def _note(note: Note, look: Look) -> list[Line]:
     """Why something was left out."""
     return told("", "left out", "note", f"{note['capability']}: {note['text']}", look)
 
 
-def _outcome(outcome: Mapping[str, Any], view: View, with_diff: bool) -> Iterator[Line]:
+def _outcome(outcome: Outcome, view: View, with_diff: bool) -> Iterator[Line]:
     status = outcome["status"]
     word = FORESEEN.get(status, WORDS[status]) if view.check else WORDS[status]
     mark, style = STYLES[status]
@@ -228,19 +236,22 @@ def _outcome(outcome: Mapping[str, Any], view: View, with_diff: bool) -> Iterato
         yield from told("", "", "", outcome["reason"], view.look)
     progress = outcome.get("progress")
     if progress:
-        yield from told("", "", "note", f"under way: {progress['step']}{_so_far(progress)}", view.look)
+        yield from told("", "", "note", _how_far(progress), view.look)
     if with_diff and status in CHANGES:
         yield from difference(outcome["before"], outcome["after"], view.look)
 
 
-def _so_far(progress: Mapping[str, Any]) -> str:
+def _how_far(progress: Progress) -> str:
+    """What is said of work that goes on by itself, or did until it failed."""
+    if "failed" in progress:
+        return f"an earlier try failed: {progress['failed']}"
     from ansible_collections.hpc.onboard.plugins.plugin_utils._text.amounts import amount  # little takes minutes
 
     said = amount(progress)
-    return f", {said}" if said else ""
+    return f"under way: {progress['step']}" + (f", {said}" if said else "")
 
 
-def difference(before: Mapping[str, str], after: Mapping[str, str], look: Look) -> Iterator[Line]:
+def difference(before: State, after: State, look: Look) -> Iterator[Line]:
     """What changes of a state, line by line; what stays is shown only near it."""
     import difflib  # here, since a run without --diff need not wait for it
 
@@ -254,7 +265,7 @@ def difference(before: Mapping[str, str], after: Mapping[str, str], look: Look) 
         yield from item(mark, text, indent, look, style)
 
 
-def steps(heading: str, left: list[dict[str, str]], look: Look, indent: int = 4) -> list[Line]:
+def steps(heading: str, left: list[ManualStep], look: Look, indent: int = 4) -> list[Line]:
     """What only a person can do, each with its link on a line of its own, to be opened or copied."""
     lines = indented(heading, indent, look, "note") if left else []
     for step in left:

@@ -4,11 +4,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal import audit_report
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.account import Renderer, View
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.account import Renderer, Result, View
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Line
 
 
@@ -18,21 +15,21 @@ class Part(Renderer):
     is_of_account = False
     is_judged_later = True
 
-    def is_quiet(self, result: Mapping[str, Any], view: View) -> bool:
+    def is_quiet(self, result: Result, view: View) -> bool:
         return True
 
-    def error(self, result: Mapping[str, Any]) -> str:
+    def error(self, result: Result) -> str:
         return str(result.get("msg", "")) if result.get("failed") else ""
 
 
 class Report(Part):
     """The report; without one, there was no way to make it."""
 
-    def is_quiet(self, result: Mapping[str, Any], view: View) -> bool:
+    def is_quiet(self, result: Result, view: View) -> bool:
         return "report" not in result
 
-    def lines(self, name: str, result: Mapping[str, Any], view: View, like: str | None = None) -> list[Line]:
+    def lines(self, name: str, result: Result, view: View, like: str | None = None) -> list[Line]:
         return audit_report.lines(result["report"], view.look)
 
-    def error(self, result: Mapping[str, Any]) -> str:
+    def error(self, result: Result) -> str:
         return "" if "report" in result else super().error(result)

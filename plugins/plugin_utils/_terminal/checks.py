@@ -4,17 +4,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.account import (
     Detail,
     Ended,
     Renderer,
+    Result,
     View,
     heading,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Line, Look, indented, told
+
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import Check, TargetCheck
 
 CHECKS = {"ok": ("good", "ok"), "warning": ("!", "changed"), "failed": ("bad", "error")}
 
@@ -22,7 +26,7 @@ CHECKS = {"ok": ("good", "ok"), "warning": ("!", "changed"), "failed": ("bad", "
 class Checked(Renderer):
     """A result that consists of checks {name, status, text, next}; one without any is that of an error of Ansible's."""
 
-    def ended(self, result: Mapping[str, Any], unreachable: bool = False) -> Ended:
+    def ended(self, result: Result, unreachable: bool = False) -> Ended:
         checks = result.get("checks", [])
         bad = next((check for check in checks if check["status"] == "failed"), None)
         if unreachable or bad is None:
@@ -38,11 +42,11 @@ class Doctor(Checked):
 
     is_look = True
 
-    def is_quiet(self, result: Mapping[str, Any], view: View) -> bool:
+    def is_quiet(self, result: Result, view: View) -> bool:
         fine = all(check["status"] == "ok" for check in result.get("checks", [{"status": ""}]))
         return fine and super().is_quiet({**result, "outcomes": []}, view)
 
-    def lines(self, name: str, result: Mapping[str, Any], view: View, like: str | None = None) -> list[Line]:
+    def lines(self, name: str, result: Result, view: View, like: str | None = None) -> list[Line]:
         if "checks" not in result:
             return super().lines(name, result, view, like)
         look = view.look
@@ -55,24 +59,24 @@ class Doctor(Checked):
         return lines
 
 
-def title(name: str, result: Mapping[str, Any], view: View) -> list[Line]:
+def title(name: str, result: Result, view: View) -> list[Line]:
     """The line above the checks."""
     failed = any(check["status"] == "failed" for check in result["checks"])
     return heading(name, {**result, "failed": failed}, verdict(result["checks"]), view)
 
 
-def shown(result: Mapping[str, Any], view: View) -> list[dict[str, Any]]:
+def shown(result: Result, view: View) -> list[TargetCheck]:
     """The checks that are told: where little is said, those that are not well."""
     return [check for check in result["checks"] if check["status"] != "ok" or view.detail is not Detail.EXCEPTIONS]
 
 
-def marked(check: Mapping[str, Any], look: Look) -> tuple[str, str]:
+def marked(check: Check, look: Look) -> tuple[str, str]:
     """The mark of a check, and its style."""
     mark, style = CHECKS[check["status"]]
     return mark if mark == "!" else look.mark(mark), style
 
 
-def verdict(found: list[dict[str, Any]]) -> str:
+def verdict(found: Sequence[Check]) -> str:
     """How many checks failed, warn and are fine, in words."""
     counts = {status: sum(check["status"] == status for check in found) for status in ("failed", "warning", "ok")}
     words = {"failed": "failed", "warning": "warning" if counts["warning"] == 1 else "warnings", "ok": "ok"}

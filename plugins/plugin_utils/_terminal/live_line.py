@@ -11,12 +11,15 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Line, Look
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.progress_line import Moment, live
 
-Entries = Mapping[str, Mapping[str, Any]]
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import UnderWay
+
+    Entries = Mapping[str, UnderWay]
 ECHO = 2  # cells that the terminal itself may add: ^C
 
 

@@ -5,11 +5,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Line, Look, Span, cells, shortened
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.amounts import amount, duration
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import flat
+
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import UnderWay
 
 FRAMES = ("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", "|/-\\")
 BAR = (("━", "─"), ("#", "-"))
@@ -27,7 +30,7 @@ class Moment(NamedTuple):
     frame: int = 0
 
 
-def live(moment: Moment, progress: Mapping[str, Mapping[str, Any]], look: Look) -> Line:
+def live(moment: Moment, progress: Mapping[str, UnderWay], look: Look) -> Line:
     """One line of less than the width: count, time, and either the names under way or one account's long step."""
     frames = FRAMES[look.ascii]
     head = [Span(frames[moment.frame % len(frames)], "note"), Span(" ")]
@@ -44,7 +47,7 @@ def live(moment: Moment, progress: Mapping[str, Mapping[str, Any]], look: Look) 
     return (*head, *body)
 
 
-def _step(name: str, progress: Mapping[str, Any], room: int, look: Look) -> Line:
+def _step(name: str, progress: UnderWay, room: int, look: Look) -> Line:
     """A long step: its account, what it is, a bar and the amounts, as far as there is room for them."""
     text = flat(f"{name}  {progress['step']}")
     said = amount(progress)
@@ -52,10 +55,11 @@ def _step(name: str, progress: Mapping[str, Any], room: int, look: Look) -> Line
         return (Span(shortened(text, room, look.mark("more"))),)
     left = room - cells(said) - 2
     wide = min(BAR_WIDEST, max(BAR_LEAST, left - cells(text) - 2))
-    if not progress.get("total") or left - wide < 2 * BAR_LEAST:
+    done, total = progress["done"], progress["total"]
+    if done is None or not total or left - wide < 2 * BAR_LEAST:
         return (Span(shortened(text, left, look.mark("more"))), Span("  "), Span(said))
     text = shortened(text, left - wide - 2, look.mark("more"))
-    drawn = progress_bar(progress["done"], progress["total"], wide, look)
+    drawn = progress_bar(done, total, wide, look)
     return (Span(text), Span("  "), *drawn, Span("  "), Span(said))
 
 

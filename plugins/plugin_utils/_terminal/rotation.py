@@ -4,12 +4,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.account import BAD, Ended, Renderer, View, worst
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.account import (
+    BAD,
+    Ended,
+    Renderer,
+    Result,
+    View,
+    worst,
+)
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.checks import Checked, marked, shown, title
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Line, Look, row
+
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import TargetCheck
 
 
 class Lead(Checked):
@@ -19,13 +29,13 @@ class Lead(Checked):
     is_judged_later = True
     tells_skips = False
 
-    def is_quiet(self, result: Mapping[str, Any], view: View) -> bool:
+    def is_quiet(self, result: Result, view: View) -> bool:
         return not result["checks"]
 
-    def lines(self, name: str, result: Mapping[str, Any], view: View, like: str | None = None) -> list[Line]:
+    def lines(self, name: str, result: Result, view: View, like: str | None = None) -> list[Line]:
         return [*title(result["title"], result, view), *_table(shown(result, view), view.look)]
 
-    def next_command(self, result: Mapping[str, Any]) -> str | None:
+    def next_command(self, result: Result) -> str | None:
         command: str = result["then"]
         return command
 
@@ -41,7 +51,7 @@ class Share(Renderer):
         return then if first is None or first.state in BAD or then.state in BAD else worst(first, then)
 
 
-def _table(found: list[dict[str, Any]], look: Look) -> Iterator[Line]:
+def _table(found: list[TargetCheck], look: Look) -> Iterator[Line]:
     """Every target with what is known of it in a column of its own; what else is said is below."""
     column = max((len(check["name"]) for check in found if check["is_target"]), default=0)
     for check in found:

@@ -8,13 +8,14 @@ import os
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.account import (
     BAD,
     Detail,
     Ended,
     Renderer,
+    Result,
     View,
     steps,
 )
@@ -31,6 +32,9 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout impor
     shortened,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import flat
+
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import ManualStep
 
 LONGEST_LIMIT = 66
 AFTER = {False: "Log in anew, and it is all there.", True: "Shells that are open keep what they had: log in anew."}
@@ -65,7 +69,7 @@ class Story:
         self._found: set[str] = set()  # statuses of what was looked at
         self._told: dict[str, str] = {}  # what went wrong -> the account where it was told
 
-    def add(self, name: str, result: Mapping[str, Any], end: Ended, renderer: Renderer) -> None:
+    def add(self, name: str, result: Result, end: Ended, renderer: Renderer) -> None:
         """Note a result before it is shown."""
         if renderer.is_of_account:
             self.accounts[name] = renderer.kept(self.accounts.get(name), end)
@@ -176,7 +180,7 @@ def _collected(accounts: Mapping[str, Ended], word: str, look: Look) -> list[Lin
 def _steps_of_many(accounts: Mapping[str, Ended], look: Look) -> list[Line]:
     """What persons must do, each step once, with the number of accounts that it is for."""
     counts = Counter((step["text"], step.get("url", "")) for end in accounts.values() for step in end.steps)
-    told = [
+    told: list[ManualStep] = [
         {"text": text if number == 1 else f"{text} ({number} accounts)", "url": url}
         for (text, url), number in counts.items()
     ]

@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import UnderWay
 
 UNITS = (("GB", 10**9), ("MB", 10**6), ("kB", 10**3))
 
@@ -19,12 +21,12 @@ def duration(seconds: float) -> str:
     return f"{minutes} min {rest:02} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"
 
 
-def amount(progress: Mapping[str, Any]) -> str:
+def amount(progress: UnderWay) -> str:
     """'12/98 MB', '3/5', '12 MB', or nothing where nothing is known."""
-    done, total = progress.get("done"), progress.get("total")
+    done, total = progress["done"], progress["total"]
     if done is None:
         return ""
-    if progress.get("unit") != "bytes":
+    if progress["unit"] != "bytes":
         return f"{done:g}/{total:g}" if total else f"{done:g}"
     unit, factor = next(((unit, size) for unit, size in UNITS if (total or done) >= size), ("bytes", 1))
     return f"{done / factor:.0f}/{total / factor:.0f} {unit}" if total else f"{done / factor:.0f} {unit}"

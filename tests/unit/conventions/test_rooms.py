@@ -29,7 +29,7 @@ ENGINE = {  # room -> the rooms, or the single files of one, that it may import;
 }
 CONTROLLER = {
     "_documents": set(),
-    "_text": set(),
+    "_text": {"_documents"},
     "_input": {"_core"},
     "_state": {"_documents", "_core", "_receipt"},
     "_secrets": {"_input/command_line", "_state", "_core"},
@@ -52,7 +52,7 @@ CONTROLLER = {
         *("_audit/judges", "_audit/formats", "_core", "_formats", "_receipt", "_watches"),
     },
     "_terminal": {"_documents", "_text", "_delivery", "_audit/rules", "_audit/formats"},
-    "_doctor": {"_text", "_input", "_accounts"},
+    "_doctor": {"_documents", "_text", "_input", "_accounts"},
     "_command": {
         *("_text", "_input", "_state", "_secrets", "_accounts", "_rotation/ledger", "_transfer", "_terminal", "_core"),
     },

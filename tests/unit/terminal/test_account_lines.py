@@ -135,6 +135,12 @@ CHECKS = [
 ]
 
 
+def test_work_that_failed_before_says_why() -> None:
+    progress = {"failed": "the download ended early: run again", "wants": {}}
+    said = text(account("a@b", result(outcome("missing", progress=progress)), View(check=True)))
+    assert "an earlier try failed: the download ended early: run again" in " ".join(said.split())
+
+
 def test_a_doctors_checks_are_told_one_by_one_with_the_next_command() -> None:
     lines = [plain(line) for line in DOCTOR.lines("a@b", {"checks": CHECKS}, View())]
     assert lines == [
