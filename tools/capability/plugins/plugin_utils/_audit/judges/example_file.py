@@ -4,14 +4,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.finding_text import it, reason_of
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.judges.common import Look, Outcome, Wrong, in_the_way
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.judges.common import Look, Wrong, in_the_way
+
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome
 
 
-def judge(_entry: Mapping[str, Any], outcome: Outcome, _look: Look) -> list[Wrong]:
+def judge(_entry: PlanEntry, outcome: Outcome, _look: Look) -> list[Wrong]:
     """The rules EXA-001 and EXA-002 (see rules.py)."""
     if not outcome["before"]:
         return [in_the_way("EXA-001", outcome) or Wrong("EXA-001", "missing", it("is not there."))]
