@@ -27,6 +27,7 @@ CHANGING = (  # pattern, and what stands in its place; in this order
     (r"\b\d+(\.\d+)? (s|ms|seconds)\b", "<seconds>"),
     (r"\b\d+ min \d+ s\b", "<seconds>"),
     (r"(?m)[, ]+<seconds>$", ""),  # a second or more is said, less is not
+    (r" {2,}<time> UTC", "  <time> UTC"),  # and moves what stands before it
     (r"\b(hmac-sha256|sha256|key|key:) ?:?[0-9a-f]{12,64}\b", r"\1 <fingerprint>"),
     (r"\b[0-9a-f]{64}\b", "<sum>"),
     (r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", "<id>"),

@@ -64,7 +64,13 @@ def _link(name: str, target: str, elsewhere: str) -> list[Drift]:
     ]  # fmt: skip
 
 
-OWN = {"vars": {"shell_environment_variables": {"MY_TEAM": "one"}}}
+def _own(**variables: str) -> dict[str, object]:
+    """What the accounts file says of the account at LRZ: these variables of its own, and no other section."""
+    own = {"shell_environment_variables": variables} if variables else {}
+    return {"vars": own, "without": ["container_caches"]}
+
+
+OWN = _own(MY_TEAM="one")
 LRZ = [
     *_enroot(ENROOT),
     Drift("a section that was edited", ("ENV-002 changed hand medium",), SECTION,
@@ -79,10 +85,10 @@ LRZ = [
           "sed -i 's/.*# hpc.onboard$/. .\\/mine # hpc.onboard/' .bashrc",
           by_hand="sed -i '/# hpc.onboard$/d' .bashrc"),
     Drift("another value in the accounts file", ("ENV-002 changed spec medium",),
-          settings={"vars": {"shell_environment_variables": {"MY_TEAM": "two"}}}),
+          settings=_own(MY_TEAM="two")),
     Drift("one variable more in the accounts file", ("ENV-002 changed spec medium",),
-          settings={"vars": {"shell_environment_variables": {"MY_TEAM": "one", "MORE": "two"}}}),
-    Drift("no variable any more in the accounts file", ("ORP-001 orphan spec low",), settings={"vars": {}}),
+          settings=_own(MY_TEAM="one", MORE="two")),
+    Drift("no variable any more in the accounts file", ("ORP-001 orphan spec low",), settings=_own()),
 ]  # fmt: skip
 
 DFKI = [
