@@ -67,7 +67,7 @@ def one_of(*choices: str) -> Reader:
 
     def chosen(name: str, value: Any) -> str:
         if str(value) not in choices:
-            raise AccountError(f"{name} is {str(value)!r}, not one of {', '.join(choices)}")
+            raise AccountError(f"{name} cannot be {str(value)!r}; {nearest(str(value), choices)}")
         return str(value)
 
     return chosen

@@ -66,6 +66,8 @@ def scene(bed: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]
                 settings[account.name] = {"vars": TOKENS}
             elif account.cluster.name == "lrz":
                 settings[account.name] = OWN
+            elif account.cluster.name == "daint":
+                settings[account.name] = {"without": ["container_caches"]}
         here = Scene(bed, folder, accounts, settings)
         ran = here.onboard()
         assert ran.code == 0, ran.text

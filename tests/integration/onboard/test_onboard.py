@@ -133,14 +133,15 @@ def test_an_account_without_a_python_says_what_was_tried(bed: Any) -> None:
     assert "platform-python" in ran.text
 
 
-def test_a_full_home_costs_only_what_lies_there_and_leaves_nothing(bed: Any) -> None:
+def test_a_home_that_cannot_take_the_receipt_stops_making_and_not_looking(bed: Any) -> None:
     account = bed.new_account("dfki")
     account.small_home()
     account.fill_home("big")
     ran = onboard(bed, account)
     assert ran.code == 2
     assert "ENOSPC" in ran.text
-    assert ran.statuses(account.name)[f"folder /data/{account.user}"] == "missing"
+    assert ran.statuses(account.name)[f"folder /data/{account.user}"] == "blocked"
+    assert not account.exists(f"/data/{account.user}"), "what cannot be noted is not made"
     assert not [path for path in account.tree() if "draft" in path or ".lock" in path]
     account.ssh("rm big")
     assert onboard(bed, account).code == 0

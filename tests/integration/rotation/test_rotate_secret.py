@@ -13,7 +13,7 @@ import pytest
 
 from tests.effort import exhaustive
 from tests.integration.onboard.leaks import EVERYWHERE, Watch, files_with_leaks, leaks
-from tests.integration.onboard.test_canary import all_programs_recorded, server_of, traced_ansible
+from tests.integration.onboard.test_canary import PROGRAMS, recorded, server_of, traced_ansible
 from tests.integration.runs import REPOSITORY
 from tests.testbed.registry import PRIVATE, new_key
 
@@ -102,7 +102,7 @@ def test_no_program_that_a_rotation_starts_gets_a_key(stage: Stage, tmp_path: Pa
     traced = stage._replace(environment=alone)
     with contextlib.ExitStack() as stack:
         for pid, record in zip(servers.values(), records, strict=True):
-            stack.enter_context(all_programs_recorded(pid, record))
+            stack.enter_context(recorded(pid, PROGRAMS, record))
         ran = traced.rotate(key=new, programs=traced_ansible(tmp_path, tmp_path / "programs-here"))
     assert ran.code == 0, ran.text
     for record in (*records, tmp_path / "programs-here"):

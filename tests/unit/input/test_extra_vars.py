@@ -48,7 +48,7 @@ def test_a_value_is_read_as_it_was_meant(reader: Reader, given: Any, wanted: Any
         (truth, "perhaps", "x_y is 'perhaps', which is neither true nor false"),
         (number, "soon", "x_y is 'soon', not a whole number"),
         (number, "-1", "x_y is '-1', not a whole number"),
-        (one_of("a", "b"), "c", "x_y is 'c', not one of a, b"),
+        (one_of("a", "b"), "c", "x_y cannot be 'c'; known: a, b."),
         (some_of("html", "json"), "json,htlm", "x_y: 'htlm' is none; did you mean \"html\"?"),
     ],
 )
