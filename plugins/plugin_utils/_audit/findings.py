@@ -129,8 +129,11 @@ def _cause(outcome: Outcome, wrong: Wrong, note: ReceiptNote | None, look: Look)
     if note["state"] != DONE:
         return "unknown"
     noted = {**note["hashes"], **note["keyed"].get(look.fingerprints, {})}  # of keys: what we noted ourselves
-    others = {field for side in (outcome["before"], outcome["after"]) for field in side if is_keyed(side[field])}
-    fields = [field for field in wrong.fields or outcome["fields"] if field in noted or field not in others]
+    # What another machine noted of a key says nothing here, nor does silence in a note that says nothing of keys.
+    theirs = {field for hashed in note["keyed"].values() for field in hashed}
+    keys = {field for side in (outcome["before"], outcome["after"]) for field in side if is_keyed(side[field])}
+    untold = {field for field in keys - noted.keys() if field in theirs or not theirs}
+    fields = [field for field in wrong.fields or outcome["fields"] if field not in untold]
     there, wanted = hashes(outcome["before"]), hashes(outcome["after"])
     if any(there.get(field) != noted.get(field) for field in fields):
         return "hand"

@@ -26,11 +26,11 @@ BY_HAND = {  # what a person runs on the account, first
     "SEC-003": ("setfacl", "-b", "{path}"),
     "SEC-004": ("sed", "-i", "{line}d", "{path}"),
     "SEC-006": ("rm", "{path}"),
-    "SEC-009": ("rm", "-r", "{path}"),
+    "SEC-009": ("rm", "-rf", "{path}"),
     "KEY-009": ("rm", "{path}"),
     "LNK-003": ("rm", "{path}"),
     "LNK-005": ("rm", "{path}"),
-    "ENV-001": ("rm", "-r", "{path}"),
+    "ENV-001": ("rm", "-rf", "{path}"),
 }
 SENTENCES = {
     "SEC-004": "Take the key out of {place}; the key that a program needs is in its file already.",

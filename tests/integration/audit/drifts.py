@@ -156,7 +156,7 @@ NARVAL = [
     Drift("a token of Hugging Face that is two words", ("KEY-002 changed hand high",),
           "echo 'a b' > .cache/huggingface/token", by_hand="rm .cache/huggingface/token"),
     Drift("another key of the ngc program", ("KEY-002 changed hand high",), "sed -i s/kkkk/jjjj/ .ngc/config"),
-    Drift("a copy that the ngc program left", ("SEC-006 changed unknown high",),
+    Drift("a copy that the ngc program left", ("SEC-006 changed hand high",),
           "sed s/kkkk/jjjj/ .ngc/config > .ngc/config.BAK; chmod 600 .ngc/config.BAK"),
 ]  # fmt: skip
 

@@ -104,7 +104,7 @@ def test_every_shell_knows_the_command(bed: Any, web: Web, shell: str, said: str
 def test_at_daint_the_installer_is_brought_for_there_is_no_way_out(bed: Any, web: Web) -> None:
     account = bed.new_account("daint")
     account.reset_sessions()
-    ran = onboard(bed, account, more=ONLY, settings=settings(account, web, "127.0.0.1"))
+    ran = onboard(bed, account, more=ONLY, settings=settings(account, web, "127.0.0.1", wanted=True))
     assert ran.code == 0, ran.text
     where = f"/capstor/store/cscs/userlab/{account.project}/{account.user}/miniconda3-{os.uname().machine}"
     assert account.exists(f"{where}/bin/conda")
