@@ -30,6 +30,7 @@ from typing import Any
 from ansible import constants, context
 from ansible.plugins.callback.default import CallbackModule as Default
 from ansible.utils import color
+from ansible_collections.hpc.onboard.plugins.plugin_utils._command import verdict
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import state_folder
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.run_memory import BOARD, Watch
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal import account, layout, summary
@@ -42,7 +43,6 @@ KINDS = {  # of the results of our actions that say none, since Ansible failed o
     "hpc.onboard.rotate": "rotation_share",
     "hpc.onboard.audit": "audit_settings",
 }
-FRONT = "HPC_ONBOARD_VERDICT_FD"  # hpc-onboard started this run, and waits to hear how it ended
 NARROWEST = 20
 WIDEST = 100
 PIPED = 80
@@ -200,10 +200,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
 
     def v2_playbook_on_stats(self, stats: Any) -> None:
         self._watch.stop()
-        if FRONT in os.environ:
-            from ansible_collections.hpc.onboard.plugins.plugin_utils._command import verdict
-
-            verdict.tell(verdict.Verdict(len(stats.processed), len(stats.failures), len(stats.dark)))
+        verdict.tell(verdict.Verdict(len(stats.processed), len(stats.failures), len(stats.dark)))
         if self._others or self._display.verbosity >= 2:
             super().v2_playbook_on_stats(stats)
             self._say(summary.keys(tuple(self._story.keyrings), self._view(False).look))

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.fields import is_relied_on
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Place
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, Place
 
 WRAPPER = ("value", "source", "date")
 ABOUT = {  # what a profile says of itself: no facts, and so without sources
@@ -44,6 +44,14 @@ class Fact:
     value: Any
     source: str | None
     date: str | None
+
+
+@dataclass(frozen=True)
+class Written:
+    """One file of a profile: its lines, and the document as it is written."""
+
+    lines: Lines
+    document: dict[str, Any]
 
 
 Tree = Any  # mappings, lists and, at the ends, Said; below ABOUT, plain values

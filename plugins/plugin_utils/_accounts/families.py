@@ -9,29 +9,21 @@ joined, policies and traps of both are kept.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.facts import (
     SEVERAL,
     Said,
     Tree,
+    Written,
     place_as_written,
     plain,
     unwrapped,
 )
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, Mistake, Place
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Mistake, Place
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema import Schema
 
 NAMED_BY = {"sources": "id", "storage": "name", "human_steps": "id", "launchers": "name", "hosts": "host"}
-
-
-@dataclass(frozen=True)
-class Written:
-    """One file of a profile: its lines, and the document as it is written."""
-
-    lines: Lines
-    document: dict[str, Any]
 
 
 def merged(base: Tree, own: Tree, key: str = "") -> Tree:

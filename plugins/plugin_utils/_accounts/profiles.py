@@ -14,18 +14,11 @@ from typing import Any
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.facts import (
     Tree,
+    Written,
     place_as_written,
     plain,
     spread,
     unwrapped,
-)
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.families import (
-    Written,
-    loosened,
-    merged,
-    mistake,
-    places_by_name,
-    taken_out,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.source_checks import (
     Wrong,
@@ -104,11 +97,15 @@ def read_known(file: Path) -> Known:
     files = [own]
     tree = spread(own.document)
     if "extends" in own.document:
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.families import merged
+
         files.append(read_family(own))
         tree = merged(lessened(spread(files[1].document), own), tree)
     profile: Profile = plain(tree)
 
     def wrong(place: Place, text: str, at_key: bool = False) -> Mistake:
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.families import mistake
+
         return mistake(files, tree, place, text, at_key)
 
     found = []
@@ -130,8 +127,7 @@ def read_file(file: Path, part: bool = False) -> Written:
     found = lines.duplicates()
     document = lines.document()
     part = part or (isinstance(document, dict) and "extends" in document)
-    whole = schema("cluster")
-    for each in Checker(loosened(whole) if part else whole).violations(unwrapped(document)):
+    for each in Checker(_schema_of_a_part() if part else schema("cluster")).violations(unwrapped(document)):
         found.append(lines.mistake(place_as_written(document, each.place), each.text, each.at_key))
     for place, text, at_key in wrapper_advice(document):
         found.append(lines.mistake(place, text, at_key))
@@ -140,8 +136,18 @@ def read_file(file: Path, part: bool = False) -> Written:
     return Written(lines, document)
 
 
+@functools.cache
+def _schema_of_a_part() -> Schema:
+    """The schema of a file that another one makes whole."""
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.families import loosened
+
+    return loosened(schema("cluster"))
+
+
 def lessened(base: Tree, own: Written) -> Tree:
     """The facts of a family but for those that a profile says do not hold for it."""
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.families import places_by_name, taken_out
+
     known = set(places_by_name(base))
     words = list(own.document.get("without", []))
     unknown = [(index, word) for index, word in enumerate(words) if word not in known]

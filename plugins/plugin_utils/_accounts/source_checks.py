@@ -15,11 +15,11 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.facts import
     DAY,
     WRAPPER,
     Tree,
+    Written,
     named_sources,
     unsourced,
     wrappers,
 )
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.families import Written
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Mistake, Place, nearest
 
 Wrong = Callable[..., Mistake]  # of a place of the whole profile, the words, and whether the key is to blame

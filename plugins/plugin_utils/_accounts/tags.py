@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import selected
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import COLLECTION
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import nearest
 
@@ -39,7 +40,6 @@ def wrong_tags(playbook: str, run: Collection[str], skip: Collection[str], capab
             if word not in parts | ANSIBLES:
                 advice = nearest(word, parts) if parts else f"{playbook} has no parts to choose among."
                 return f'{option}: there is no capability "{word}"; {advice}'
-    every = set(run) & ({"all", "tagged"} if parts else {"all", "untagged"})
-    left = {part for part in parts or {""} if every or part in run} - set(skip)
+    left = selected(parts, run, skip) if parts else set(run) & {"all", "untagged"}
     none = not left or set(skip) & ({"all", "always", "tagged"} if parts else {"all", "untagged"})
     return f"--tags and --skip-tags leave nothing for {playbook} to do." if none else ""

@@ -72,11 +72,10 @@ def keep(findings: Known, place: str, name: str, run: Former) -> list[str]:
             for file, damaged in ((KNOWN % place, known_damaged), (HISTORY, lines_damaged))
             if damaged
         ]
-        text = json.dumps({**known, "findings": findings}, indent=1, sort_keys=True).encode() + b"\n"
+        text = _of_known(known, findings)
         if text != before:
             durable_files.replace(at, KNOWN % place, text)
-        runs = [*lines, {"schema": RUN_SCHEMA, **run, "series": name}][-KEPT:]
-        durable_files.replace(at, HISTORY, b"".join(json.dumps(one, sort_keys=True).encode() + b"\n" for one in runs))
+        durable_files.replace(at, HISTORY, _of_runs([*lines, {"schema": RUN_SCHEMA, **run, "series": name}]))
     return said
 
 
@@ -108,17 +107,24 @@ def merge(other: Document) -> tuple[int, int]:
             whole = {**theirs["findings"], **mine["findings"]}
             if whole != mine["findings"]:
                 findings += len(whole) - len(mine["findings"])
-                text = json.dumps({**mine, "findings": whole}, indent=1, sort_keys=True).encode() + b"\n"
-                durable_files.replace(at, KNOWN % place, text)
+                durable_files.replace(at, KNOWN % place, _of_known(mine, whole))
         lines, _damaged = _lines(durable_files.read(at, HISTORY))
         new = [run for run in other["runs"] if run not in lines]
         if new:
-            every = sorted([*lines, *new], key=lambda run: str(run.get("started", "")))[-KEPT:]
+            every = sorted([*lines, *new], key=lambda run: str(run.get("started", "")))
             runs = len(new)
-            durable_files.replace(
-                at, HISTORY, b"".join(json.dumps(one, sort_keys=True).encode() + b"\n" for one in every)
-            )
+            durable_files.replace(at, HISTORY, _of_runs(every))
     return findings, runs
+
+
+def _of_known(document: Document, findings: Known) -> bytes:
+    """The file of what is known, with these findings."""
+    return json.dumps({**document, "findings": findings}, indent=1, sort_keys=True).encode() + b"\n"
+
+
+def _of_runs(runs: list[Document]) -> bytes:
+    """The file of the runs that are remembered, of these the last."""
+    return b"".join(json.dumps(one, sort_keys=True).encode() + b"\n" for one in runs[-KEPT:])
 
 
 def _moved_aside(at: int, name: str) -> str:

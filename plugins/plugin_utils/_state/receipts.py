@@ -91,12 +91,10 @@ def keep(account: str, sandbox: bool, receipt: Receipt) -> str | None:
         before.get(name, {}) == found for name, found in _parts(receipt).items()
     ):
         return None
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._state import durable_files  # most runs change nothing
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._state import durable_files
 
-    text = json.dumps(joined(before, receipt), indent=1, sort_keys=True)
     try:
-        with durable_files.told(FOLDER), durable_files.folder(FOLDER) as at:
-            durable_files.replace(at, _file(account, sandbox), text.encode() + b"\n")
+        _write(_file(account, sandbox), joined(before, receipt))
     except durable_files.StateError as error:
         return f"what was written on {account} could not be noted here: {error}"
     return None
@@ -114,7 +112,6 @@ def merge(name: str, other: Document) -> int:
     Raises AccountError and StateError.
     """
     from ansible_collections.hpc.onboard.plugins.module_utils._receipt.notes import upgraded
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._state import durable_files
 
     mine, theirs = _read(state_folder() / FOLDER / name, name), upgraded(dict(other))
     keys = {**theirs["keys"], **mine.get("keys", {})}
@@ -122,10 +119,17 @@ def merge(name: str, other: Document) -> int:
         keys[secret] = max(mark, keys[secret], key=lambda one: int(one["sequence"]))
     whole = {**theirs, **mine, "resources": {**theirs["resources"], **mine.get("resources", {})}, "keys": keys}
     if whole != mine:
-        text = json.dumps({**whole, "schema": mine.get("schema", theirs["schema"])}, indent=1, sort_keys=True)
-        with durable_files.told(FOLDER), durable_files.folder(FOLDER) as at:
-            durable_files.replace(at, name, text.encode() + b"\n")
+        _write(name, {**whole, "schema": mine.get("schema", theirs["schema"])})
     return len(whole["resources"]) - len(mine.get("resources", {}))
+
+
+def _write(name: str, whole: Document) -> None:
+    """Put a copy in the place of the one of that file's name. Raises StateError."""
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._state import durable_files  # most runs change nothing
+
+    text = json.dumps(whole, indent=1, sort_keys=True)
+    with durable_files.told(FOLDER), durable_files.folder(FOLDER) as at:
+        durable_files.replace(at, name, text.encode() + b"\n")
 
 
 def _parts(receipt: Receipt) -> dict[str, Mapping[str, ReceiptNote | Mark]]:

@@ -82,7 +82,7 @@ MISTAKES = [
     ("plugin: hpc.onboard.accounts\naccounts: {}\n", [], "add an entry"),
     ("plugin: hpc.onboard.accounts\naccounts: {ada@dfki: }\n", ["-l", "dfky"], 'did you mean "dfki"?'),
     ("plugin: hpc.onboard.accounts\naccounts: {ada@dfki: }\n", ["dfki", "-e", "@broken.yml"], "broken.yml"),
-    ("all: {hosts: {localhost: }}\n", ["-i", "other.yml"], "no accounts file was read, so there is no account to look at"),
+    ("all: {hosts: {localhost: }}\n", ["-i", "other.yml"], "there is no account to look at; name yours by -i FILE"),
     ("plugin: hpc.onboard.accounts\naccounts: {ada@dfki: }\n", ["--forks=many"], "--forks"),
 ]
 
