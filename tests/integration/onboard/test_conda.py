@@ -111,7 +111,7 @@ def test_at_daint_the_installer_is_brought_for_there_is_no_way_out(bed: Any, web
     assert web.requests == ["whole"]
 
 
-def test_at_lrz_and_narval_it_is_refused_with_the_reason(bed: Any) -> None:
+def test_at_lrz_it_is_refused_and_at_narval_discouraged_with_the_reason(bed: Any) -> None:
     account = bed.new_account("lrz")
     ran = onboard(bed, account, more=ONLY)
     assert ran.code == 0, ran.text
@@ -119,8 +119,8 @@ def test_at_lrz_and_narval_it_is_refused_with_the_reason(bed: Any) -> None:
         "Conda, pip and modules are not supported on the AI Systems; software comes in enroot images."
         " Use an enroot image, with what you need installed in it."
     ]
-    done = bed.ansible("onboard.yml", "-l", "narval", *ONLY, cwd=REPOSITORY)
-    assert "virtualenv with the site's wheels" in " ".join(done.stdout.split())
+    done = bed.ansible("onboard.yml", "-l", "narval", *ONLY, "-e", "conda_wanted=true", cwd=REPOSITORY)
+    assert "The site does not recommend it" in " ".join(done.stdout.split())
 
 
 def test_nothing_is_accepted_for_the_user(bed: Any) -> None:
