@@ -5,6 +5,9 @@
 fcntl, because flock does not exclude two NFS clients. The kernel frees the lock of a dead process, and the next one
 takes the file over. After locking, the folder is listed anew: without that an NFS client serves a stale name and loses
 an update. Who holds it stands in the file, for the others' message.
+
+Where the file system knows no such locks (Lustre mounted with noflock), a second file is the lock, which only one can
+make. It names machine, boot and process, so that the next one on that machine knows when its maker is dead.
 """
 
 import errno
@@ -17,6 +20,10 @@ from typing import Callable, Optional, Union
 from .errors import printable
 
 AGAIN_SECONDS = 0.05
+AGAIN = (errno.EAGAIN, errno.EACCES, errno.ENOENT, errno.ESTALE)  # another one holds it, or has just removed it
+NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP)
+HELD = "%s.held"  # the file that is the lock where there are no others
+BOOT = "/proc/sys/kernel/random/boot_id"
 
 
 class Busy(Exception):
@@ -38,6 +45,7 @@ class LockFile:
         self._place = name if isinstance(folder, int) else os.path.join(folder, name)
         self._opened = opened or self._open
         self._handle = -1
+        self._by_name = False
 
     def _open(self) -> int:
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -59,7 +67,12 @@ class LockFile:
 
     def take(self) -> bool:
         """Try once. A file that was removed while we waited for it is no lock."""
-        handle = self._opened()
+        try:
+            handle = self._opened()
+        except OSError as error:
+            if error.errno == errno.ESTALE:
+                return False
+            raise
         try:
             fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             there = os.stat(self._place, dir_fd=self._above, follow_symlinks=False)
@@ -67,17 +80,56 @@ class LockFile:
                 self._handle = handle
                 return True
         except OSError as error:
-            if error.errno not in (errno.EAGAIN, errno.EACCES, errno.ENOENT):
+            if error.errno in NO_LOCKS and self._take_by_name():
+                self._handle = handle
+                return True
+            if error.errno not in AGAIN + NO_LOCKS:
                 os.close(handle)
                 raise
         os.close(handle)
         return False
+
+    def _take_by_name(self) -> bool:
+        """Make the file that is the lock, or take it over from a dead process of this machine."""
+        name = HELD % self._place
+        text = "%s %s %d" % (os.uname().nodename, _boot(), os.getpid())
+        try:
+            handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600, dir_fd=self._above)
+        except OSError as error:
+            if error.errno != errno.EEXIST:
+                raise
+            self._bury(name)
+            return False
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(text.encode("utf-8"))
+        self._by_name = True
+        return True
+
+    def _bury(self, name: str) -> None:
+        """Remove the lock of a process of this machine that is dead; that of another machine may be alive."""
+        try:
+            handle = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=self._above)
+            with os.fdopen(handle, "rb") as stream:
+                words = stream.read(200).decode("utf-8", "replace").split()
+                number = os.fstat(handle).st_ino
+            if len(words) != 3 or words[0] != os.uname().nodename or (words[1] == _boot() and _is_alive(words[2])):
+                return
+            grave = "%s.%d" % (name, os.getpid())
+            os.rename(name, grave, src_dir_fd=self._above, dst_dir_fd=self._above)
+            mistaken = os.stat(grave, dir_fd=self._above, follow_symlinks=False).st_ino != number
+            if mistaken:  # another one was quicker, and this is its lock
+                os.link(grave, name, src_dir_fd=self._above, dst_dir_fd=self._above)
+            os.unlink(grave, dir_fd=self._above)
+        except OSError:
+            pass  # another one was quicker
 
     def let_go(self) -> None:
         """Remove the file while it is still ours, unless it stays, and free the lock."""
         if self._handle < 0:
             return
         try:
+            if self._by_name:
+                os.unlink(HELD % self._place, dir_fd=self._above)
             if not self._stays:
                 os.unlink(self._place, dir_fd=self._above)
         except OSError:
@@ -111,6 +163,25 @@ class LockFile:
             text, seconds = "", 0.0
         said = printable(text)
         return "%s, %d minutes ago" % (said, max(0, int(seconds)) // 60) if said else "it did not say who"
+
+
+def _boot() -> str:
+    """What tells this run of the machine from the one before; nothing where the system does not say."""
+    try:
+        with open(BOOT, encoding="utf-8") as stream:
+            return stream.read().strip()
+    except OSError:
+        return "-"
+
+
+def _is_alive(process: str) -> bool:
+    try:
+        os.kill(int(process), 0)
+    except (ProcessLookupError, ValueError):
+        return False
+    except PermissionError:
+        pass
+    return True
 
 
 def is_held(path: str) -> bool:

@@ -1,0 +1,115 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One process at a time holds a lock file, also where the file system knows no locks, or has a stale handle."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.hpc.onboard.plugins.module_utils._core import lock_file
+from ansible_collections.hpc.onboard.plugins.module_utils._core.lock_file import Busy, LockFile
+
+ROUNDS = 40
+
+
+@pytest.fixture(params=["fcntl", errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP], ids=str)
+def folder(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of a file system with locks, or without them."""
+
+    def no_locks(*_words: Any) -> None:
+        raise OSError(request.param, "")
+
+    if request.param != "fcntl":
+        monkeypatch.setattr(fcntl, "lockf", no_locks)
+    return tmp_path
+
+
+def lock(folder: Path) -> LockFile:
+    return LockFile(str(folder), "lock", stays=False)
+
+
+def test_one_holds_it_and_nothing_is_left(folder: Path) -> None:
+    first = lock(folder)
+    first.hold(1)
+    other = os.fork()  # fcntl's locks belong to a process
+    if other == 0:
+        try:
+            lock(folder).hold(0)
+        except Busy:
+            os._exit(7)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(other, 0)[1]) == 7
+    first.let_go()
+    lock(folder).hold(0)
+
+
+def test_no_update_is_lost_between_processes(folder: Path) -> None:
+    count = folder / "count"
+    count.write_text("0")
+    workers = []
+    for _worker in range(4):
+        worker = os.fork()
+        if worker == 0:
+            for _round in range(ROUNDS):
+                one = lock(folder)
+                one.hold(60)
+                count.write_text(str(int(count.read_text()) + 1))
+                one.let_go()
+            os._exit(0)
+        workers.append(worker)
+    assert [os.waitpid(worker, 0)[1] for worker in workers] == [0] * 4
+    assert count.read_text() == str(4 * ROUNDS)
+    assert os.listdir(folder) == ["count"]
+
+
+def test_the_lock_of_a_dead_process_is_taken_over(folder: Path) -> None:
+    worker = os.fork()
+    if worker == 0:
+        lock(folder).hold(0)
+        os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(worker, 0)
+    one = lock(folder)
+    one.hold(5)
+    one.let_go()
+    assert os.listdir(folder) == []
+
+
+@pytest.mark.parametrize("words", ["elsewhere boot 1", "half", ""])
+def test_the_lock_of_another_machine_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str) -> None:
+    def no_locks(*_words: Any) -> None:
+        raise OSError(errno.ENOLCK, "")
+
+    monkeypatch.setattr(fcntl, "lockf", no_locks)
+    (tmp_path / "lock.held").write_text(words)
+    with pytest.raises(Busy):
+        lock(tmp_path).hold(0.2)
+    assert (tmp_path / "lock.held").read_text() == words
+
+
+def test_the_lock_of_a_former_boot_is_taken_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_locks(*_words: Any) -> None:
+        raise OSError(errno.ENOLCK, "")
+
+    monkeypatch.setattr(fcntl, "lockf", no_locks)
+    (tmp_path / "lock.held").write_text(f"{os.uname().nodename} former {os.getpid()}")
+    lock(tmp_path).hold(5)
+
+
+def test_a_stale_handle_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    left: Iterator[bool] = iter([True] * 3)
+    real = os.open
+
+    def stale(path: Any, *words: Any, **named: Any) -> int:
+        if str(path).endswith("lock") and next(left, False):
+            raise OSError(errno.ESTALE, "")
+        return real(path, *words, **named)
+
+    monkeypatch.setattr(lock_file.os, "open", stale)
+    lock(tmp_path).hold(5)
