@@ -1,6 +1,7 @@
 """How hard the tests look: a sample with a fresh seed in `make test`, all that there is in `make exhaustive`.
 
-HPC_ONBOARD_EXHAUSTIVE=1 takes all. HPC_ONBOARD_SEED=NUMBER takes the sample of a former run, which named its number.
+HPC_ONBOARD_EXHAUSTIVE=1 takes all. HPC_ONBOARD_TURNS=all takes every test, with samples of what each goes through.
+HPC_ONBOARD_SEED=NUMBER takes the sample of a former run, which named its number.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -15,6 +16,7 @@ from typing import TypeVar
 import pytest
 
 EXHAUSTIVE = os.environ.get("HPC_ONBOARD_EXHAUSTIVE") == "1"
+EVERY_TEST = EXHAUSTIVE or os.environ.get("HPC_ONBOARD_TURNS") == "all"
 SEED = os.environ.setdefault("HPC_ONBOARD_SEED", str(random.SystemRandom().randrange(1_000_000)))  # workers inherit it
 T = TypeVar("T")
 
@@ -34,8 +36,9 @@ def chance(*words: object) -> random.Random:
 
 def left_out(items: Sequence[pytest.Item]) -> set[pytest.Item]:
     """The tests that this run does not take."""
-    if EXHAUSTIVE:
-        return set()
+    only_there = set() if EXHAUSTIVE else {item for item in items if item.get_closest_marker("exhaustive")}
+    if EVERY_TEST:
+        return only_there
     groups: dict[tuple[str, int], list[pytest.Item]] = {}
     for item in items:
         for mark in item.iter_markers("turns"):
@@ -44,7 +47,7 @@ def left_out(items: Sequence[pytest.Item]) -> set[pytest.Item]:
             break  # the closest one counts
     waiting = {item for group in groups.values() for item in group}
     taken = {item for (name, number), group in groups.items() for item in sample(group, -(-len(group) // number), name)}
-    return {item for item in items if item.get_closest_marker("exhaustive")} | (waiting - taken)
+    return only_there | (waiting - taken)
 
 
 def sample(every: Sequence[T], number: int, *words: object) -> list[T]:

@@ -26,7 +26,9 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.answer impor
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import receipts
 
 if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.answer import Notes
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import AccountResult
 
 prepare()
 
@@ -50,22 +52,31 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
         _validation, arguments = self.validate_argument_spec(ARGUMENTS)
         session = AccountSession(self, task_vars)
         try:
-            unwanted = Declared(_unwanted(session, arguments), [])
-            wishes = {"seconds": arguments["seconds"], "only_made": True}
-            return session.carry_out(unwanted, arguments["wait"], wishes)
+            return _offboarded(session, arguments)
         except AnsibleConnectionFailure as error:
             return session.unreached(error)
         except (AccountError, NoAnswer) as error:
             return {"kind": "account", "failed": True, "msg": str(error)}
 
 
-def _unwanted(session: AccountSession, arguments: Mapping[str, Any]) -> list[PlanEntry]:
-    """What goes: all that was asked for, or what is noted on the account and declared no more."""
+def _offboarded(session: AccountSession, arguments: Mapping[str, Any]) -> AccountResult:
+    """Take out what was asked for, or what is noted and declared no more.
+
+    What is noted is known from this machine's copy. The account tells what it has noted itself: where that is more (the
+    answer to an onboarding was lost, or another machine onboarded), the rest is taken out in a second session.
+    """
     offboarding.check_settings(session.variables)
     every = session.collect(arguments["capabilities"], arguments["resources"])
-    notes = receipts.kept(session.name, bool(session.sandbox))
-    entries = offboarding.undeclared(every.resources, notes, session.cluster)
-    if arguments["only"] == "everything":
-        chosen = every.of(session.select(arguments["capabilities"])).resources
-        entries = [offboarding.absent(entry) for entry in chosen] + entries
-    return offboarding.in_order(offboarding.with_folders(entries, notes, session.cluster))
+    selected = session.select(arguments["capabilities"]) if arguments["only"] == "everything" else []
+    chosen = every.of(selected).resources if arguments["only"] == "everything" else []
+
+    def going(notes: Notes) -> list[PlanEntry]:
+        return offboarding.to_take_out(every.resources, chosen, notes, session.cluster)
+
+    def rest(notes: Notes) -> list[PlanEntry]:
+        further = going(notes)
+        return further if offboarding.has_more(further, first) else []
+
+    first = going(receipts.kept(session.name, bool(session.sandbox)))
+    wishes = {"seconds": arguments["seconds"], "only_made": True}
+    return session.carry_out(Declared(first, []), arguments["wait"], wishes, rest)

@@ -152,6 +152,18 @@ class Writer:
         said: dict[str, Any] = json.loads(answer.read_text())
         return said
 
+    def run_with(self, plan: dict[str, Any], at: int, what: str, umask: int = 0o022) -> tuple[int, str]:
+        """A whole run with a fault (KILL, or an errno) at a call that changes something, by its number from 1; 0: none.
+
+        Gives how many such calls there were, over all processes, and what was answered, if anything was.
+        """
+        answer, counts = self.folder / "answer", self.folder / "counts"
+        counts.write_bytes(bytes(8))
+        fault = {"at": at, "what": what, "counts": str(counts)}
+        self._ask(do="run", plan=plan, answer=str(answer), umask=umask, fault=fault)
+        self._ask(do="go")
+        return int.from_bytes(counts.read_bytes(), sys.byteorder), answer.read_text()
+
     def work(self, plan: dict[str, Any], *inject: str, look: bool = False, umask: int = 0o022) -> Pass:
         """The engine's pass under strace, with injections such as 'fsync:error=EIO:when=1'."""
         answer, log = self.folder / "answer", self.folder / "log"

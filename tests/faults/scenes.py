@@ -149,7 +149,7 @@ SCENES = (
     Scene("a script replaced", _old_script, [script()]),
     Scene("a script of the user", lambda home: put(home / "bin/usrun.sh", "#!/bin/sh\nmine\n"), [script()], kept=True),
     Scene("a new link", _area, [link()], 0o077),
-    Scene("a link turned", _linked("/elsewhere"), [link()]),
+    Scene("a link of the user's", _linked("/elsewhere"), [link()], kept=True),
     Scene("a link taken out", _linked("/data/me"), [link("absent")]),
     Scene("a file where a link belongs", _file_in_the_way, [link()], kept=True),
     Scene("a folder of a project", _area, [directory()], 0o077),

@@ -3,12 +3,18 @@
 
 Called as writer.py TREE, it takes one order a line on standard input. The child of a 'work' order makes
 exactly the pass that the engine's own child makes (isolation._work) and waits, before its first system
-call of interest, until strace is attached and 'go' is said. A 'run' order is a whole engine run.
+call of interest, until strace is attached and 'go' is said. A 'run' order is a whole engine run; one with a
+fault counts the calls that change something over all processes of the run, which strace cannot, and has one of them
+fail, or ends all processes before it, as a login node does.
 """
 
+import errno
 import json
+import mmap
 import os
 import select
+import signal
+import struct
 import sys
 from typing import Any, NoReturn
 
@@ -48,8 +54,41 @@ def work(order: dict[str, Any], writer: int) -> None:
     isolation._work(todo, step, writer)
 
 
+CHANGING = (
+    "mkdir rmdir rename unlink symlink chmod fchmod fsync ftruncate write pwrite setxattr removexattr open".split()  # noqa: SIM905
+)
+
+
+def inject(fault: dict[str, Any]) -> None:
+    """Let a fault {at, what} happen at the call of that number, from 1; the calls are counted in a file {counts}."""
+    os.setsid()
+    handle = os.open(fault["counts"], os.O_RDWR)
+    count = mmap.mmap(handle, 8)
+
+    def watched(name: str) -> None:
+        real = getattr(os, name)
+
+        def call(*words: Any, **named: Any) -> Any:
+            if name == "open" and not words[1] & os.O_CREAT:
+                return real(*words, **named)
+            number = struct.unpack("q", count[:8])[0] + 1
+            count[:8] = struct.pack("q", number)
+            if number == fault["at"]:
+                if fault["what"] == "KILL":
+                    os.killpg(0, signal.SIGKILL)
+                raise OSError(getattr(errno, fault["what"]), "")
+            return real(*words, **named)
+
+        setattr(os, name, call)
+
+    for name in CHANGING:
+        watched(name)
+
+
 def run(order: dict[str, Any], writer: int) -> NoReturn:
     """A whole run: examined, then put right under the lock."""
+    if order.get("fault"):
+        inject(order["fault"])
     os.write(writer, (json.dumps(engine.answer(order["plan"], kinds)) + "\n").encode())
     os._exit(0)
 

@@ -53,9 +53,15 @@ class DryHost(Host):
     def has_acl(self, path: str) -> bool:
         return self._place(path) not in self._changed and super().has_acl(path)
 
-    def make_folder(self, path: str, mode: int) -> None:
+    def make_folder(self, path: str, mode: int, fill: Callable[[str], None] = lambda _folder: None) -> None:
         self._needs_folder(path, "making the folder ")
         self._put(path, "folder", mode)
+        self.made.append(path)
+        fill(path)
+
+    def take_apart(self, path: str, empty: Callable[[str], None]) -> None:
+        empty(path)
+        self.remove(path)
 
     def make_link(self, path: str, target: str) -> None:
         self._needs_folder(path, "making the link ")

@@ -155,21 +155,48 @@ def is_link(folder: int, name: str) -> bool:
     return stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
 
 
-def remove_folder(path: str) -> None:
-    """Remove the draft of a folder that an ended run left."""
-    try:
-        os.rmdir(path)
-    except OSError as error:
-        if error.errno != errno.ENOENT:
-            raise
+def draft_of(path: str) -> str:
+    """Where a file or a folder is made, or taken apart, before it has its name, or when it has it no more."""
+    folder, name = os.path.split(path)
+    return os.path.join(folder, DRAFT % name)
 
 
-def forget_folder(path: str) -> None:
-    """Remove the draft of a folder after a failure, if that can be done."""
+def make_folder(path: str, mode: int, fill: Callable[[], None]) -> None:
+    """Make a folder, which has its mode, and what fill puts into its draft, from the first moment.
+
+    The folder above it is there already. An empty draft that an ended run left is removed.
+    """
+    draft = draft_of(path)
     try:
-        os.rmdir(path)
+        if not free(None, draft):
+            os.rmdir(draft)
+        os.mkdir(draft, mode)
+        os.chmod(draft, mode | os.stat(draft).st_mode & stat.S_ISGID)  # a project's folder hands its group on
+        fill()
+        if not free(None, path):
+            raise OSError(errno.EEXIST, "")
+        os.rename(draft, path)
+        flush_folder(os.path.dirname(path))
     except OSError:
-        pass
+        try:
+            os.rmdir(draft)
+        except OSError:
+            pass
+        raise
+
+
+def take_apart(path: str, empty: Callable[[], None]) -> None:
+    """Remove a folder all at once: what empty takes out of its draft goes; if something is left, it is back."""
+    draft = draft_of(path)
+    os.rename(path, draft)
+    try:
+        empty()
+        os.rmdir(draft)
+    except OSError:
+        if free(None, path) and not free(None, draft):
+            os.rename(draft, path)
+        raise
+    flush_folder(os.path.dirname(path))
 
 
 def flush(folder: int) -> None:

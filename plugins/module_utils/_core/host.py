@@ -12,7 +12,7 @@ import hashlib
 import hmac
 import os
 import stat
-from typing import Callable, Dict, List, Optional
+from typing import Any, Callable, Dict, List, Mapping, Optional
 
 from . import files
 from .account import Account
@@ -24,10 +24,9 @@ class Host:
     """The account's files. root is the sandbox's folder, below which every absolute path lies, or empty."""
 
     def __init__(self, account: Account, fingerprint_key: bytes, root: str = "") -> None:
-        self.account = account
-        self.home = account.home
-        self.root = root
+        self.account, self.home, self.root = account, account.home, root
         self.made: List[str] = []  # the folders that were made
+        self.noted: Mapping[str, Any] = {}  # what the receipt says of each thing, once it was looked at
         self.fingerprint_key = fingerprint_key
 
     # -- names ---------------------------------------------------------------------------------
@@ -163,22 +162,20 @@ class Host:
 
     # -- changes -------------------------------------------------------------------------------
 
-    def make_folder(self, path: str, mode: int) -> None:
-        """Make one folder, which has its mode from the first moment; the one above it is there already."""
-        above, name = os.path.split(path)
-        draft = self.real(os.path.join(above, files.DRAFT % name))
+    def make_folder(self, path: str, mode: int, fill: Callable[[str], None] = lambda _folder: None) -> None:
+        """Make one folder, with its mode and what fill puts into it from the first moment; that above it is there."""
         try:
-            files.remove_folder(draft)
-            os.mkdir(draft, mode)
-            os.chmod(draft, mode | os.stat(draft).st_mode & stat.S_ISGID)  # a project's folder hands its group on
-            if not files.free(None, self.real(path)):
-                raise OSError(errno.EEXIST, "")
-            os.rename(draft, self.real(path))
-            self.made.append(path)
-            files.flush_folder(self.real(above))
+            files.make_folder(self.real(path), mode, lambda: fill(files.draft_of(path)))
         except OSError as error:
-            files.forget_folder(draft)
             raise explained(error, "making the folder " + self.shown(path)) from None
+        self.made.append(path)
+
+    def take_apart(self, path: str, empty: Callable[[str], None]) -> None:
+        """Remove one folder with what empty takes out of it, all at once; with anything else in it, it stays."""
+        try:
+            files.take_apart(self.real(path), lambda: empty(files.draft_of(path)))
+        except OSError as error:
+            raise explained(error, "removing the folder " + self.shown(path)) from None
 
     def make_folders(self, path: str, mode: int) -> None:
         """Make path and every missing folder above it."""

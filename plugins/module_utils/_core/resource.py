@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The heart: what a resource is, and the one loop that examines it and puts it right."""
 
+import hashlib
 import time
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Mapping, Optional
 
 from .errors import AccountError
 from .host import Host
@@ -22,6 +23,16 @@ FAILURES = ("blocked", "failed", "not_measured")
 """Statuses of what is not as wanted and stays so."""
 
 STATUSES = ("in_place",) + CHANGES + FAILURES
+
+
+def noted_as(kind: str, identity: str) -> str:
+    """What a resource is noted under in a receipt."""
+    return "%s %s" % (kind, identity)
+
+
+def hashes(found: Mapping[str, str]) -> Dict[str, str]:
+    """A state as hashes, field by field."""
+    return {field: hashlib.sha256(value.encode("utf-8", "replace")).hexdigest()[:16] for field, value in found.items()}
 
 
 class Outcome:
@@ -91,6 +102,7 @@ class Outcome:
 class Resource(Options):
     """One thing kept in a wanted state. A kind is a subclass; it knows its options and nothing of Ansible."""
 
+    EDITED_IS_THEIRS = False  # whether it belongs to the account's owner once a person has changed it
     WAITS = True  # whether it cannot be had where a thing that it touches is not as it should be
 
     def bound(self, host: Host) -> "Resource":
@@ -110,6 +122,15 @@ class Resource(Options):
         By names alone: this is asked when a file system hangs, so none may be looked at.
         """
         raise NotImplementedError
+
+    def is_as_we_left(self, found: State, host: Host) -> bool:
+        """Whether we made it, and it still is what we made: all that was found is noted so."""
+        note = host.noted.get(noted_as(self.KIND, self.identity), {})
+        ways = [note.get("hashes", {})] + note.get("former", [])
+        there = hashes(found)
+        return bool(note.get("made")) and any(
+            all(way.get(field) == one for field, one in there.items()) for way in ways
+        )
 
     def desired(self, host: Host) -> State:
         """The state that is wanted."""

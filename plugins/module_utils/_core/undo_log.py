@@ -45,14 +45,18 @@ class Remembering(Host):
 
     # -- changes -------------------------------------------------------------------------------
 
-    def make_folder(self, path: str, mode: int) -> None:
+    def make_folder(self, path: str, mode: int, fill: Callable[[str], None] = lambda _folder: None) -> None:
         """As Host's; taken back while nothing else has come into it."""
-        self._host.make_folder(path, mode)
+        self._host.make_folder(path, mode, fill)
         self._back.append(lambda: self._take_out(path))
 
     def _take_out(self, folder: str) -> None:
         if not self._host.names(folder):
             self._host.remove_folder(folder)
+
+    def take_apart(self, path: str, empty: Callable[[str], None]) -> None:
+        """Refused: no key is a folder, so none is ever put back."""
+        raise AccountError("%s: a folder that could not be put back is not removed" % self.shown(path))
 
     def make_link(self, path: str, target: str) -> None:
         """As Host's. No key is a link, so none is ever taken back."""

@@ -17,7 +17,7 @@ from .._core.account import Account, Guard
 from .._core.document_version import refusal
 from .._core.errors import AccountError, explained, located
 from .._core.host import Host
-from .._core.resource import CHANGES, FAILURES, Outcome, Resource, examine, reconcile
+from .._core.resource import CHANGES, FAILURES, Outcome, Resource, State, examine, reconcile
 from .._receipt import notes, receipt
 from .isolation import Document, Step, run_isolated
 from .plan import LOCK, Kinds, Loop, build
@@ -28,11 +28,15 @@ SECONDS = 30.0
 LOOK_SECONDS = 0.5
 
 
+News = Mapping[str, Optional[Document]]  # what is to be noted, by key: see notes.joined
+
+
 class Seen(NamedTuple):
     """The outcomes of the receipt, as it was found, and of the resources."""
 
     receipt: Document
     documents: List[Document]
+    drafts: bool  # whether a killed run has left drafts
 
 
 class Task(NamedTuple):
@@ -54,10 +58,18 @@ class Task(NamedTuple):
 
     def gone_through(self, host: Callable[[], Host], loop: Loop, locked: bool, settled: Dict[int, Document]) -> Seen:
         """Take all through a loop, in one child. The receipt is first, so that it waits for nothing that fails."""
-        every = [receipt.Receipt({})] + self.resources  # type: List[Resource]
-        behind = {position + 1: document for position, document in settled.items()}
-        documents = run_isolated(every, Step(host, loop, locked, self.seconds), behind)
-        return Seen(documents[0], documents[1:])
+        own = [receipt.Receipt({})] + self._drafts()  # type: List[Resource]
+        behind = {position + len(own): document for position, document in settled.items()}
+        documents = run_isolated(own + self.resources, Step(host, loop, locked, self.seconds), behind)
+        return Seen(documents[0], documents[len(own) :], len(own) > 1 and documents[1]["status"] in CHANGES)
+
+    def _drafts(self) -> List[Resource]:
+        """What clears away after runs that were killed, where their work is not done again."""
+        if not self.plan.get("only_made"):
+            return []
+        from .._receipt.drafts import Drafts  # here, because few runs take anything out
+
+        return [Drafts(self.resources)]
 
 
 def answer(plan: Mapping[str, Any], kinds: Kinds) -> Document:
@@ -131,13 +143,18 @@ def _examined(task: Task, settled: Dict[int, Document]) -> Seen:
 
 
 def _foreseen(task: Task, settled: Dict[int, Document]) -> Seen:
-    from .._core.dry import DryHost  # here, because most runs only look and starting Python is what they wait for
-
-    seen = task.gone_through(lambda: DryHost(task.real()), reconcile, False, settled)
+    seen = _ahead(task, settled)
     if not task.plan.get("receipt") or not _has_changes(seen):
         return seen
     kept = task.looked([receipt.Receipt(_news(task, seen.documents, settled, False), task.cluster)])[0]
-    return Seen(kept, _held_back(seen.documents)) if kept["status"] in FAILURES else seen
+    return Seen(kept, _held_back(seen.documents), False) if kept["status"] in FAILURES else seen
+
+
+def _ahead(task: Task, settled: Dict[int, Document]) -> Seen:
+    """What a run would do, told by the very loop that does it."""
+    from .._core.dry import DryHost  # here, because most runs only look and starting Python is what they wait for
+
+    return task.gone_through(lambda: DryHost(task.real()), reconcile, False, settled)
 
 
 def _reconciled(task: Task, settled: Dict[int, Document]) -> Seen:
@@ -145,15 +162,22 @@ def _reconciled(task: Task, settled: Dict[int, Document]) -> Seen:
     if _has_changes(seen) or _is_lock_there(task.real()):
         hung = {position: one for position, one in enumerate(seen.documents) if one["status"] == "not_measured"}
         if task.plan.get("receipt"):
-            kept = _noted(task, seen.receipt, _news(task, seen.documents, settled, False))
+            ahead = _ahead(task, {**hung, **settled}) if _has_changes(seen) else seen
+            kept = _noted(task, seen.receipt, _news(task, _with_folders(seen, ahead), settled, False))
             if kept["status"] in FAILURES:  # what cannot be noted is not made
-                return Seen(kept, _held_back(seen.documents))
+                return Seen(kept, _held_back(seen.documents), False)
         seen = task.gone_through(task.real, reconcile, True, {**hung, **settled})
     return seen
 
 
+def _with_folders(seen: Seen, ahead: Seen) -> List[Document]:
+    """The outcomes as they were seen, with the folders that are going to be made for them, but for the receipt's."""
+    pairs = zip(seen.documents, ahead.documents)
+    return [dict(one, folders=[f for f in foreseen["folders"] if f not in receipt.FOLDERS]) for one, foreseen in pairs]
+
+
 def _has_changes(seen: Seen) -> bool:
-    return any(one["status"] in CHANGES for one in seen.documents)
+    return seen.drafts or any(one["status"] in CHANGES for one in seen.documents)
 
 
 def _held_back(documents: List[Document]) -> List[Document]:
@@ -179,7 +203,7 @@ def _followed(task: Task, settled: Dict[int, Document]) -> Seen:
 WORKS = {"reconcile": _reconciled, "foresee": _foreseen, "examine": _examined, "follow": _followed}
 
 
-def _news(task: Task, documents: List[Document], alone: Container[int], done: bool) -> Mapping[str, Any]:
+def _news(task: Task, documents: List[Document], alone: Container[int], done: bool) -> News:
     """What is to be noted of a run, or, before it is done, of what it is about to make.
 
     What is left alone is noted no more.
@@ -191,7 +215,7 @@ def _news(task: Task, documents: List[Document], alone: Container[int], done: bo
     return {**left, **news}
 
 
-def _noted(task: Task, found: Document, news: Mapping[str, Any]) -> Document:
+def _noted(task: Task, found: Document, news: News) -> Document:
     """The outcome of bringing the receipt, found so, up to date; what differs is written under the lock."""
     if (
         found["status"] in FAILURES
@@ -209,15 +233,33 @@ def _not_ours(task: Task) -> Dict[int, Document]:
     """The outcomes of what is left alone, by position: we did not make it, or other clusters need it as well."""
     if not task.plan.get("only_made"):
         return {}
-    kept = task.looked([receipt.Receipt({})])[0]
-    noted, found = notes.read(kept["after"]), {}
+    seen = _examined(task, {})
+    noted, found = notes.read(seen.receipt["after"]), {}
     for position, (entry, resource) in enumerate(zip(task.plan["resources"], task.resources)):
-        others = notes.others(noted, notes.key(entry, resource.identity), task.cluster)
-        if kept["status"] in FAILURES:  # whose it is cannot be known
+        there = seen.documents[position]
+        if seen.receipt["status"] in FAILURES:  # whose it is cannot be known
             found[position] = receipt.held_back(Outcome(resource.identity, {}, {}).document())
-        elif others or not notes.is_made(noted, entry, resource.identity):
-            found[position] = receipt.left_alone(resource.identity, others)
+            continue
+        why = _why_it_stays(task, entry, resource, noted, there["before"])
+        if why is not None:
+            is_there = there["before"] or there["status"] in FAILURES
+            found[position] = receipt.left_alone(resource.identity, why if is_there else "")
     return found
+
+
+def _why_it_stays(
+    task: Task, entry: Document, resource: Resource, noted: Dict[str, Document], found: State
+) -> Optional[str]:
+    """Why a thing is not ours to take out, though that is asked for; None where it is."""
+    key = notes.key(entry, resource.identity)
+    others = notes.others(noted, key, task.cluster)
+    if others:
+        return "set up for %s, too" % " and ".join(others)
+    if not notes.is_made(noted, entry, resource.identity):
+        return "not made by us, or not noted as such"
+    if resource.EDITED_IS_THEIRS and notes.is_theirs(noted[key], found, notes.own_key(task.plan["fingerprint_key"])):
+        return "changed since we made it"
+    return None
 
 
 def _steps(seen: Seen) -> List[Any]:

@@ -110,7 +110,7 @@ def taken_by_curl(text: str, machine: str) -> Tuple[Optional[str], Optional[str]
 
 
 def put(text: str, machine: str, login: str, password: str) -> str:
-    """The text with exactly one line of ours, where the first line for the machine stood, else at the end."""
+    """The text with one line of ours, where the first line for the machine stood, else behind all whole lines."""
     every = lines(text)
     end = "\r\n" if every and every[0].rstrip("\n").endswith("\r") else "\n"
     kept: List[str] = []
@@ -124,7 +124,7 @@ def put(text: str, machine: str, login: str, password: str) -> str:
     if place is not None:
         return "".join(kept[:place]) + ours + "".join(kept[place:])
     if kept and not kept[-1].endswith("\n"):
-        kept[-1] += "\n" if kept[-1].endswith("\r") else end
+        return ours + "".join(kept)  # so that the last line stays without its end, as it was
     return "".join(kept) + ours
 
 

@@ -11,13 +11,14 @@ import hashlib
 import json
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
-from .._core.resource import CHANGES, State
+from .._core.resource import CHANGES, State, hashes, noted_as
 
 Document = Dict[str, Any]
 SCHEMA = "hpc.onboard/receipt/2.0"
 INTENDED, DONE = "intended", "done"  # states of a note: about to be made, or as it was left
 HIDDEN = ("password",)  # options that are never noted
-BEFORE = ("target",)  # fields that offboarding could put back: what stood there before us is noted
+FORMER = 5  # ways in which a thing was left, that are remembered until it is done anew
+KEPT = ("mode", "folder mode", "leads to")  # fields that say how a thing is kept, and not what it says
 KEY = "key "  # how the fingerprint of a key begins
 ROTATION = "rotation "  # how the fields of marks begin, in the state of a receipt; no kind has this name
 RELEASED = {}  # type: Document
@@ -46,7 +47,6 @@ def upgraded_note(note: Document) -> Document:
         "hashes": {field: one for field, one in note["hashes"].items() if not field.endswith("password")},
         "keyed": {},
         "clusters": [],
-        "before": {},
         "for": note.get("for", ""),
     }
     return {name: value for name, value in dict(note, **added).items() if name not in ("done", "fingerprints")}
@@ -110,9 +110,16 @@ def _merged(old: Optional[Document], new: Document) -> Document:
         "for": new["for"] or old["for"],
         "clusters": sorted(set(old["clusters"]) | set(new["clusters"])),
         "keyed": new["keyed"] if new["made"] else dict(old["keyed"], **new["keyed"]),  # another key is there since
-        "before": old["before"],
     }
-    return dict(old, **dict(new, **kept))
+    merged = dict(old, **dict(new, **kept))
+    if new["state"] == DONE or "found" not in old:
+        merged.pop("found", None)  # it is told once, of what stood there before us
+    if new["state"] == DONE:
+        merged.pop("former", None)
+    elif old["hashes"] != new["hashes"]:
+        former = [one for one in old.get("former", []) if one != old["hashes"]]
+        merged["former"] = (former + [old["hashes"]])[-FORMER:]
+    return merged
 
 
 def others(noted: Mapping[str, Document], key: str, cluster: str) -> List[str]:
@@ -141,7 +148,7 @@ def is_for(noted: Mapping[str, Mapping[str, Any]], key: str, cluster: str) -> bo
 
 def key(declared: Mapping[str, Any], identity: str) -> str:
     """What a resource is noted under."""
-    return "%s %s" % (declared["kind"], identity)
+    return noted_as(declared["kind"], identity)
 
 
 def folder_key(folder: str) -> str:
@@ -149,21 +156,16 @@ def folder_key(folder: str) -> str:
     return key({"kind": "directory"}, "folder %s" % folder)
 
 
-def folder_notes(made_for: str, capability: str, folders: List[str]) -> Dict[str, Document]:
-    """What is noted of folders that were made for a thing, given by its key."""
-    common: Document = {"kind": "directory", "capability": capability, "keyed": {}, "clusters": [], "before": {}}
-    common.update({"made": True, "state": DONE, "for": made_for})
+def folder_notes(made_for: str, capability: str, folders: List[str], done: bool) -> Dict[str, Document]:
+    """What is noted of folders that were made, or are about to be, for a thing, given by its key."""
+    common: Document = {"kind": "directory", "capability": capability, "keyed": {}, "clusters": []}
+    common.update({"made": True, "state": DONE if done else INTENDED, "for": made_for})
     return {
         folder_key(folder): dict(
             common, identity="folder %s" % folder, options={"path": folder}, hashes=hashes({"is": "folder"})
         )
         for folder in folders
     }
-
-
-def hashes(found: Mapping[str, str]) -> Dict[str, str]:
-    """A state as hashes, field by field."""
-    return {field: hashlib.sha256(value.encode("utf-8", "replace")).hexdigest()[:16] for field, value in found.items()}
 
 
 def is_keyed(value: str) -> bool:
@@ -179,8 +181,8 @@ def note(declared: Mapping[str, Any], document: Mapping[str, Any], own: str, clu
     after, changed = document["after"], document["status"] in CHANGES
     options = {name: value for name, value in declared["options"].items() if name not in HIDDEN}
     keyed = {field: value for field, value in after.items() if is_keyed(value)}
-    before = {field: document["before"][field] for field in BEFORE if changed and field in document["before"]}
-    return {
+    found = {} if done or not changed else {"found": hashes(values(document["before"]))}
+    whole = {
         "kind": declared["kind"],
         "capability": declared["capability"],
         "identity": document["identity"],
@@ -189,10 +191,30 @@ def note(declared: Mapping[str, Any], document: Mapping[str, Any], own: str, clu
         "keyed": {own: hashes(keyed)} if keyed else {},
         "clusters": [cluster] if cluster else [],
         "made": changed,
-        "before": before,
         "state": DONE if done else INTENDED,
         "for": "",
     }
+    return dict(whole, **found)
+
+
+def values(found: Mapping[str, str]) -> Dict[str, str]:
+    """The fields of a state that a person fills in, and not those that say how it is kept."""
+    return {field: value for field, value in found.items() if field not in KEPT}
+
+
+def is_theirs(note: Mapping[str, Any], found: State, own: str) -> bool:
+    """Whether what was found of a thing that we noted as made is not ours: changed since, or not yet touched by us.
+
+    own: which key the fingerprints in it are made with; a key that another machine noted is taken for ours.
+    """
+    there = hashes(values(found))
+    if not there:
+        return False
+    if note["state"] == INTENDED:
+        return there == note.get("found")
+    noted = dict(note["hashes"], **note["keyed"].get(own, {}))
+    foreign = {field for each in note["keyed"].values() for field in each} - set(noted)
+    return any(one != noted.get(field) for field, one in there.items() if field not in foreign)
 
 
 def notes(
@@ -201,7 +223,7 @@ def notes(
     """What is to be noted of a run: all that is as wanted, or is made so; what was taken out no more."""
     found: Dict[str, Optional[Document]] = {}
     for entry, document in results:
-        found.update(folder_notes(key(entry, document["identity"]), entry["capability"], document["folders"]))
+        found.update(folder_notes(key(entry, document["identity"]), entry["capability"], document["folders"], done))
     for entry, document in results:
         if document["status"] not in ("in_place",) + CHANGES:
             continue

@@ -17,12 +17,17 @@ from typing import Any, List, Mapping, Optional
 
 from .._core.document_version import LATER, compare, refusal
 from .._core.errors import AccountError
+from .._core.files import draft_of
 from .._core.host import Host
 from .._core.resource import CHANGES, Outcome, Resource, State
 from .notes import SCHEMA, Document, folder_key, folder_notes, joined, read, read_marks, state, upgraded
 
 PLACE = ".config/hpc.onboard/receipt.json"
 ABOVE = "~/" + os.path.dirname(os.path.dirname(PLACE))  # the folder above our own: it goes with the notes themselves
+FOLDERS = (ABOVE, "~/" + os.path.dirname(PLACE))
+OWN = {
+    name for one in (PLACE, os.path.dirname(PLACE)) for name in (os.path.basename(one), os.path.basename(draft_of(one)))
+}
 IDENTITY = "receipt ~/" + PLACE
 EMPTY = {"resources": {}, "keys": {}}  # type: Document
 NOW_WHAT = "take it back from a backup; or move it away: what was made here so far is then the account's own"
@@ -67,7 +72,9 @@ class Receipt(Resource):
         return state(document)
 
     def inspect(self, host: Host) -> State:
-        return state(self._document(host))
+        found = state(self._document(host))
+        host.noted = read(found)
+        return found
 
     def _document(self, host: Host) -> Document:
         """The receipt as it is on the disk, in the words of this version. Raises AccountError where it must be left."""
@@ -102,21 +109,73 @@ class Receipt(Resource):
         noted = read(wanted)
         unknown = {name: value for name, value in before.items() if name not in ("schema", "resources", "keys")}
         if wanted or unknown:
-            host.make_folders(os.path.dirname(path), 0o755)
-            above = [ABOVE] if host.expand(ABOVE) in host.made else []
-            noted.update(folder_notes(self.KIND, self.KIND, above))
+            missing = _missing(host, os.path.dirname(path))
+            above = [ABOVE] if host.expand(ABOVE) in missing else []
+            noted.update(folder_notes(self.KIND, self.KIND, above, True))
             later = compare(before.get("schema"), SCHEMA) == LATER
             schema = before["schema"] if later else SCHEMA
             document = dict(unknown, schema=schema, resources=noted, keys=read_marks(wanted))
             text = json.dumps(document, indent=1, sort_keys=True) + "\n"
-            host.write(path, old, text.encode("utf-8"), 0o600)
+            _put(host, missing, path, old, text.encode("utf-8"))
         elif old is not None:
-            folders = [os.path.dirname(path)]
-            folders += [host.expand(ABOVE)] if folder_key(ABOVE) in before["resources"] else []
+            _take_out(host, path, [host.expand(ABOVE)] if folder_key(ABOVE) in before["resources"] else [])
+
+
+def _missing(host: Host, folder: str) -> List[str]:
+    """The folders that are to be made for one, the topmost first."""
+    found: List[str] = []
+    while host.kind_behind(folder) == "nothing":
+        found.insert(0, folder)
+        folder = os.path.dirname(folder)
+    return found
+
+
+def _put(host: Host, folders: List[str], path: str, old: Optional[bytes], content: bytes) -> None:
+    """Write the receipt with the folders that it lacks, all at once: nobody would own up to them without it."""
+    if not folders:
+        host.write(path, old, content, 0o600)
+        return
+    top = folders[0]
+    empty_draft(host, draft_of(top))
+
+    def fill(draft: str) -> None:
+        _put(host, [draft + one[len(top) :] for one in folders[1:]], draft + path[len(top) :], old, content)
+
+    try:
+        host.make_folder(top, 0o755, fill)
+    except AccountError:
+        empty_draft(host, draft_of(top))
+        raise
+
+
+def _take_out(host: Host, path: str, above: List[str]) -> None:
+    """Remove the receipt with its own folder, and with the one above it where that is ours, all that holds no more."""
+    folder = os.path.dirname(path)
+    if host.names(folder) != [os.path.basename(path)]:
+        host.remove(path)
+        return
+    only = [one for one in above if host.names(one) == [os.path.basename(folder)]]
+    host.take_apart((only or [folder])[0], lambda draft: _empty(host, draft))
+
+
+def _empty(host: Host, folder: str) -> None:
+    """Take out of a folder what has the name of something of ours there."""
+    for name in host.names(folder):
+        path = os.path.join(folder, name)
+        found = host.entry(path)
+        if name in OWN and found and found.kind == "folder":
+            _empty(host, path)
+        if name in OWN and not host.names(path):
             host.remove(path)
-            for folder in folders:
-                if not host.names(folder):
-                    host.remove(folder)
+
+
+def empty_draft(host: Host, folder: str) -> None:
+    """Take out what an ended run has left of a receipt's folder that had not got its name yet."""
+    found = host.entry(folder)
+    if found and found.kind == "folder" and found.mine:
+        _empty(host, folder)
+        if not host.names(folder):
+            host.remove(folder)
 
 
 def told(document: Mapping[str, Any]) -> Document:
@@ -128,11 +187,10 @@ def told(document: Mapping[str, Any]) -> Document:
     return {"notes": {}, "keys": {}, "problem": document["reason"]}
 
 
-def left_alone(identity: str, others: List[str]) -> Document:
-    """The outcome of a thing that stays when ours are taken out: not ours, or other clusters' as well."""
+def left_alone(identity: str, why: str) -> Document:
+    """The outcome of a thing that stays when ours are taken out, and why; nothing is said of what is not there."""
     outcome = Outcome(identity, {}, {})
-    why = "set up for %s, too" % " and ".join(others) if others else "not made by us, or not noted as such"
-    outcome.remarks = ["%s: %s: it stays" % (identity, why)]
+    outcome.remarks = ["%s: %s: it stays" % (identity, why)] if why else []
     return outcome.document()
 
 

@@ -24,6 +24,7 @@ class Kept(NamedTuple):
 class KeptKey(Resource):
     """One key in a private file. A kind is a subclass, which knows the form of the file."""
 
+    EDITED_IS_THEIRS = True
     PLACE = "path"  # the option that names the file
 
     def find(self, text: str) -> Optional[Kept]:

@@ -17,6 +17,8 @@ AWAY = "move it away (mv {0} {0}.mine), then run again"
 class PathScript(PathScriptOptions, Resource):
     """An executable file that carries our stamp. One without it, or changed by hand, is the user's and stays."""
 
+    EDITED_IS_THEIRS = True
+
     def touches(self, host: Host) -> List[str]:
         return [self.options["path"]]
 

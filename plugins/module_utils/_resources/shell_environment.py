@@ -46,6 +46,8 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
         resource.identity = self.identity
         return resource
 
+    EDITED_IS_THEIRS = True
+
     def touches(self, host: Host) -> List[str]:
         """The files that may be kept, and the folders that they name: settings wait for the folders."""
         start_up = ("/.config/fish/config.fish", "/.zshenv", "/.tcshrc", "/.cshrc", "/.bashrc", *LOGIN_FILES)

@@ -11,7 +11,9 @@ from .._core.values import StorageLinkOptions
 
 
 class StorageLink(StorageLinkOptions, Resource):
-    """A symbolic link that leads to a folder. A link elsewhere is turned; anything else in its place stays."""
+    """A symbolic link that leads to a folder. One that we made is turned; anything else in its place stays."""
+
+    EDITED_IS_THEIRS = True
 
     def touches(self, host: Host) -> List[str]:
         return [self.options["path"], self.options["target"]]
@@ -43,6 +45,13 @@ class StorageLink(StorageLinkOptions, Resource):
             if before.get("target", target) != target:
                 return "%s leads to %s, not where ours would: remove it yourself" % (shown, before["target"])
             return None
+        if before and before["target"] != target and not self._is_ours(before, host):
+            return "%s is a link of yours to %s: move it away (mv %s %s.mine), then run again" % (
+                shown,
+                before["target"],
+                shown,
+                shown,
+            )
         behind = host.kind_behind(target)
         if behind == "nothing":
             return "nothing is at %s: was the storage taken away or purged, or is its path mistyped?" % target
@@ -51,7 +60,13 @@ class StorageLink(StorageLinkOptions, Resource):
         return host.in_the_way(os.path.dirname(path))
 
     def evidence(self, before: State, host: Host) -> Evidence:
-        return {"theirs": True} if "is" in before else {}
+        elsewhere = before.get("target", self.options["target"]) != self.options["target"]
+        wanted = self.options["state"] == "present"
+        return {"theirs": True} if "is" in before or (wanted and elsewhere and not self._is_ours(before, host)) else {}
+
+    def _is_ours(self, before: State, host: Host) -> bool:
+        """Whether the link still leads where we let it lead."""
+        return self.is_as_we_left({"target": before["target"]}, host)
 
     def apply(self, host: Host) -> None:
         path = self.options["path"]

@@ -13,7 +13,8 @@ from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Literal
 
-from ansible_collections.hpc.onboard.plugins.module_utils._receipt.notes import DONE, hashes, is_keyed
+from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import hashes
+from ansible_collections.hpc.onboard.plugins.module_utils._receipt.notes import DONE, is_keyed
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.finding_text import Text, bare, ended, it
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.judges.common import Judge, Look, Wrong
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import RULES, SEVERITIES, WATCHED

@@ -8,7 +8,7 @@ The only place where a secret's name becomes its value.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
@@ -20,16 +20,22 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect 
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import PLACES, USUAL
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answer as _answer
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import patience, payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import diffs, result, unnoted
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import (
+    both,
+    diffs,
+    result,
+    spoken_of,
+    unnoted,
+)
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.session import SESSION, current_version
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import receipts
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import account_key
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.run_memory import BOARD
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.answer import Answer, Receipt
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.answer import Answer, Notes, Receipt
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Note, PlanEntry
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome, UnderWay
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import (
@@ -124,11 +130,12 @@ class AccountSession:
         if not preferred or str(preferred).startswith("auto"):
             preferred = None
         candidates = (self._reached.get("cluster") or {}).get("python", []) if self._reached.get("account") else []
-        said = self._action._low_level_execute_command(
-            payload.command(preferred, candidates),
-            sudoable=self._become,
-            in_data=payload.payload(document, self._places),
-        )
+        with patience.awaited(patience.PATIENCE + document.get("follow_seconds", 0)):
+            said = self._action._low_level_execute_command(
+                payload.command(preferred, candidates),
+                sudoable=self._become,
+                in_data=payload.payload(document, self._places),
+            )
         self._is_between = True
         answer = _answer.parse(said["stdout"], said["stderr"], said["rc"], self.name)
         if answer["error"]:
@@ -139,15 +146,22 @@ class AccountSession:
         """Take a file of this machine to the account."""
         self._action._connection.put_file(local, remote)
 
-    def carry_out(self, declared: Declared, wait: int, wishes: Message) -> AccountResult:
+    def carry_out(
+        self, declared: Declared, wait: int, wishes: Message, rest: Callable[[Notes], list[PlanEntry]] | None = None
+    ) -> AccountResult:
         """Make the account hold what is declared, or foresee it in a check run, and give the result of the task.
 
-        wait: seconds for work of minutes. wishes: see Conversation. Raises AccountError and NoAnswer.
+        wait: seconds for work of minutes. wishes: see Conversation. rest: the plan that is to follow, once it is known
+        what is noted on the account; empty where none is. Raises AccountError and NoAnswer.
         """
-        plan = Plan.of(declared.resources, self.key)
-        conversation = Conversation(self, plan.entries, {"work": self.work, "receipt": True, **wishes})
-        outcomes = plan.merged(conversation.outcomes(wait))
-        outcomes += self._keep(conversation.receipt)
+        outcomes, receipt = self._done(declared.resources, wait, wishes, rest is not None)
+        more = rest(receipt["notes"]) if rest and receipt else []
+        if more:
+            further, receipt = self._done(more, wait, wishes, True)
+            outcomes = both(outcomes, further)
+        if rest:
+            outcomes = spoken_of(outcomes)
+        outcomes += self._keep(receipt)
         found = result(outcomes, declared.notes, self.is_check_run)
         if SESSION.source:
             found["keyring"] = SESSION.source
@@ -159,6 +173,14 @@ class AccountSession:
         if self._action._task.diff:
             found["diff"] = diffs(found["outcomes"])
         return found
+
+    def _done(
+        self, entries: list[PlanEntry], wait: int, wishes: Message, asks: bool
+    ) -> tuple[list[Outcome], Receipt | None]:
+        """What came of one plan, and what is noted on the account then. asks: also where the plan is empty."""
+        plan = Plan.of(entries, self.key)
+        conversation = Conversation(self, plan.entries, {"work": self.work, "receipt": True, **wishes})
+        return plan.merged(conversation.outcomes(wait, asks)), conversation.receipt
 
     def unreached(self, error: Exception) -> Unreached:
         """The result of a task whose account was not reached. error: the connection's."""
@@ -228,9 +250,12 @@ class Conversation:
             **wishes,
         }
 
-    def outcomes(self, wait: int) -> list[Outcome]:
-        """What came of the plan, when nothing of it is under way any more. Nothing is sent for one that is empty."""
-        if not self._entries:
+    def outcomes(self, wait: int, asks: bool = False) -> list[Outcome]:
+        """What came of the plan, when nothing of it is under way any more.
+
+        Nothing is sent for one that is empty, unless one asks what is noted on the account.
+        """
+        if not (self._entries or asks):
             return []
         outcomes = self._asked(range(len(self._entries)))
         if self._plan["work"] != "reconcile" or not any(outcome["progress"] for outcome in outcomes):

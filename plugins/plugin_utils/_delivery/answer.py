@@ -191,7 +191,7 @@ def _note(note: Document) -> ReceiptNote:
 
         note = upgraded_note(dict(note))
     keyed = {harmless(own, 100): _state(hashes) for own, hashes in note["keyed"].items()}
-    return {
+    checked: ReceiptNote = {
         "kind": harmless(note["kind"], 500),
         "capability": harmless(note["capability"], 500),
         "identity": harmless(note["identity"], 500),
@@ -201,9 +201,13 @@ def _note(note: Document) -> ReceiptNote:
         "options": dict(note["options"]),
         "hashes": _state(note["hashes"]),
         "keyed": keyed,
-        "before": _state(note["before"]),
         "clusters": [harmless(one, 100) for one in note["clusters"]],
     }
+    if "found" in note:
+        checked["found"] = _state(note["found"])
+    if "former" in note:
+        checked["former"] = [_state(one) for one in note["former"]]
+    return checked
 
 
 def _seconds(value: Any) -> float:

@@ -7,7 +7,7 @@ Whether a thing is ours to take out is decided on the account, by its receipt.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
@@ -30,6 +30,22 @@ SETTINGS = {
 def check_settings(variables: Mapping[str, Any]) -> None:
     """Refuse a setting that is not known: a misspelt offboard_only would take out everything. Raises AccountError."""
     extra_vars.read("an offboarding", SETTINGS, variables, lambda _name: None)
+
+
+def to_take_out(
+    declared: Sequence[PlanEntry], chosen: Iterable[PlanEntry], notes: Notes, cluster: str
+) -> list[PlanEntry]:
+    """The entries of a plan that takes out what was chosen of what is declared, and what is noted and declared no more.
+
+    With each thing go the folders that were made for it.
+    """
+    entries = [*map(absent, chosen), *undeclared(declared, notes, cluster)]
+    return in_order(with_folders(entries, notes, cluster))
+
+
+def has_more(entries: Iterable[PlanEntry], than: Iterable[PlanEntry]) -> bool:
+    """Whether these entries are about something that the others are not."""
+    return not {key_of(entry) for entry in entries} <= {key_of(entry) for entry in than}
 
 
 def undeclared(declared: Iterable[PlanEntry], notes: Notes, cluster: str) -> list[PlanEntry]:

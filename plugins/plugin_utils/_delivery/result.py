@@ -54,6 +54,22 @@ def result(outcomes: list[Outcome], notes: Sequence[Note], check: bool) -> Accou
     }
 
 
+def both(first: Sequence[Outcome], then: Sequence[Outcome]) -> list[Outcome]:
+    """The outcomes of two plans in a row: of a thing that both are about, that which changed it, else the later."""
+    changed = {one["identity"] for one in first if one["status"] in CHANGES}
+    later = {one["identity"]: one for one in then if one["identity"] not in changed}
+    return [later.pop(one["identity"], one) for one in first] + list(later.values())
+
+
+def spoken_of(outcomes: Sequence[Outcome]) -> list[Outcome]:
+    """The outcomes of what was there, or is wanted, or must be told of: nothing is said of what was gone before."""
+    return [
+        one
+        for one in outcomes
+        if one["before"] or one["after"] or one["remarks"] or one["progress"] or one["status"] != "in_place"
+    ]
+
+
 def unmet(identity: str, capability: str, reason: str) -> Outcome:
     """The outcome of a thing that was not sent, and why."""
     return {

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypedDict
+from typing import Literal, NotRequired, TypedDict
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Options
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome, State
@@ -20,7 +20,8 @@ ReceiptNote = TypedDict(
         "keyed": dict[str, State],
         "clusters": list[str],
         "made": bool,
-        "before": State,
+        "found": NotRequired[State],
+        "former": NotRequired[list[State]],
         "state": Literal["intended", "done"],
         "for": str,
     },

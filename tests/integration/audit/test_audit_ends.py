@@ -231,7 +231,7 @@ def test_with_a_baseline_only_what_is_new_fails(scene: Scene, tmp_path: Path) ->
     ("wish", "said"),
     [
         ({"audit_fial_on": "never"}, 'audit_fial_on is no setting of the audit; did you mean "audit_fail_on"?'),
-        ({"audit_fail_on": "highest"}, "audit_fail_on is 'highest', not one of critical"),
+        ({"audit_fail_on": "highest"}, "audit_fail_on cannot be 'highest'; did you mean \"high\"?"),
         ({"audit_formats": "jsn"}, "audit_formats: 'jsn' is none"),
         ({"audit_seconds": "soon"}, "audit_seconds is 'soon', not a whole number"),
         ({"audit_baseline_write": True}, "audit_baseline_write needs to know where: -e audit_baseline=FILE"),

@@ -55,11 +55,15 @@ def offboard(scene: Scene, *more: str) -> Ran:
 
 
 def outcomes(ran: Ran) -> dict[str, list[dict[str, Any]]]:
-    """The outcomes of each account, without the seconds, and without how far work is that goes on by itself."""
+    """The outcomes of each account, without the seconds, and without how far work is that goes on by itself.
+
+    Whether a folder in conda's own is still there while that is being removed is left to chance.
+    """
     return {
         one["host"]: [
             {k: v for k, v in outcome.items() if k not in ("seconds", "progress")}
             for outcome in one["result"]["outcomes"]
+            if "miniconda3/" not in outcome["identity"]
         ]
         for one in ran.results
         if one["action"] == "hpc.onboard.offboard"

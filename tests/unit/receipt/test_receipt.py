@@ -241,12 +241,16 @@ def test_where_it_cannot_be_noted_nothing_is_made_and_that_is_said(scene: Scene,
     assert f"{HOME}/work" not in scene.tree()
 
 
-def test_where_a_link_led_before_is_noted_once(scene: Scene) -> None:
-    scene.make({**AREA, "/work/q": Folder(), "~/work": Link("/work")})
+def test_a_link_that_we_made_is_turned_and_one_of_the_users_is_not(scene: Scene) -> None:
+    scene.make({**AREA, "/work/q": Folder()})
     for target in ("/work/p", "/work/q"):
-        said(scene, {**LINK, "target": target})
-    (note,) = notes(scene).values()
-    assert (note["before"], note["made"]) == ({"target": "/work"}, True)
+        assert said(scene, {**LINK, "target": target})["receipt"]["problem"] is None
+        assert scene.tree()[f"{HOME}/work"] == Link(target)
+    scene.at("~/work").unlink()
+    scene.make({"~/work": Link("/work")})
+    outcome = said(scene, LINK)["outcomes"][0]
+    assert (outcome["status"], outcome["evidence"]) == ("blocked", {"theirs": True})
+    assert scene.tree()[f"{HOME}/work"] == Link("/work")
 
 
 # Clusters that share a home

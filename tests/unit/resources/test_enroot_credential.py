@@ -65,10 +65,10 @@ def credential(
         "several entries",
     ),
     credential(
-        "an unterminated file is ended",
+        "an unterminated file stays so",
         b"machine a login b password c",
         "missing",
-        left=b"machine a login b password c\n" + LINE,
+        left=LINE + b"machine a login b password c",
     ),
     credential(
         "a file of CRLF lines gets one",

@@ -1,0 +1,43 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A command that does not end is given up, and Ansible's own limit still holds afterwards."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Iterator
+
+import pytest
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.answer import NoAnswer
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.patience import awaited
+
+
+@pytest.fixture(autouse=True)
+def alarms() -> Iterator[list[int]]:
+    """What Ansible's own alarm said."""
+    rung: list[int] = []
+    before = signal.signal(signal.SIGALRM, lambda number, _frame: rung.append(number))
+    yield rung
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
+
+
+def test_what_hangs_is_given_up_with_what_to_look_at() -> None:
+    with pytest.raises(NoAnswer, match="does a start-up file wait for something"), awaited(0.1):
+        time.sleep(60)
+
+
+def test_what_ends_in_time_leaves_no_alarm(alarms: list[int]) -> None:
+    with awaited(0.1):
+        pass
+    time.sleep(0.3)
+    assert alarms == []
+
+
+def test_the_alarm_of_the_task_goes_on(alarms: list[int]) -> None:
+    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    with awaited(5):
+        time.sleep(0.1)
+    time.sleep(0.5)
+    assert alarms == [signal.SIGALRM]
