@@ -13,8 +13,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ansible.errors import AnsibleConnectionFailure
-from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
-from ansible.module_utils.errors import UnsupportedError
 from ansible.plugins.action import ActionBase
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import plain
@@ -26,13 +24,14 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_sess
     prepare,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.answer import NoAnswer
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.argument_spec import Spec, check
 
 if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import AccountResult, OneResult
 
 prepare()
 
-ARGUMENTS: dict[str, dict[str, Any]] = {
+ARGUMENTS: Spec = {
     "capabilities": {"type": "list", "elements": "str", "default": []},
     "resources": {"type": "list", "elements": "dict", "default": []},
     "seconds": {"type": "int", "default": 30},
@@ -59,7 +58,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
             return {"kind": "account", "failed": True, "msg": str(error)}
 
     def _converge(self, session: AccountSession) -> AccountResult:
-        _validation, arguments = self.validate_argument_spec(ARGUMENTS)
+        arguments = self._arguments(ARGUMENTS)
         declared = session.collect(session.select(arguments["capabilities"]), arguments["resources"])
         return session.carry_out(declared, arguments["wait"], {"seconds": arguments["seconds"]})
 
@@ -67,12 +66,17 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
         """What the module of a kind does."""
         from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import one_resource  # roles need none
 
-        checked = ArgumentSpecValidator(one_resource.argument_spec(kind)).validate(plain(self._task.args))
-        if checked.error_messages:
-            name = f"Unsupported parameters for ({self._task.action}) module: "
-            unknown = isinstance(checked.errors[0], UnsupportedError)
-            raise AccountError((name if unknown else "") + checked.error_messages[0])
-        entry = one_resource.entry(kind, checked.validated_parameters)
-        wishes = {"work": session.work, **one_resource.fingerprint_key(checked.validated_parameters)}
+        arguments = self._arguments(one_resource.argument_spec(kind))
+        entry = one_resource.entry(kind, arguments)
+        wishes = {"work": session.work, **one_resource.fingerprint_key(arguments)}
         outcome = Conversation(session, [entry], wishes).outcomes(one_resource.WAIT)[0]
         return one_resource.result({**outcome, "progress": None})
+
+    def _arguments(self, spec: Spec) -> dict[str, Any]:
+        """What the task says, checked. Raises AccountError."""
+        checked = check(spec, plain(self._task.args))
+        if checked.violations:
+            from ansible_collections.hpc.onboard.plugins.plugin_utils._input.spec_sentences import sentence
+
+            raise AccountError("\n".join(map(sentence, checked.violations)))
+        return checked.values

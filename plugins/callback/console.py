@@ -163,9 +163,9 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
             super().v2_runner_on_ok(result)
 
     def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._input.spec_errors import of_role  # few runs fail
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import refusals  # few runs fail
 
-        sentences = of_role(result.result) if self._display.verbosity < 2 else []
+        sentences = refusals(result.result) if self._display.verbosity < 2 else []
         if not self._is_ours(result) and not sentences:
             super().v2_runner_on_failed(result, ignore_errors)
             return

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import CAPABILITIES, declaring, load
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.argument_spec import check
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import Roles
 
 if TYPE_CHECKING:
@@ -80,12 +80,12 @@ def _declaration(name: str, value: Value) -> Declaration:
     role = role_settings(name)
     values = {option: plain(value(option)) for option in role.spec}
     given = {option: setting for option, setting in values.items() if setting is not None}
-    checked = ArgumentSpecValidator({option: role.spec[option] for option in given}).validate(given)
-    if checked.error_messages:
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._input.spec_errors import sentences
+    checked = check({option: role.spec[option] for option in given}, given)
+    if checked.violations:
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._input.spec_sentences import sentence
 
-        raise AccountError("\n".join(sentences(name, checked.error_messages)))
-    whole = {**role.defaults, **checked.validated_parameters}
+        raise AccountError("\n".join(f"role {name}: {sentence(violation)}" for violation in checked.violations))
+    whole = {**role.defaults, **checked.values}
     settings = {key.removeprefix(name + "_"): setting for key, setting in whole.items()}
     if CAPABILITIES[name].is_off(settings):
         return {"resources": [], "notes": []}
@@ -118,7 +118,7 @@ def role_settings(name: str) -> RoleSettings:
     """The settings of one of our roles, checked once a run for all accounts. Every option has a default."""
     roles = Roles()
     spec = roles.options(name)
-    return RoleSettings(spec, ArgumentSpecValidator(spec).validate(roles.defaults(name)).validated_parameters)
+    return RoleSettings(spec, check(spec, roles.defaults(name)).values)
 
 
 def prepare_settings() -> None:

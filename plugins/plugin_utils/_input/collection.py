@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,19 @@ def version() -> str:
         return str(manifest["collection_info"]["version"])
     text = (COLLECTION / "galaxy.yml").read_text(encoding="utf-8")
     return next((line.split()[1].strip('"') for line in text.splitlines() if line.startswith("version:")), "")
+
+
+def refusals(result: Mapping[str, Any]) -> list[str]:
+    """What Ansible says of the settings of a role of ours that stands alone in a play, where it checks them itself.
+
+    Its words as they are; none for any other result, the check of another's role too.
+    """
+    context = result.get("validate_args_context") or {}
+    name = str(context.get("name", ""))
+    role = name.removeprefix("hpc.onboard.")
+    is_ours = role != name or str(context.get("path", "")).startswith(str(ROLES))
+    said = dict.fromkeys(str(message).strip() for message in result.get("argument_errors") or ())
+    return [f"role {role}: {message}" for message in said] if is_ours else []
 
 
 @dataclass(frozen=True)

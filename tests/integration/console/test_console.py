@@ -282,7 +282,7 @@ def test_an_account_that_cannot_be_reached_says_what_comes_before(accounts: Acco
 
 def test_settings_of_a_wrong_shape_are_said_once_in_a_sentence(accounts: Accounts) -> None:
     said = piped(accounts("ada@wilson", "ada@dfki", "ada@daint"), "-e", "path_scripts_state=me")
-    sentence = "role path_scripts: setting path_scripts_state must be one of present, absent; got me"
+    sentence = "role path_scripts: path_scripts_state must be one of present, absent; got me"
     assert " ".join(said.split()).count(sentence) == 2  # where it came up, and in the last lines
     assert "{" not in said
 
@@ -310,6 +310,6 @@ def test_in_a_play_of_others_each_speaks_as_usual(tmp_path: Path) -> None:
     assert "✓ localhost  nothing to do" in seat.text
     assert "PLAY RECAP" in seat.text
     wrong = Seat(inventory, "-e", "storage_links_by=me", playbook=mine).end()
-    sentence = "role storage_links: setting storage_links_by must be one of us, site; got me"
+    sentence = "role storage_links: value of storage_links_by must be one of: us, site, got: me"
     assert " ".join(wrong.text.split()).count(sentence) == 1
     assert "argument_errors" not in wrong.text

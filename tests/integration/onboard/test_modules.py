@@ -92,10 +92,9 @@ def test_what_is_wrong_with_an_argument_is_said_before_anything_is_sent(bed: Any
     before = account.sessions()
     ran = played(bed, account, tasks, tmp_path, vars={"damaged": DAMAGED})
     assert [one["result"]["msg"] for one in ran.results] == [
-        f"Unsupported parameters for ({ENTRY}) module: pasword."
-        " Supported parameters include: fingerprint_key, login, machine, password, path, state.",
-        "missing required arguments: machine",
-        "value of state must be one of: present, absent, got: here",
+        'unknown key "pasword"; did you mean "password"?',
+        "machine is missing; add it",
+        "state must be one of present, absent; got here",
         "the key holds white space: it was copied with a line break or a blank; store it again",
         "fingerprint_key is not hexadecimal: write each byte as two of 0-9 and a-f",
         "path: '~/.ssh/x' lies in .ssh, which is not ours to touch",

@@ -167,9 +167,13 @@ def test_without_settings_the_defaults_of_the_role_hold() -> None:
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
-        ("storage_links_by", "me", "role storage_links: setting storage_links_by must be one of us, site; got me"),
-        ("storage_links_areas", [{"path": "/a"}], "setting storage_links_areas must have name; got an entry without"),
-        ("storage_links_areas", "x", "setting storage_links_areas must be a list of mappings; got text in it"),
+        ("storage_links_by", "me", "role storage_links: storage_links_by must be one of us, site; got me"),
+        (
+            "storage_links_areas",
+            [{"path": "/a"}],
+            "role storage_links: item 1 of storage_links_areas has no name; add it",
+        ),
+        ("storage_links_areas", "x", "storage_links_areas must be a list of mappings; got text"),
     ],
 )
 def test_settings_of_a_wrong_shape_are_refused_before_anything_is_sent(name: str, value: Any, said: str) -> None:

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is left for a person, before an account is reached and after."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import Catalogue
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.manual_steps import left, of_account
+from fabricated import outcome, result
+
+
+def profile(cluster: str) -> dict[str, Any]:
+    """A profile that ships."""
+    found = Catalogue().profile(cluster)
+    assert found
+    return found
+
+
+@pytest.mark.parametrize("cluster", sorted(Catalogue().ids()))
+def test_every_profile_says_what_comes_before_an_account_is_reached(cluster: str) -> None:
+    steps = left(profile(cluster), {"unreachable": True})
+    assert steps
+    assert all(step["text"] for step in steps)
+    assert not any("registry" in step["text"] for step in steps)
+    assert left(profile(cluster), result()) == []
+
+
+def test_before_an_account_is_reached_steps_without_a_sign_are_left_too() -> None:
+    steps = [step["text"] for step in left(profile("lrz"), {"unreachable": True})]
+    assert any("export control" in step for step in steps)
+    assert not any("DSS" in step for step in steps)
+
+
+def test_a_key_that_is_missing_is_left_to_be_made() -> None:
+    why = "no key 'ngc' in x.Keyring: store it with  keyring set hpc.onboard ngc"
+    missing = {**outcome("failed", reason="in words that nobody reads back"), "missing_secret": "ngc"}
+    other = {**outcome("failed", reason=why), "missing_secret": "wandb"}
+    locked = outcome("failed", reason=why)
+    assert [step["url"] for step in left(profile("lrz"), result(missing))] == [
+        "https://org.ngc.nvidia.com/setup/api-keys"
+    ]
+    assert left(profile("lrz"), result(locked)) == []
+    assert left(profile("lrz"), result(other)) == []
+
+
+def test_an_area_whose_path_nobody_knows_is_left_to_be_asked_for() -> None:
+    note = {"capability": "storage_links", "code": "path_unknown", "area": "dss", "text": "in other words"}
+    steps = left(profile("lrz"), result(notes=[note]))
+    assert [step["text"].split()[0] for step in steps] == ["Accept"]
+    assert left(profile("lrz"), result(notes=[{**note, "area": "scratch"}])) == []
+    assert left(profile("lrz"), result(notes=[{**note, "code": "terms"}])) == []
+
+
+def test_a_sandbox_leaves_nothing_to_a_person_and_neither_does_a_host_of_others() -> None:
+    variables = {"cluster": profile("lrz"), "account": {"sandbox": {"root": "/x"}}}
+    unreached: Any = {"kind": "account", "unreachable": True, "msg": "x"}
+    assert of_account(variables, unreached) == []
+    assert of_account({}, unreached) == []
+    assert of_account({**variables, "account": {"name": "x"}}, unreached)
