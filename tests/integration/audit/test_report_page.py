@@ -123,7 +123,7 @@ def test_filters_and_findings_work_by_keyboard(opened: Opened) -> None:
     for _key in range(5):
         page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    expect(page.locator(f"{SHOWN} details[open]")).to_contain_text("Ask the site whether /wclustre was moved.")
+    expect(page.locator(f"{SHOWN} details[open]")).to_contain_text("Ask the site whether /wclustre was moved, then:")
     page.keyboard.press("Shift+Tab")
     page.keyboard.press("Shift+Tab")
     page.keyboard.press("Space")  # Reset
