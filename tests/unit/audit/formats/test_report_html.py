@@ -7,6 +7,8 @@ import base64
 import hashlib
 import json
 import re
+import subprocess
+import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -19,7 +21,8 @@ from hypothesis import given, settings
 from report_example import REPORTS, example
 from strange_reports import reports
 
-STYLE = Path(__file__).parents[4] / "plugins/plugin_utils/_audit/formats/page/page.css"
+PAGE = Path(__file__).parents[4] / "plugins/plugin_utils/_audit/formats/page"
+STYLE = PAGE / "page.css"
 
 
 class Reader(HTMLParser):
@@ -69,6 +72,27 @@ def test_nothing_of_an_account_is_markup(name: str) -> None:
 @given(reports)
 def test_nothing_strange_is_markup(document: dict[str, Any]) -> None:
     check(document)
+
+
+def test_three_parts_of_our_own_alone_are_not_escaped() -> None:
+    templates = "".join(file.read_text(encoding="utf-8") for file in PAGE.glob("*.html"))
+    assert re.findall(r"(\w+) \| safe", templates) == ["style", "document", "script"]
+    assert not re.findall(r"autoescape|Markup|safe(?! }})", templates)
+
+
+def test_who_asks_for_no_page_loads_no_templates() -> None:
+    """Ansible has them loaded; hpc-onboard's own verbs have not."""
+    program = f"""
+import sys
+sys.path[:0] = {sys.path!r}
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats import files
+from report_example import example
+for name in sorted(files.FORMATS, key="html".__eq__):
+    assert "jinja2" not in sys.modules, name
+    files.text(example(), name)
+assert "jinja2" in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 @pytest.mark.parametrize("name", REPORTS)
