@@ -110,7 +110,7 @@ def accounts(sources: Sequence[str]) -> tuple[list[Check], list[Host]]:
     for path in files(sources):
         text = path.read_text(encoding="utf-8", errors="replace")
         if OURS.search(text) or path.stem == "accounts":
-            more, hosts = judge.accounts(path, text)
+            more, hosts = judge.accounts(path)
             checks += more
             found += hosts
     return checks or [judge.no_accounts(", ".join(sources))], found

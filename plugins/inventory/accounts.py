@@ -94,12 +94,18 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ansible import context
+from ansible import constants, context
 from ansible.errors import AnsibleParserError
 from ansible.plugins.inventory import BaseInventoryPlugin
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import AccountsFile, Host, hosts
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import Roles
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, Mistakes, nearest, shown
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import (
+    Lines,
+    Mistakes,
+    nearest,
+    read_text,
+    shown,
+)
 
 OURS = re.compile(r"^plugin:\s*[\"']?hpc\.onboard\.", re.MULTILINE)
 DOCTOR = re.compile(r"(^|[/.])doctor(\.ya?ml)?$")
@@ -114,7 +120,10 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible is 
 
     def verify_file(self, path: str) -> bool:
         """Files that name this plugin, and those called accounts.yml that name none."""
-        if not super().verify_file(path) or not path.endswith((".yml", ".yaml")):
+        if not super().verify_file(path):
+            self._check_readable(path)
+            return False
+        if not path.endswith((".yml", ".yaml")):
             return False
         text = Path(path).read_text(encoding="utf-8", errors="replace")
         by_name = Path(path).stem == "accounts" and not ANY_PLUGIN.search(text)
@@ -136,6 +145,7 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible is 
 
     def _read(self, path: str) -> AccountsFile:
         """The file, with Ansible's tags on its values, so that templates in it work."""
+        read_text(Path(path))  # before Ansible reads what is not UTF-8 in its own way
         lines = Lines(Path(path), str(self.loader.get_text_file_contents(path)))
         repeated = lines.duplicates()
         if repeated:  # told now, before Ansible warns of it in its own words
@@ -153,6 +163,19 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible is 
         untagged: Any = getattr(self.inventory, "__wrapped__", self.inventory)
         for name, value in host.variables.items():
             (untagged if name == "cluster" else self.inventory).set_variable(host.name, name, value)
+
+    def _check_readable(self, path: str) -> None:
+        """A file that a playbook of ours is to look at and that is not there, or may not be read."""
+        called = context.CLIARGS.get("args") or ()
+        if "," in path or (only_doctor(called) and not constants.INVENTORY_UNPARSED_IS_FAILED):
+            return
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.tags import our_playbook  # few are missing
+
+        if any(map(our_playbook, called)):
+            try:
+                read_text(Path(path))
+            except Mistakes as mistakes:
+                refuse(self.display, str(mistakes))
 
     def _check_tags(self) -> None:
         """--tags and --skip-tags that leave one of our playbooks nothing to do."""

@@ -32,6 +32,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics imp
     Mistakes,
     Place,
     nearest,
+    read_text,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema import Checker, Schema
 
@@ -119,11 +120,7 @@ def read_known(file: Path) -> Known:
 
 def read_file(file: Path, part: bool = False) -> Written:
     """One file, of the right form; part: one that needs another to be whole, as does one that extends a family."""
-    try:
-        text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise Mistakes([Mistake(file, 0, f"cannot be read as text: {error}.")]) from None
-    lines = Lines(file, text)
+    lines = Lines(file, read_text(file))
     found = lines.duplicates()
     document = lines.document()
     part = part or (isinstance(document, dict) and "extends" in document)

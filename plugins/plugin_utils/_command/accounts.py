@@ -62,13 +62,13 @@ def not_found(environment: Mapping[str, str]) -> Refused:
 
 
 def known(file: Path) -> tuple[set[str], set[str]]:
-    """The accounts of a file, and the groups that they are in: clusters, sites, container runtimes."""
+    """The accounts of a file, and the groups that they are in: clusters, sites, container runtimes. Raises Mistakes."""
     # Here, since only a word that is not a verb needs them: YAML and profiles take longer than all else together.
     from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import AccountsFile, hosts
     from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import Roles
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, read_text
 
-    lines = Lines(file, file.read_text(encoding="utf-8", errors="replace"))
+    lines = Lines(file, read_text(file))
     made = hosts(AccountsFile(lines, lines.document(), Roles()))
     return {host.name for host in made}, {group for host in made for group in host.groups}
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import AccountsFile, Host, hosts
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import Roles
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, Mistakes, shown
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, Mistakes, read_text, shown
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.amounts import count
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_certificate import FOREVER, read_end
 
@@ -171,10 +171,10 @@ def folder(path: Path, mode: int, configured: bool) -> Check:
     return Check("folder", OK, f"{path}, {'with its' if configured else 'without an'} ansible.cfg.")
 
 
-def accounts(path: Path, text: str) -> tuple[list[Check], list[Host]]:
+def accounts(path: Path) -> tuple[list[Check], list[Host]]:
     """The accounts file: what it says, or each of its mistakes."""
-    lines = Lines(path, text)
     try:
+        lines = Lines(path, read_text(path))
         repeated = lines.duplicates()
         if repeated:
             raise Mistakes(repeated)

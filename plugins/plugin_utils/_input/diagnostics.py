@@ -71,6 +71,24 @@ def nearest(word: str, known: Iterable[str], listed: Iterable[str] | None = None
     return f"known: {names}." if names else "none is known here."
 
 
+def read_text(file: Path) -> str:
+    """What the file says. Raises Mistakes for one that cannot be read, or that is not UTF-8."""
+    content = b""
+    try:
+        content = file.read_bytes()
+        return content.decode("utf-8")
+    except FileNotFoundError:
+        found = Mistake(file, 0, "there is no such file.")
+    except OSError as error:
+        from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import errno_name
+
+        found = Mistake(file, 0, f"cannot be read: {errno_name(error)}. See who may:  ls -ld {file}")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        found = Mistake(file, line, f"is not UTF-8: byte 0x{content[error.start]:02x}. Save the file as UTF-8.")
+    raise Mistakes([found])
+
+
 @dataclass
 class Lines:
     """The lines on which the keys and values of a YAML text stand."""
@@ -125,12 +143,20 @@ def compose(file: Path, text: str) -> yaml.Node | None:
         root: yaml.Node | None = yaml.compose(text, Loader=Loader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        text = f"this is not YAML: {error.problem}. Mind the indentation, colons and quotes."
-        raise Mistakes([Mistake(file, mark.line + 1 if mark else 0, text)]) from None
+        said = f"this is not YAML: {error.problem}. Mind the indentation, colons and quotes."
+        if mark and has_tab(text, mark.line):
+            said = "this is not YAML: a tab stands before the first word. Put blanks in its place."
+        raise Mistakes([Mistake(file, mark.line + 1 if mark else 0, said)]) from None
     except yaml.YAMLError:
         text = "this is not YAML: it holds characters that no text file has."
         raise Mistakes([Mistake(file, 0, text)]) from None
     return root
+
+
+def has_tab(text: str, line: int) -> bool:
+    """Whether that line of the text, counted from 0, is indented by a tab."""
+    there = text.splitlines()[line : line + 1]
+    return any("\t" in one[: len(one) - len(one.lstrip())] for one in there)
 
 
 def child(node: yaml.Node | None, step: str | int) -> tuple[yaml.Node | None, yaml.Node | None]:

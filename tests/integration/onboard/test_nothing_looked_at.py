@@ -25,7 +25,7 @@ NOTHING = {
     "audit.yml -i localhost,": "no accounts file was read",
     "rotate_ngc.yml -i localhost,": "no accounts file was read",
     "offboard.yml -i localhost,": "no accounts file was read",
-    "audit.yml -i nowhere.yml": "No inventory was parsed",
+    "audit.yml -i nowhere.yml": "nowhere.yml: there is no such file",
 }
 
 

@@ -94,9 +94,10 @@ def test_a_folder_that_everybody_may_write_in_matters_where_its_settings_are_wan
 ACCOUNTS = "plugin: hpc.onboard.accounts\naccounts:\n  simone@wilson: {project: deep_lgt}\n"
 
 
-def test_accounts_are_counted_by_what_they_are() -> None:
-    text = ACCOUNTS + "  ada@daint: {sandbox: true}\n"
-    (check,), hosts = judge.accounts(Path("accounts.yml"), text)
+def test_accounts_are_counted_by_what_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("accounts.yml").write_text(ACCOUNTS + "  ada@daint: {sandbox: true}\n")
+    (check,), hosts = judge.accounts(tmp_path / "accounts.yml")
     assert (check.status, check.text) == (OK, "accounts.yml: 1 on clusters and 1 sandbox.")
     assert [judge.is_sandbox(host) for host in hosts] == [False, True]
 
@@ -108,11 +109,16 @@ def test_accounts_are_counted_by_what_they_are() -> None:
         (ACCOUNTS.replace("project:", "project"), 3),
         (ACCOUNTS + "  simone@wilson: {}\n", 4),
         (ACCOUNTS + "  a: b: c\n", 4),
+        (ACCOUNTS + "  ada@lrz: {project: gr\udcfcn}\n", 4),
         ("", None),
     ],
 )
-def test_each_mistake_is_a_check_with_its_line(text: str, line: int | None) -> None:
-    checks, hosts = judge.accounts(Path("accounts.yml"), text)
+def test_each_mistake_is_a_check_with_its_line(
+    text: str, line: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("accounts.yml").write_text(text, encoding="utf-8", errors="surrogateescape")
+    checks, hosts = judge.accounts(tmp_path / "accounts.yml")
     assert hosts == []
     assert {check.status for check in checks} == {FAILED}
     assert all(check.text.startswith(f"accounts.yml:{line}: " if line else "accounts.yml: ") for check in checks)

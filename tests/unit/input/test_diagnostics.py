@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A file that a person wrote and that is no text: which line, and what to do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, Mistakes, read_text
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"a: 1\nb: gr\xfcn\n", "accounts.yml:2: is not UTF-8: byte 0xfc. Save the file as UTF-8."),
+        (None, "accounts.yml: there is no such file."),
+        ("a folder", "accounts.yml: cannot be read: EISDIR. See who may:  ls -ld "),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_one_mistake(
+    content: bytes | str | None, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "accounts.yml"
+    if isinstance(content, bytes):
+        file.write_bytes(content)
+    elif content:
+        file.mkdir()
+    with pytest.raises(Mistakes) as caught:
+        read_text(file)
+    assert str(caught.value).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a:\n\tb: 1\n", "x.yml:2: this is not YAML: a tab stands before the first word. Put blanks in its place."),
+        ("a:\n  b: 1\n \t c: 1\n", "x.yml:3: this is not YAML: a tab stands before the first word."),
+        ("a: {b\n", "this is not YAML: "),
+    ],
+)
+def test_a_tab_is_called_a_tab(text: str, said: str) -> None:
+    with pytest.raises(Mistakes) as caught:
+        Lines(Path("x.yml"), text).root()
+    assert said in str(caught.value)
+
+
+def test_a_tab_between_words_does_no_harm() -> None:
+    assert Lines(Path("x.yml"), "a:\t1\n").document() == {"a": 1}
