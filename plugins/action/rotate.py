@@ -18,6 +18,7 @@ from ansible.parsing.dataloader import DataLoader
 from ansible.plugins.action import ActionBase
 from ansible.utils.vars import load_extra_vars
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import refuse_unknown
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answer
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import (
     AccountSession,
@@ -145,7 +146,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
 
 
 def _declared_keys(session: AccountSession) -> list[PlanEntry]:
-    """The resources of an account that hold a key."""
+    """The resources of an account that hold a key. Raises AccountError."""
+    refuse_unknown(session.variables)
     if session.sandbox:
         return []  # its keys are pretended
     return _targets.holders((session.variables.get("account") or {}).get("without", []), session.value)

@@ -18,6 +18,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.account import 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.fixes import Commands
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.files import ReportError, opened, write
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.options import checked
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import refuse_unknown
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input import command_line
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import version
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, Mistakes
@@ -51,6 +52,7 @@ def prepared(variables: Variables, value: Value) -> AuditSettings | Refusal:
 
     def work() -> AuditSettings:
         wishes = checked(variables, value)
+        refuse_unknown(variables)
         accepted.read(variables, wishes, datetime.now(UTC).date())
         if wishes["audit_output"]:
             os.close(opened(_output(wishes)))

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Declaration, Note, PlanEntry
 
 Value = Callable[[str], Any]
+PREFIXES = tuple(f"{name}_" for name in CAPABILITIES)
 DIRECT = "resources"  # what resources belong to that no capability declares
 
 
@@ -64,6 +65,26 @@ def collect(names: Iterable[str], without: Iterable[str], resources: Sequence[ob
     return declared
 
 
+def refuse_unknown(variables: Iterable[object]) -> None:
+    """Raise AccountError for a variable that is named like a setting of a role and is none: nobody would heed it."""
+    for name in map(str, variables):
+        if name.startswith(PREFIXES):
+            role = next(role for role in CAPABILITIES if name.startswith(f"{role}_"))
+            known = role_settings(role).spec
+            if name not in known:
+                raise AccountError(_unknown(name, role, known))
+
+
+def _unknown(name: str, role: str, known: Iterable[str]) -> str:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import nearest
+
+    now = getattr(load(role), "FORMER", {}).get(name)
+    if now:
+        return f"role {role}: there is no setting {name} any more; say {now}"
+    advice = nearest(name, known, prefix=f"{role}_")
+    return f"role {role}: there is no setting {name}; {advice} A variable of your own needs another name"
+
+
 def plain(value: Any) -> Any:
     """The value in plain Python types: Ansible's own are lazy, and not every library sees what they hold."""
     if isinstance(value, dict):
@@ -89,15 +110,7 @@ def _declaration(name: str, value: Value) -> Declaration:
     settings = {key.removeprefix(name + "_"): setting for key, setting in whole.items()}
     if CAPABILITIES[name].is_off(settings):
         return {"resources": [], "notes": []}
-    _refuse_former(name, value)
     return declaring(name)(settings)
-
-
-def _refuse_former(name: str, value: Value) -> None:
-    """Raise AccountError for a setting that is not read any more: it would be passed over without a word."""
-    for former, now in getattr(load(name), "FORMER", {}).items():
-        if value(former) is not None:
-            raise AccountError(f"role {name}: there is no setting {former} any more; say {now}")
 
 
 def _add(declared: Declared, name: str, declaration: Declaration) -> None:

@@ -16,6 +16,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect 
     Declared,
     collect,
     prepare_settings,
+    refuse_unknown,
     selected,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import PLACES, USUAL
@@ -109,6 +110,7 @@ class AccountSession:
 
     def collect(self, names: list[str], resources: Sequence[object]) -> Declared:
         """All that these capabilities declare, and the resources that the task names itself. Raises AccountError."""
+        refuse_unknown(self.variables)
         without = (self.variables.get("account") or {}).get("without", [])
         return collect(names, without, resources, self.value)
 

@@ -58,13 +58,16 @@ def shown(file: Path) -> str:
         return str(file)
 
 
-def nearest(word: str, known: Iterable[str], listed: Iterable[str] | None = None) -> str:
-    """Advice that names the nearest known word; when none is near, those that are worth listing, or all."""
+def nearest(word: str, known: Iterable[str], listed: Iterable[str] | None = None, prefix: str = "") -> str:
+    """Advice that names the nearest known word; when none is near, those that are worth listing, or all.
+
+    prefix: what all of them begin with, which makes no two of them alike.
+    """
     import difflib  # here, since a run without mistakes need not wait for it
 
     words = sorted(known)
-    by_lower = {each.lower(): each for each in words}
-    close = difflib.get_close_matches(word.lower(), by_lower, 1, 0.6)
+    by_lower = {each.removeprefix(prefix).lower(): each for each in words}
+    close = difflib.get_close_matches(word.removeprefix(prefix).lower(), by_lower, 1, 0.6)
     if close:
         return f'did you mean "{by_lower[close[0]]}"?'
     names = ", ".join(words if listed is None else sorted(listed))

@@ -124,7 +124,7 @@ def test_the_licence_of_anacondas_channels_is_said_in_one_sentence(channels: lis
 @pytest.mark.parametrize("former", sorted(conda.FORMER))
 def test_a_setting_of_former_times_is_refused_with_the_one_of_today(former: str) -> None:
     with pytest.raises(AccountError, match=rf"there is no setting {former} any more; say conda_site: \{{\w+: "):
-        declared(**WANTED, **{former: "x"})
+        collect.refuse_unknown([former])
 
 
 def test_a_fact_that_no_site_has_is_refused() -> None:

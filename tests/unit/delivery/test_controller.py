@@ -183,6 +183,24 @@ def test_settings_of_a_wrong_shape_are_refused_before_anything_is_sent(name: str
     assert said in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("conda_wantd", 'role conda: there is no setting conda_wantd; did you mean "conda_wanted"?'),
+        ("path_scripts_scirpts", 'there is no setting path_scripts_scirpts; did you mean "path_scripts_scripts"?'),
+        ("tokens_zzz", "role tokens: there is no setting tokens_zzz; known: tokens_programs, tokens_state."),
+    ],
+)
+def test_a_variable_that_is_nearly_a_setting_is_refused(name: str, said: str) -> None:
+    with pytest.raises(AccountError) as refused:
+        collect.refuse_unknown(["ansible_host", name, "conda_wanted"])
+    assert said in str(refused.value)
+
+
+def test_other_variables_are_nobodys_business() -> None:
+    collect.refuse_unknown(["conda", "condas_wanted", "my_conda_wanted", "token", "storage", "conda_prefix", 1])
+
+
 def test_a_password_given_directly_is_refused_and_not_shown() -> None:
     entry = {"kind": "enroot_credential", "machine": "a.io", "password": "canary"}
     with pytest.raises(AccountError) as refused:
