@@ -43,8 +43,11 @@ MISTAKES = {
     "no-mapping": "accounts: [ada@dfki]",
     "yaml": "accounts: {ada@dfki: {project: [}",
     "name": "accounts: {ada: {project: a}}",
+    "area": "accounts:\n  ada@lrz:\n    storage: {dsss: /dss/a}",
+    "variable": "accounts:\n  ada@lrz:\n    vars: {ansible_prot: 22}",
 }
 WISHES = {
+    "role-word": ("onboard.yml", "-l", "lrz", "-e", "conda_wantd=true"),
     "audit-word": ("audit.yml", "-e", "audit_fail_onn=high"),
     "audit-value": ("audit.yml", "-e", "audit_fail_on=highest"),
     "audit-format": ("audit.yml", "-e", "audit_formats=pdf"),

@@ -35,6 +35,10 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema imp
 
 KEEPALIVE = "-o ServerAliveInterval=15 -o ServerAliveCountMax=4"
 ALONE = "-o ClearAllForwardings=yes -o ForwardX11=no -o ForwardAgent=no"  # a login node gets no way to the next one
+USUAL_VARS = {  # whoever says no more of Ansible's need not wait for the list of all
+    *("ansible_host", "ansible_port", "ansible_user", "ansible_connection", "ansible_python_interpreter"),
+    *("ansible_ssh_common_args", "ansible_ssh_extra_args", "ansible_ssh_private_key_file"),
+}
 USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 
@@ -114,7 +118,7 @@ class AccountsFile:
             text = f"{advice} A cluster of your own is a file {cluster}.yml in a folder under profiles:."
             raise Mistakes([self._at(name, text)])
         account = self._rendered(name, user, entry, profile)
-        found = list(self._refusals(account))
+        found = [*self._refusals(account), *self._misspelt(name, entry, profile)]
         if found:
             raise Mistakes(found)
         return account
@@ -145,6 +149,20 @@ class AccountsFile:
         if lacking and account.entry.keys() <= known_keys(self.roles):
             text = f'"{account.name}" needs "project: NAME"; on {cluster} it is part of {lacking}.'
             yield self._at(account.name, text)
+
+    def _misspelt(self, name: str, entry: dict[str, Any], profile: Profile) -> Iterator[Mistake]:
+        """Words of the account's own that are nearly, but not quite, those of Ansible or of the profile."""
+        for part in ("vars", "storage"):
+            own = entry.get(part)
+            known = USUAL_VARS if part == "vars" else {area["name"] for area in profile["storage"]}
+            start = "ansible_" if part == "vars" else ""
+            if not isinstance(own, dict) or {word for word in map(str, own) if word.startswith(start)} <= known:
+                continue
+            from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts import own_words
+
+            found = own_words.unknown_variables(own) if part == "vars" else own_words.misspelt_areas(own, known)
+            for word, text in found.items():
+                yield self.lines.mistake(("accounts", name, part, word), text, at_key=True)
 
     def _at(self, name: str, text: str) -> Mistake:
         """A mistake in the name of an account."""

@@ -211,6 +211,8 @@ MISTAKES = [
     (HEAD + "accounts:\n  a@dfki:\n    project: 7\n", 4, ['"project" must be text, not a whole number']),
     (HEAD + "accounts:\n  a@dfki:\n    project: '{{ p }}'\n", 4, ['"project" has not the form']),
     (HEAD + "accounts:\n  a@dfki: text\n", 3, ['"a@dfki" must be a mapping', "not text"]),
+    (HEAD + "accounts:\n  a@lrz:\n    storage:\n      dsss: /dss/x\n", 5, ['unknown area "dsss"', 'mean "dss"?']),
+    (HEAD + "accounts:\n  a@lrz:\n    vars:\n      x: 1\n      ansible_prot: 1\n", 6, ['mean "ansible_port"?']),
     (HEAD + "accounts:\n  a@dfki:\n    storage: /x\n", 4, ['"storage" must be a mapping']),
     (
         HEAD + "accounts:\n  a@dfki:\n    storage:\n      data: x/y\n",
