@@ -25,6 +25,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_sess
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.answer import NoAnswer
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.argument_spec import Spec, check
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import state_folder
 
 if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import AccountResult, OneResult
@@ -60,6 +61,10 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
     def _converge(self, session: AccountSession) -> AccountResult:
         arguments = self._arguments(ARGUMENTS)
         declared = session.collect(session.select(arguments["capabilities"]), arguments["resources"])
+        if (state_folder() / "secrets").is_dir() and not session.sandbox:
+            from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import reminders  # few rotate
+
+            declared = reminders.left_alone(session.name, declared)
         return session.carry_out(declared, arguments["wait"], {"seconds": arguments["seconds"]})
 
     def _keep_one(self, kind: str, session: AccountSession) -> OneResult:

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.rotation import NoShare, RotationState, Share
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.adapters import Work
 
 ARGUMENTS = {
     "part": {"type": "str", "choices": ["lead", "account"], "required": True},
@@ -119,9 +120,9 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
         key = record_key()
         labels = Sidecar(secret, key)
 
-        def trip(files: list[_targets.File], user: str, look: bool) -> list[Outcome]:
-            entries = _targets.entries(files, user, {} if look else lead["registry"])
-            outcomes = _trip([*entries, *sweep.entries()], user, look, session)
+        def trip(files: list[_targets.File], user: str, work: Work) -> list[Outcome]:
+            entries = _targets.entries(files, user, {} if work == "foresee" else lead["registry"])
+            outcomes = _trip([*entries, *sweep.entries()], user, work, session)
             outside.leftovers = sweep.told(outcomes[len(files) :])
             return outcomes[: len(files)]
 
@@ -134,6 +135,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
         for file in mine:
             if taken.name == "plan":
                 rotation.look(file.target, taken)
+            elif taken.name == "settle":
+                rotation.read(file.target, taken)
             elif taken.name == "retire":
                 rotation.confirm(file.target)
             elif taken.name == "abort":
@@ -153,12 +156,12 @@ def _declared_keys(session: AccountSession) -> list[PlanEntry]:
     return _targets.holders((session.variables.get("account") or {}).get("without", []), session.value)
 
 
-def _trip(entries: list[PlanEntry], user: str, look: bool, session: AccountSession) -> list[Outcome]:
+def _trip(entries: list[PlanEntry], user: str, work: Work, session: AccountSession) -> list[Outcome]:
     """One command over the connection for all files of the account."""
-    password = NOBODYS if look else session.key(user)
+    password = NOBODYS if work == "foresee" else session.key(user)
     plan = Plan.of(entries, lambda _name: password)
     session.connect_once()
-    conversation = Conversation(session, plan.entries, {"work": "foresee" if look else "reconcile", "seconds": 60})
+    conversation = Conversation(session, plan.entries, {"work": work, "seconds": 60})
     try:
         return plan.merged(conversation.outcomes(0))
     except AnsibleConnectionFailure as error:

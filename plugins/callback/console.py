@@ -240,8 +240,8 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         self._say([(), *lines] if apart else lines)
 
     def _remind(self, look: layout.Look) -> None:
-        """Say that an old key lives on, where keys were used and one was ever rotated."""
-        if not self._story.keyrings or not (state_folder() / "secrets").is_dir():
+        """Say which rotation is open and which old key lives on, where a run was about keys."""
+        if not self._story.is_about_keys or not (state_folder() / "secrets").is_dir():
             return
         from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.reminders import reminders  # few have any
 

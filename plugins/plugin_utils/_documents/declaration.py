@@ -14,6 +14,7 @@ Code = Literal[
     "place_unknown",  # where this site's programs read, or where things may lie
     "refused",  # by the site's rules
     "to_decide",  # by the person, who has to say so
+    "rotation_open",  # which alone says what its files hold
     "terms",  # of others, which go with what is declared
 ]
 

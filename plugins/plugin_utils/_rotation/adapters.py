@@ -9,11 +9,16 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import FAILURES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import record_key
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ports import Found, Refused, Unanswered, Unreachable
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ports import (
+    Found,
+    Refused,
+    Unanswered,
+    Unreachable,
+)
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.targets import File
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import key_marks, versions
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.session import SESSION, MissingKey
@@ -27,7 +32,8 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.verdict impo
 if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome
 
-    Trip = Callable[[list[File], str, bool], list[Outcome]]
+    Work = Literal["foresee", "examine", "reconcile"]  # of the engine; it foresees with a key that is nobody's
+    Trip = Callable[[list[File], str, Work], list[Outcome]]
 
 
 def kind_of(key: Key) -> str:
@@ -38,6 +44,12 @@ def kind_of(key: Key) -> str:
 def fingerprint(value: str) -> str:
     """What stands for a key in the records of this machine; each account shows another one (key_marks.py)."""
     return hmac.digest(record_key(), value.encode(), "sha256").hex()[:12]
+
+
+def holds_key(outcome: Outcome) -> bool:
+    """Whether a file that was only looked at holds the key, at every place that is wanted."""
+    places = [field for field in outcome["after"] if field.rpartition(" ")[2] == "password"]
+    return bool(places) and all(outcome["before"].get(field) == outcome["after"][field] for field in places)
 
 
 class Nothing:
@@ -51,9 +63,7 @@ class Nothing:
         """Not from here."""
         raise Unreachable
 
-    def verify(self, target: str, version: str) -> Found:
-        """Not from here."""
-        raise Unreachable
+    verify = read = install
 
     def take(self, version: str) -> Version:
         """Not from here."""
@@ -139,12 +149,12 @@ class Account(Nothing):
         self.outcomes: dict[tuple[str, str], Outcome] = {}
         self.leftovers = 0  # places on the account where the replaced key still stands, as far as was looked
 
-    def _outcome(self, target: str, version: str, look: bool) -> Outcome:
+    def _outcome(self, target: str, version: str, work: Work) -> Outcome:
         """What came of the file; the first file that is asked for takes all of them there."""
         if (target, version) not in self.outcomes:
             user = versions.username(self._name, version)
             try:
-                outcomes = self._trip(self._files, user, look)
+                outcomes = self._trip(self._files, user, work)
             except MissingKey as error:
                 raise Refused(str(error)) from None
             for file, outcome in zip(self._files, outcomes, strict=True):
@@ -153,21 +163,30 @@ class Account(Nothing):
 
     def probe(self, target: str) -> Found:
         """Whether another key could be written to the file: foreseen, nothing is changed."""
-        return self._told(self._outcome(target, self._current(), True))
+        return self._told(self._outcome(target, self._current(), "foresee"))
 
     def install(self, target: str, version: str) -> Found:
         """Write the version, read it back, and have it tried; or the file is as it was."""
-        return self._told(self._outcome(target, version, False))
+        return self._told(self._outcome(target, version, "reconcile"))
 
     def verify(self, target: str, version: str) -> Found:
         """What came of trying it."""
-        return self._told(self._outcome(target, version, False))
+        return self._told(self._outcome(target, version, "reconcile"))
+
+    def read(self, target: str, version: str) -> Found:
+        """Whether the file holds the version, whatever else of it differs."""
+        outcome = self._outcome(target, version, "examine")
+        if outcome["status"] == "not_measured":
+            raise Unanswered
+        if not holds_key(outcome):
+            raise Refused("another key than the new one stands there, or none")
+        return Found(outcome["evidence"].get("verdict", "not_measured"))
 
     def put_back(self, target: str, version: str) -> None:
         """Write the current version in place of this one, in this file alone."""
         user = versions.username(self._name, self._current())
         try:
-            (outcome,) = self._trip([file for file in self._files if file.target == target], user, False)
+            (outcome,) = self._trip([file for file in self._files if file.target == target], user, "reconcile")
         except MissingKey as error:
             raise Refused(str(error)) from None
         self.outcomes[target, version] = outcome

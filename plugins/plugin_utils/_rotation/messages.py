@@ -40,6 +40,8 @@ WORDS = {
 UNTRIED = "new key, not tried from there"
 TOKEN = "new key"
 UNREADY = "old key, not ready for the new one"
+CHANGED = "another key than the new one, or none: changed since it was brought there"
+UNREAD = "new key when it was brought there, not read again"
 BACK = "old key, put back"
 
 
@@ -76,8 +78,10 @@ def targets(situation: Situation) -> list[TargetCheck]:
 def _holds(row: Row, last: Record | None, back: bool) -> str:
     if back and row.state in ("staged", "rolled_back"):
         return BACK if row.state == "rolled_back" else "old key"
-    if row.state == "failed" and last and last.step == "plan":
+    if last and last.step == "plan" and row.state == "failed":
         return UNREADY
+    if last and last.step == "settle" and row.state in ("failed", "unreachable") and not last.verdict:
+        return CHANGED if row.state == "failed" else UNREAD
     if row.state == "verified" and last and last.verdict != "valid":
         return UNTRIED if is_asked_there(row.target) else TOKEN
     return WORDS[row.state]
@@ -146,12 +150,24 @@ def _unfinished(situation: Situation, step: Step, word: str, again: str) -> tupl
         gone = "new key, which was given up," if situation.given_up(step.version) else "old key"
         alive = situation.last("prove_dead", step.version, "failed") and _says(situation, step) == "valid"
         return f"{word}; the {gone} {'still works' if alive else 'is not proven dead yet'}", again
+    changed = _changed(situation)
+    if step.name == "spread" and changed:
+        return (
+            f"not settled: another key than the new one is at {', '.join(changed)}; this gives them the new one",
+            again,
+        )
     if step.name == "prove" and _says(situation, step) in ("invalid", "not_entitled"):
         return f"{word}; the new key is not good", f"{playbook(situation.name)} -e rotate_give_up=true"
     if step.name == "abort":
         names = ", ".join(step.targets)
         return f"not given up yet; these may still hold the new key: {names}" if names else "not given up yet", again
     return f"{word}; what follows is {step.name}", again
+
+
+def _changed(situation: Situation) -> list[str]:
+    """The targets that were seen to hold another key than the new one when it was to settle."""
+    last = {one.target: one for one in situation.mine if one.version == situation.version and one.target}
+    return sorted(target for target, one in last.items() if (one.step, one.result) == ("settle", "failed"))
 
 
 def _says(situation: Situation, step: Step) -> str:

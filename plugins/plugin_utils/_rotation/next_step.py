@@ -97,10 +97,11 @@ def _opening_step(now: Situation) -> Step | None:
         return _before_prove(now) if made is None else _before_settle(now)
     if made.label in ENDED:
         return Step("abort", version) if not now.last("settle", version, "ok") else None
-    if not now.last("settle", version, "ok"):
-        return Step("settle", version)
     left = now.unsettled(version)
-    return Step("spread", version, left) if left else None
+    if left:
+        return Step("spread", version, left)
+    is_open = not now.last("settle", version, "ok") or now.open_step("settle", version)
+    return Step("settle", version, now.unread(version)) if is_open else None
 
 
 def _before_prove(now: Situation) -> Step:
@@ -126,7 +127,7 @@ def _before_settle(now: Situation) -> Step:
         return Step("prove", version)
     states, left = now.states(version), now.unsettled(version)
     if not left:
-        return Step("settle", version)
+        return Step("settle", version, now.unread(version))
     if now.hasty or "verified" in states.values():
         return Step("spread", version, left)
     there = [target for target in left if states[target] != "unreachable"] or left

@@ -74,6 +74,9 @@ class Outside(Protocol):
     def verify(self, target: str, version: str) -> Found:
         """What the target can do with the version."""
 
+    def read(self, target: str, version: str) -> Found:
+        """See that the target holds the version; nothing is changed. Refused: it holds another key, or none."""
+
     def put_back(self, target: str, version: str) -> None:
         """The target holds again exactly what it held before this version, if this version is there.
 

@@ -1,21 +1,25 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a run that used keys says last while an old one is not proven dead. Nothing is asked of anybody for it."""
+"""What other runs are to know of rotations: which files an open one is about, and which old key is not proven dead."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import targets
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import Ledger
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.next_step import said_dead
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.next_step import resume, said_dead
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.standing import Situation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import Sidecar
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import Version, VersionError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import local_key, state_folder
 from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.issuers import KEY_PAGES
+
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import Declared
 
 
 class Reminder(NamedTuple):
@@ -26,7 +30,7 @@ class Reminder(NamedTuple):
 
 
 def reminders() -> list[Reminder]:
-    """One for each key that may live on, from the records alone; what cannot be read is said where it is needed."""
+    """Those of all keys, from the records alone; what cannot be read is said where it is needed."""
     found: list[Reminder] = []
     for file in sorted((state_folder() / "secrets").glob("*.json")):
         try:
@@ -36,9 +40,26 @@ def reminders() -> list[Reminder]:
     return found
 
 
+def left_alone(account: str, declared: Declared) -> Declared:
+    """What is declared for an account without the files of rotations that are open. Raises AccountError."""
+    try:
+        return targets.left_alone(account, declared, _pending)
+    except (StateError, VersionError) as error:
+        raise AccountError(str(error)) from None
+
+
+def _pending(name: str) -> tuple[str, ...]:
+    """The targets of the open rotation of a secret."""
+    key = bytes.fromhex(local_key())
+    secret = Sidecar(name, key).secret()
+    return Situation(name, secret, Ledger(key).records()).pending if secret and secret.one("pending") else ()
+
+
 def _of(name: str) -> Iterator[Reminder]:
     key = bytes.fromhex(local_key())
     secret = Sidecar(name, key).secret()
+    if secret and secret.one("pending"):
+        yield Reminder(f"A rotation of '{name}' is open, and onboarding leaves its files alone: go on:", resume(name))
     living = secret.labelled("previous", "retired") if secret else ()
     situation = Situation(name, secret, Ledger(key).records() if living else ())
     for one in living:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import CHANGES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import nearest
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.adapters import holds_key
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.messages import WORDS, check
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.next_step import Step, playbook
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.targets import File
@@ -40,15 +41,20 @@ def refused(secret: str, why: str) -> LeadTitle:
     return {**ended, "kind": "rotation_lead", "checks": checks, "title": title, "then": ""}
 
 
+def _looked(outcome: Outcome, step: str) -> Outcome:
+    """The outcome as it is shown: of a step that only looks, nothing was changed."""
+    if outcome["status"] not in CHANGES or step not in ("plan", "settle"):
+        return outcome
+    if step == "plan" or holds_key(outcome):
+        return {**outcome, "status": "in_place"}
+    return {**outcome, "status": "failed", "reason": "another key than the new one stands there, or none"}
+
+
 def share_result(
     step: Step, files: list[File], outcomes: Mapping[tuple[str, str], Outcome], states: Mapping[str, str]
 ) -> Share:
     """The result of one account's share: the outcomes of its files."""
-    plan = step.name == "plan"  # a look: what it foresees to change is in place
-    shown: list[Outcome] = [
-        {**outcome, "status": "in_place"} if plan and outcome["status"] in CHANGES else outcome
-        for outcome in outcomes.values()
-    ]
+    shown = [_looked(outcome, step.name) for outcome in outcomes.values()]
     good = GOOD.get(step.name, GOOD_ELSE)
     bad = [file.target for file in files if states.get(file.target) not in good]
     result: Share = {

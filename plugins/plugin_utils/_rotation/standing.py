@@ -18,6 +18,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._state.signed_record i
 SCHEDULED, COMPROMISED = "scheduled", "compromised"
 UNTOUCHED = ("staged", "rolled_back")  # states in which a target surely holds what it held before
 SETTLED = ("verified", "excused")
+DEEDS = ("canary", "spread")  # steps that change targets
 
 
 @dataclass(frozen=True)
@@ -120,6 +121,23 @@ class Situation:
     def unsettled(self, version: str) -> tuple[str, ...]:
         """The targets that are neither verified nor excused."""
         return tuple(t for t, state in self.states(version).items() if state not in SETTLED)
+
+    @property
+    def pending(self) -> tuple[str, ...]:
+        """The targets of the rotation that is open; none where the labels know of none."""
+        made = self.secret.one("pending") if self.secret else None
+        return tuple(self.states(made.id)) if made else ()
+
+    def unread(self, version: str) -> tuple[str, ...]:
+        """The targets that were not seen to hold the version since the last one was changed, or a settling began."""
+        deeds = [one.seq for one in self.mine if one.version == version and one.target and one.step in DEEDS]
+        since = max([self.last("settle", version, "begun"), *deeds])
+        seen = {
+            one.target
+            for one in self.mine
+            if one.seq > since and (one.version, one.step, one.result) == (version, "settle", "verified")
+        }
+        return tuple(t for t, state in self.states(version).items() if state != "excused" and t not in seen)
 
     def gone(self, version: str) -> int:
         """The number of the record that says the version is deactivated; 0 where none does, or it lives again."""

@@ -19,7 +19,12 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.next_step im
     unconfirmed,
     why_not_retire,
 )
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ports import Found, Refused, Unanswered, Unreachable
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ports import (
+    Found,
+    Refused,
+    Unanswered,
+    Unreachable,
+)
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.standing import COMPROMISED, SCHEDULED, Situation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
 
@@ -132,6 +137,21 @@ class Rotation(Delivery):
         except Unanswered:
             self.note("plan", "unreachable", step.version, target)
 
+    def read(self, target: str, step: Step) -> None:
+        """See whether a target holds the version, before it settles; any process may do this for any target."""
+        try:
+            found = self.outside.read(target, step.version)
+        except (Unreachable, Unanswered):
+            self.note("settle", "unreachable", step.version, target)
+        except Refused:
+            self.note("settle", "failed", step.version, target)
+        else:
+            self.note("settle", "verified" if found.verdict in WORKS else "failed", step.version, target, found)
+
+    def reread(self) -> None:
+        """Have every target read again: what a run says is what it has seen."""
+        self.note("settle", "begun", self.situation().version)
+
     def unless_refused(self, step: Step) -> Step:
         """The step, with an obstacle where targets are to work by a current version that is refused.
 
@@ -179,16 +199,16 @@ class Rotation(Delivery):
     def _settle(self, step: Step) -> None:
         if step.version != self.situation().version:
             raise RotationError("another version than the rotation's cannot settle: resume instead")
-        self.note("settle", "begun", step.version)
+        for target in step.targets:
+            self.read(target, step)
+        now = self.situation()
+        if now.unsettled(step.version) or now.unread(step.version):
+            return
         if self.label_of(step.version) == "pending":
-            now = self.situation()
-            left = now.unsettled(step.version)
-            if left:
-                raise RotationError(f"not every target has the new key of '{self.name}': {', '.join(left)}; resume")
             targets = tuple(now.states(step.version))
             self.labels.move(lambda secret: versions.promote(secret, step.version, targets))
-        until: dict[str, str | int] = {"until": self.grace_until} if self.grace_until else {}
-        self.note("settle", "ok", step.version, evidence=until)
+        until = now.until or self.grace_until  # a date that was said stays
+        self.note("settle", "ok", step.version, evidence={"until": until} if until else {})
 
     def _retire(self, step: Step) -> None:
         """Deactivate a version, then see that every target works without it; if one does not, it comes back."""

@@ -8,12 +8,12 @@ declaration, so nothing that onboarding writes can be forgotten.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.module_utils._formats.key_forms import NGC
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import Value, collect
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import Declared, Value, collect
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import (
     CAPABILITIES,
     keys,
@@ -22,7 +22,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table im
 )
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Options, PlanEntry
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Note, Options, PlanEntry
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.rotation import Registry
 
 KEYS = keys()  # before the forks, one for each account
@@ -54,9 +54,9 @@ def files(account: str, secret: str, declared: Iterable[PlanEntry]) -> list[File
     found: dict[str, File] = {}
     for entry in declared:
         options: Options = entry["options"]
-        if options["secret"] != secret:
+        if options.get("secret") != secret:
             continue
-        kind, path = entry["kind"], options.get("path") or usual_path(entry["kind"])
+        kind, path = entry["kind"], path_of(entry)
         if path not in found:
             alike = sum(file.places[0]["kind"] == kind for file in found.values())
             found[path] = File(f"{account}:{kind}{alike + 1 if alike else ''}", path, [])
@@ -69,6 +69,32 @@ def _place(kind: str, options: Options) -> dict[str, str]:
     asked = options_of(kind)
     names = [name for name in asked.OPTIONS if name not in NOT_PLACING] if asked else []
     return {name: options[name] for name in names if options.get(name)}
+
+
+def left_alone(account: str, declared: Declared, pending: Callable[[str], Collection[str]]) -> Declared:
+    """What is declared without the files of rotations that are open: one that goes on alone says what they hold.
+
+    pending: gives the targets of a secret's open rotation; none where none is open.
+    """
+    left: dict[int, str] = {}
+    for secret in secrets(entry for entry in declared.resources if entry["options"].get("secret")):
+        scope = pending(secret)
+        mine = {file.path for file in files(account, secret, declared.resources) if file.target in scope}
+        for position, entry in enumerate(declared.resources):
+            if entry["options"].get("secret") == secret and path_of(entry) in mine:
+                left[position] = secret
+    capabilities = {(declared.resources[position]["capability"], secret) for position, secret in left.items()}
+    notes: list[Note] = [
+        {"capability": name, "code": "rotation_open", "text": f"left alone: a rotation of '{secret}' is open"}
+        for name, secret in sorted(capabilities)
+    ]
+    kept = [entry for position, entry in enumerate(declared.resources) if position not in left]
+    return Declared(kept, [*declared.notes, *notes])
+
+
+def path_of(entry: PlanEntry) -> str:
+    """Where the file of an entry that holds a key lies."""
+    return str(entry["options"].get("path") or usual_path(entry["kind"]))
 
 
 def service(secret: str, targets: Iterable[str]) -> str:

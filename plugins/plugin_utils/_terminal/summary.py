@@ -64,6 +64,7 @@ class Story:
         self.accounts: dict[str, Ended] = {}
         self.sandboxes: dict[str, None] = {}  # their folders
         self.keyrings: dict[str, None] = {}
+        self.is_about_keys = False  # keys were used, or left alone
         self.is_look = False
         self.then: str | None = None  # see Run
         self._found: set[str] = set()  # statuses of what was looked at
@@ -76,6 +77,8 @@ class Story:
         for found, where in ((result.get("sandbox"), self.sandboxes), (result.get("keyring"), self.keyrings)):
             where.update({str(found): None} if found else {})
         self.is_look = self.is_look or renderer.is_look
+        noted = {note["code"] for note in result.get("notes", ())}
+        self.is_about_keys = self.is_about_keys or bool(result.get("keyring")) or "rotation_open" in noted
         self._found.update(outcome["status"] for outcome in result.get("outcomes", ()))
         then = renderer.next_command(result)
         self.then = self.then if then is None else then

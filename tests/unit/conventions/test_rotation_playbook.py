@@ -10,7 +10,7 @@ import yaml
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.coordinator import ACCOUNTS
 
 PLAYBOOK = Path(__file__).parents[3] / "playbooks" / "rotate.yml"
-TURNS = 3  # the look, one account, the others: what a run asks of accounts, each once
+TURNS = 4  # the look, one account, the others, all read again: what a run asks of accounts, each once
 ROTATE = "hpc.onboard.rotate"
 
 

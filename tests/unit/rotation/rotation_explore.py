@@ -95,6 +95,8 @@ def _run(plan: Plan, rotation: Rotation, world: World) -> None:
         rotation.begin(plan.kind, plan.mode)
     elif world.away:
         _excuse(rotation, world)
+    if next_step.next_step(rotation.situation()).name == "settle":
+        rotation.reread()
     for _ in range(STEPS):
         now = rotation.situation()
         if next_step.done(now) and not plan.give_up:

@@ -165,6 +165,14 @@ class World:
         holds = self.targets[target] == version and self.issuer[version]
         return Found("valid" if holds else "invalid", {"level": "L4"})
 
+    def read(self, target: str, version: str) -> Found:
+        if target == self.away:
+            raise Unreachable
+        self._effect("read", LOOK, lambda: None)
+        if self.targets[target] != version:
+            raise Refused
+        return Found("valid" if self.issuer[version] else "invalid")
+
     def put_back(self, target: str, version: str) -> None:
         old = self.before.get((target, version), self.targets[target])
         self._effect("put back", DEED, lambda: self.targets.update({target: old}))

@@ -1,0 +1,139 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How a rotation begins and how it is given up: the new key is had and judged, and what was asked for is possible."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import messages as words
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.adapters import Controller, fingerprint, kind_of
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import record_key
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.new_key import new_key
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.next_step import may_begin, resume
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.options import Wishes
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ports import Refused
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.standing import Situation
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.steps import Rotation
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import key_marks, versions
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.session import SESSION, MissingKey
+from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.issuers import KEY_PAGES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.key_kinds import Key, Malformed, recognised
+from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.validate import judged
+from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.verdict import Judgement, Verdict
+
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import CheckStatus, TargetCheck
+
+
+class Opening:
+    """The beginning of one secret's rotation, and its end before it is settled."""
+
+    rotation: Rotation  # given by who made this one, since its outside asks for the new key here
+
+    def __init__(self, secret: str, service: str, targets: tuple[str, ...], wishes: Wishes, stdin: bytes) -> None:
+        """targets: those that the inventory has; stdin: what came there. Raises AccountError for wrong settings."""
+        self._secret, self._service, self._targets, self._wishes, self._stdin = secret, service, targets, wishes, stdin
+        self.settings = wishes.settings(service)
+        self.outside = Controller(secret, service, self.settings, self.at_hand)
+
+    # -- the new key ---------------------------------------------------------------------------
+
+    def new(self, hint: str = "") -> Key:
+        """The new key: what was given on standard input, in a file, or what a person types."""
+        return new_key(self._secret, self._service, self._wishes.key_file, self._stdin, hint)
+
+    def at_hand(self, user: str) -> Key:
+        """The key that this run was given; else one that is asked for now, and is good."""
+        value = SESSION.kept(user)
+        if value:
+            return recognised(value, self._service)
+        try:
+            key = self.new(self._hint())
+            found = judged(key, self.settings)
+            if found.verdict is not Verdict.VALID:
+                raise AccountError(f"the new key of '{self._secret}' was not taken ({found.verdict}): {found.sentence}")
+        except AccountError as error:
+            raise AccountError(f"{error}. Then: {resume(self._secret)}") from None
+        return key
+
+    def _hint(self) -> str:
+        """What a person is told who makes the new key only now."""
+        if not self.rotation.situation().at_once:
+            return ""
+        return (
+            f"Every account is ready. Make the new key now, at {KEY_PAGES[self._service]}:\nthe old one ends with it.\n"
+        )
+
+    def given_up(self, situation: Situation) -> list[TargetCheck]:
+        """Give the open rotation up, unless that was begun already."""
+        if situation.version and situation.given_up(situation.version):
+            return []
+        current = situation.secret.current if situation.secret else None
+        if current and current.id != situation.version and situation.possible_holders(situation.version):
+            self._old_key_lives(current.id)
+        self.rotation.give_up()
+        return []
+
+    def _old_key_lives(self, version: str) -> None:
+        """What accounts are to get back must not be refused by now. Raises AccountError."""
+        try:
+            found = self.outside.prove(version)
+        except Refused as error:
+            raise AccountError(f"not given up, since the old key is not at hand: {error}") from None
+        if found.verdict in ("invalid", "not_entitled"):
+            sentence = self.outside.sentences[version]
+            then = resume(self._secret)
+            raise AccountError(f"not given up, since the old key is dead: {sentence}. The new one is needed: {then}")
+
+    def check_targets(self) -> None:
+        """A rotation of nothing would end well."""
+        if not self._targets:
+            text = f"no account holds the key '{self._secret}' (sandboxes only pretend to): nothing is rotated"
+            raise AccountError(text)
+
+    def opened(self, situation: Situation) -> list[TargetCheck]:
+        why = may_begin(situation)
+        if why:
+            raise AccountError(why)
+        self.check_targets()
+        first, kind = self._first(situation)
+        if kind in versions.AT_ONCE and not self._wishes.key_file:
+            self._open(kind, kind, first)  # the new one is not to be made before all accounts are ready
+            return []
+        key = self.new()
+        if fingerprint(key.value) == first:
+            return [words.check("new key", "ok", "is the current one already; nothing is to be done")]
+        found = judged(key, self.settings)
+        if found.verdict is not Verdict.VALID:
+            return [judgement_check(found)]
+        version = self._open(kind_of(key), kind, first)
+        SESSION.keep(versions.username(self._secret, version), key.value)
+        return [judgement_check(found)]
+
+    def _open(self, kind: str, first_kind: str, first: str) -> str:
+        sealed = ""
+        if not self.rotation.situation().secret:
+            value = SESSION.value(self._secret)[0]  # that _first has read
+            sealed = key_marks.sealed(value, self._secret, versions.FIRST, record_key())
+        return self.rotation.begin(kind, self._wishes.mode, first_kind, first, self._wishes.grace, sealed)
+
+    def _first(self, situation: Situation) -> tuple[str, str]:
+        """Fingerprint and kind of the key that is current."""
+        if situation.secret:
+            return situation.secret.current.fingerprint, situation.secret.current.kind
+        try:
+            value = SESSION.value(self._secret)[0]
+        except MissingKey as error:
+            raise AccountError(f"{error}; without the old key nobody can say when it is dead") from None
+        try:
+            return fingerprint(value), kind_of(recognised(value, self._service))
+        except Malformed:
+            return fingerprint(value), ""
+
+
+def judgement_check(found: Judgement) -> TargetCheck:
+    """What the services say of the new key, as a line of the table."""
+    status: CheckStatus = "ok" if found.verdict is Verdict.VALID else "failed"
+    return words.check("new key", status, f"{found.verdict}: {found.sentence}")
