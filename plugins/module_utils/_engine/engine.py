@@ -18,12 +18,12 @@ from .._core.document_version import refusal
 from .._core.errors import AccountError, explained, located
 from .._core.host import Host
 from .._core.resource import CHANGES, FAILURES, Outcome, Resource, State, examine, reconcile
-from .._receipt import notes, receipt
+from .._receipt import notes, receipt, rotations
 from .isolation import Document, Step, run_isolated
 from .plan import LOCK, Kinds, Loop, build
 
-SCHEMA = "hpc.onboard/answer/1.4"
-PLAN = "hpc.onboard/plan/1.0"
+SCHEMA = "hpc.onboard/answer/1.5"
+PLAN = "hpc.onboard/plan/1.1"
 SECONDS = 30.0
 LOOK_SECONDS = 0.5
 
@@ -46,6 +46,7 @@ class Task(NamedTuple):
     resources: List[Resource]
     real: Callable[[], Host]
     seconds: float
+    keyed: rotations.Keyed
 
     @property
     def cluster(self) -> str:
@@ -60,7 +61,9 @@ class Task(NamedTuple):
         """Take all through a loop, in one child. The receipt is first, so that it waits for nothing that fails."""
         own = [receipt.Receipt({})] + self._drafts()  # type: List[Resource]
         behind = {position + len(own): document for position, document in settled.items()}
-        documents = run_isolated(own + self.resources, Step(host, loop, locked, self.seconds), behind)
+        documents = run_isolated(
+            own + self.resources, Step(host, self.keyed.careful(loop), locked, self.seconds), behind
+        )
         return Seen(documents[0], documents[len(own) :], len(own) > 1 and documents[1]["status"] in CHANGES)
 
     def _drafts(self) -> List[Resource]:
@@ -80,7 +83,8 @@ def answer(plan: Mapping[str, Any], kinds: Kinds) -> Document:
     WORKS: reconcile puts right; foresee says what that would do; examine only looks; follow looks, for
     follow_seconds at most, how far the work is that goes on by itself. With receipt (true) what is written is
     noted on the account, for cluster (its id), and the notes are told; where nothing can be noted, nothing is made.
-    With only_made, what we did not make, or made for another cluster, too, stays as it is.
+    With only_made, what we did not make, or made for another cluster, too, stays as it is. keys says what the sender
+    knows of the rotations of a key, by the name that entries have as theirs: one that it does not know is not undone.
     """
     started = time.time()
     said: Document = {"schema": SCHEMA, "outcomes": [], "error": None, "receipt": None}
@@ -96,7 +100,7 @@ def answer(plan: Mapping[str, Any], kinds: Kinds) -> Document:
         said["outcomes"] = _named(task, seen.documents)
         if plan.get("receipt"):
             news = _news(task, seen.documents, alone, True) if plan["work"] == "reconcile" else {}
-            said["receipt"] = receipt.told(_noted(task, seen.receipt, news))
+            said["receipt"] = receipt.told(_noted(task, seen, news))
     except AccountError as error:
         said["error"] = str(error)
     except OSError as error:
@@ -129,7 +133,8 @@ def _task(plan: Mapping[str, Any], kinds: Kinds, account: Account) -> Task:
         return Host(account, key, root)
 
     _learn(resources, real())
-    return Task(plan, resources, real, float(plan.get("seconds") or SECONDS))
+    keyed = rotations.Keyed(plan["resources"], resources, plan.get("keys") or {})
+    return Task(plan, resources, real, float(plan.get("seconds") or SECONDS), keyed)
 
 
 def _named(task: Task, documents: List[Document]) -> List[Document]:
@@ -161,9 +166,11 @@ def _reconciled(task: Task, settled: Dict[int, Document]) -> Seen:
     seen = _examined(task, settled)
     if _has_changes(seen) or _is_lock_there(task.real()):
         hung = {position: one for position, one in enumerate(seen.documents) if one["status"] == "not_measured"}
-        if task.plan.get("receipt"):
+        if task.plan.get("receipt") or task.keyed.names:
             ahead = _ahead(task, {**hung, **settled}) if _has_changes(seen) else seen
-            kept = _noted(task, seen.receipt, _news(task, _with_folders(seen, ahead), settled, False))
+            documents = _with_folders(seen, ahead)
+            news = _news(task, documents, settled, False) if task.plan.get("receipt") else {}
+            kept = _noted(task, seen, news)
             if kept["status"] in FAILURES:  # what cannot be noted is not made
                 return Seen(kept, _held_back(seen.documents), False)
         seen = task.gone_through(task.real, reconcile, True, {**hung, **settled})
@@ -215,18 +222,20 @@ def _news(task: Task, documents: List[Document], alone: Container[int], done: bo
     return {**left, **news}
 
 
-def _noted(task: Task, found: Document, news: News) -> Document:
+def _noted(task: Task, seen: Seen, news: News) -> Document:
     """The outcome of bringing the receipt, found so, up to date; what differs is written under the lock."""
+    found = seen.receipt
+    keys = task.keyed.installed(seen.documents) if task.plan["work"] == "reconcile" else {}
     if (
         found["status"] in FAILURES
-        or notes.state(notes.joined(found["after"], news, task.cluster, {})) == found["after"]
+        or notes.state(notes.joined(found["after"], news, task.cluster, keys)) == found["after"]
     ):
         return found
-    kept = [receipt.Receipt(news, task.cluster)]  # type: List[Resource]
-    seen = task.looked(kept)
-    if seen[0]["status"] in CHANGES:
-        seen = run_isolated(kept, Step(task.real, reconcile, True, task.seconds), {})
-    return seen[0]
+    kept = [receipt.Receipt(news, task.cluster, keys)]  # type: List[Resource]
+    looked = task.looked(kept)
+    if looked[0]["status"] in CHANGES:
+        looked = run_isolated(kept, Step(task.real, reconcile, True, task.seconds), {})
+    return looked[0]
 
 
 def _not_ours(task: Task) -> Dict[int, Document]:

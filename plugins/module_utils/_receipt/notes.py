@@ -77,12 +77,13 @@ def read_marks(found: State) -> Dict[str, Document]:
 
 
 def joined(
-    found: State, news: Mapping[str, Optional[Document]], cluster: str, marks: Mapping[str, Document]
+    found: State, news: Mapping[str, Optional[Document]], cluster: str, rotations: Mapping[str, Document]
 ) -> Document:
     """The notes and marks of a state with what is new in them.
 
     news: by key what is noted; None where a thing is gone; RELEASED where this cluster asks for it no more.
-    marks: {sequence, rotation, machine, when} of the rotation that has just installed a secret; never an older one.
+    rotations: by secret that is installed, what the installing machine knows: {sequence, known, mark}; its mark (None:
+    of no rotation) takes the place of one that it knows, and never of a newer one.
     """
     before = read(found)
     noted = dict(before)
@@ -94,11 +95,20 @@ def joined(
         else:
             noted[key] = dict(before[key], clusters=[one for one in before[key]["clusters"] if one != cluster])
     keys = read_marks(found)
-    for name, mark in marks.items():
-        old = keys.get(name, {})
-        if mark["sequence"] >= old.get("sequence", 0):
-            keys[name] = dict(old, **mark)
+    for name, one in rotations.items():
+        old, new = keys.get(name), one["mark"]
+        if old and (is_newer(old, one) or (new and new["rotation"] == old["rotation"])):
+            continue
+        if new:
+            keys[name] = dict(new)
+        else:
+            keys.pop(name, None)
     return {"resources": noted, "keys": keys}
+
+
+def is_newer(mark: Mapping[str, Any], rotations: Mapping[str, Any]) -> bool:
+    """Whether a mark is of a rotation that a machine does not know, and not of one before those that it knows."""
+    return mark["rotation"] not in rotations["known"] and bool(mark["sequence"] >= rotations["sequence"])
 
 
 def _merged(old: Optional[Document], new: Document) -> Document:

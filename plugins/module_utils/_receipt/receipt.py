@@ -42,10 +42,10 @@ class Receipt(Resource):
         self,
         news: Mapping[str, Optional[Document]],
         cluster: str = "",
-        marks: Optional[Mapping[str, Document]] = None,
+        rotations: Optional[Mapping[str, Document]] = None,
     ) -> None:
-        """news: by key what is to be noted (see joined); cluster: for which one; marks: of secrets just installed."""
-        self._news, self._cluster, self._marks = news, cluster, marks or {}
+        """news: by key what is to be noted, and of which rotations (see joined); cluster: for which one."""
+        self._news, self._cluster, self._rotations = news, cluster, rotations or {}
         super().__init__({})
 
     def name(self) -> str:
@@ -62,12 +62,10 @@ class Receipt(Resource):
 
     def desired(self, host: Host) -> State:
         """What is noted; once nothing is left to note, not even the notes' own folder, nor any mark."""
-        document = joined(self.inspect(host), self._news, self._cluster, self._marks)
-        if (
-            set(document["resources"]) <= {folder_key(ABOVE)}
-            and not self._marks
-            and (self._news or not document["keys"])
-        ):
+        found = self.inspect(host)
+        document = joined(found, self._news, self._cluster, self._rotations)
+        is_marked = document["keys"] != read_marks(found) or not self._news
+        if set(document["resources"]) <= {folder_key(ABOVE)} and not (document["keys"] and is_marked):
             return {}
         return state(document)
 

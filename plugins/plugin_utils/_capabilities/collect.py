@@ -115,7 +115,7 @@ def _declaration(name: str, value: Value) -> Declaration:
 
 def _add(declared: Declared, name: str, declaration: Declaration) -> None:
     for entry in declaration["resources"]:
-        declared.resources.append({**entry, "capability": name})
+        declared.resources.append({"kind": entry["kind"], "options": entry["options"], "capability": name})
     declared.notes.extend({**reason, "capability": name} for reason in declaration["notes"])
 
 

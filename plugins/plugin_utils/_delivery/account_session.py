@@ -32,11 +32,16 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result impor
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.session import SESSION, current_version
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import receipts
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import account_key
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import account_key, state_folder
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.run_memory import BOARD
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.answer import Answer, Notes, Receipt
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.answer import (
+        Answer,
+        Notes,
+        Receipt,
+        Rotations,
+    )
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Note, PlanEntry
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome, UnderWay
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import (
@@ -235,6 +240,22 @@ def _lacks_path(note: Note) -> bool:
     return note["code"] == "path_unknown"
 
 
+def _rotations(entries: Iterable[PlanEntry]) -> dict[str, Rotations]:
+    """What this machine knows of the rotations of the keys in a plan, by name. Raises AccountError."""
+    users = {one["key"] for one in entries if "key" in one}
+    if not (state_folder() / "secrets").is_dir():
+        return {user: {"sequence": 0, "known": [], "mark": None} for user in users}
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.key_rotations import known  # few rotate
+
+    return {user.partition("@")[0]: known(user) for user in users}
+
+
+def _explained(outcome: Outcome) -> Outcome:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.key_rotations import explained  # few are behind
+
+    return explained(outcome)
+
+
 class Conversation:
     """What is said with one account: the plan once, and then questions for as long as work goes on there."""
 
@@ -245,10 +266,11 @@ class Conversation:
         self._session = session
         self._entries = entries
         self._plan = {
-            "schema": "hpc.onboard/plan/1.0",
+            "schema": "hpc.onboard/plan/1.1",
             "fingerprint_key": account_key(session.name),
             "cluster": session.cluster,
             "sandbox": session.sandbox,
+            "keys": {} if session.sandbox else _rotations(entries),
             **wishes,
         }
 
@@ -280,7 +302,7 @@ class Conversation:
         answer = self._session.ask(document)
         self.receipt = answer["receipt"] or self.receipt
         self.seconds += answer["seconds"]
-        return answer["outcomes"]
+        return [_explained(outcome) if "rotated" in outcome["evidence"] else outcome for outcome in answer["outcomes"]]
 
     def _bring(self, position: int, wants: Mapping[str, str]) -> Outcome:
         """Fetch on this machine what the account cannot, take it there, and start the work anew."""

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 Document = Mapping[str, Any]  # as it came, of which nothing is known yet
 Word = TypeVar("Word", bound=str)
 
-SCHEMA = "hpc.onboard/answer/1.4"  # as _engine/engine.py writes it
+SCHEMA = "hpc.onboard/answer/1.5"  # as _engine/engine.py writes it
 LARGEST = 4 * 1024 * 1024
 VERDICTS: tuple[Verdict, ...] = ("valid", "invalid", "not_entitled", "not_measured")
 SEVERITIES: tuple[Severity, ...] = ("critical", "high", "medium", "low", "info")
@@ -137,6 +137,14 @@ def _evidence(found: Document) -> Evidence:
         }
     if "theirs" in found:
         evidence["theirs"] = found["theirs"] is True
+    if "rotated" in found:
+        mark = _mark(found["rotated"])
+        evidence["rotated"] = {
+            "secret": harmless(found["rotated"]["secret"], 100),
+            "machine": mark["machine"],
+            "controller": mark["controller"],
+            "when": mark["when"],
+        }
     return evidence
 
 
@@ -174,6 +182,7 @@ def _mark(mark: Document) -> Mark:
         "sequence": int(mark["sequence"]),
         "rotation": harmless(mark["rotation"], 100),
         "machine": harmless(mark["machine"], 100),
+        "controller": harmless(mark.get("controller", ""), 100),
         "when": harmless(mark["when"], 100),
     }
 

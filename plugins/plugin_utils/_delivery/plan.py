@@ -60,7 +60,14 @@ class Plan(NamedTuple):
             try:
                 if secret is not None:
                     options["password"] = key(secret)
-                plan.entries.append({**entry, "options": _checked(entry, options)})
+                sent: PlanEntry = {
+                    "kind": entry["kind"],
+                    "capability": entry["capability"],
+                    "options": _checked(entry, options),
+                }
+                if secret is not None:
+                    sent["key"] = secret
+                plan.entries.append(sent)
             except MissingKey as error:
                 named = _checked(entry, {**options, "password": UNKNOWN_KEY})
                 outcome = unmet(asked_of(entry["kind"])(named).identity, entry["capability"], str(error))

@@ -32,12 +32,24 @@ Notes = dict[str, ReceiptNote]
 
 
 class Mark(TypedDict):
-    """Which rotation last installed a key."""
+    """Which rotation last installed a key. controller: the name of the machine that led it, where that is known."""
 
     sequence: int
     rotation: str
     machine: str
+    controller: str
     when: str
+
+
+class Rotations(TypedDict):
+    """What this machine tells an account of a key's rotations (docs/schemas/plan.schema.json).
+
+    sequence: the highest of those that it knows. known: their ids. mark: of the one whose key is sent; None: of none.
+    """
+
+    sequence: int
+    known: list[str]
+    mark: Mark | None
 
 
 class Receipt(TypedDict):

@@ -45,9 +45,10 @@ class Entry(TypedDict):
 
 
 class PlanEntry(Entry):
-    """One resource of a plan, with the capability that declares it."""
+    """One resource of a plan, with the capability that declares it. key: as it is sent, NAME or NAME@VERSION."""
 
     capability: str
+    key: NotRequired[str]
 
 
 class Declaration(TypedDict):

@@ -15,18 +15,28 @@ Severity = Literal["critical", "high", "medium", "low", "info"]
 Unit = Literal["bytes", "steps"]
 
 
+class Rotated(TypedDict):
+    """Which rotation installed a key that stays, since this machine does not know of it; the name of the key."""
+
+    secret: str
+    machine: str
+    controller: str
+    when: str
+
+
 class Evidence(TypedDict, total=False):
     """What was seen beside the state and is acted on.
 
     verdict: what the registry says of a key as it stands in its file. leftovers: in how many places a replaced key
     still stands. severities: field of a watch's state -> how bad it is there. theirs: what is in the way is the
-    user's own, to be moved away.
+    user's own, to be moved away. rotated: another machine has rotated the key since.
     """
 
     verdict: Verdict
     leftovers: int
     severities: dict[str, Severity]
     theirs: bool
+    rotated: Rotated
 
 
 @final

@@ -15,6 +15,7 @@ from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import record_key
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ports import (
     Found,
+    Outdated,
     Refused,
     Unanswered,
     Unreachable,
@@ -195,6 +196,8 @@ class Account(Nothing):
     def _told(self, outcome: Outcome) -> Found:
         if outcome["status"] == "not_measured":
             raise Unanswered
+        if outcome["evidence"].get("rotated"):
+            raise Outdated(str(outcome["reason"]))
         if outcome["status"] in FAILURES:
             raise Refused(str(outcome["reason"]))
         verdict = outcome["evidence"].get("verdict", "not_measured")

@@ -15,6 +15,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ports import
     Book,
     Found,
     Labels,
+    Outdated,
     Outside,
     Refused,
     Unanswered,
@@ -56,8 +57,8 @@ class Delivery:
             self.note(label, "installed", step.version, target, found)
         except Unreachable:
             self.note(label, "unreachable", step.version, target)
-        except Refused:
-            self.note(label, "failed", step.version, target)
+        except Refused as error:
+            self.note(label, "refused" if isinstance(error, Outdated) else "failed", step.version, target)
         except Unanswered:
             self.note(label, "unknown", step.version, target)
         else:

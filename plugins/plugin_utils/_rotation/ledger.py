@@ -118,21 +118,16 @@ class Ledger:
         lines = _whole(content or b"").split(b"\n")[:-1]
         return [signed_record.unchained(json.loads(line)) for line in lines[: len(self.records())]]
 
-    def go_on_as(self, told: Sequence[Mapping[str, Any]]) -> int:
-        """Add what another machine's ledger, told so, has more than this one, signed anew; how many that were.
+    def add(self, told: Sequence[Mapping[str, Any]]) -> None:
+        """Add records of another machine's ledger, signed anew. Raises RecordError for what is no record.
 
-        Raises LedgerError where this one is not the beginning of that, RecordError for what is no record. Killed in
-        between, it goes on when called again.
+        All of it is looked at before anything is added.
         """
-        mine = self.told()
-        if [dict(one) for one in told[: len(mine)]] != mine:
-            raise LedgerError("the two ledgers have gone different ways")
         last = Head()
-        for one in told:  # all of it is looked at before anything is added
+        for one in told:
             last = Head(last.seq + 1, signed_record.chained(one, last, self._key)[0].hash)
-        for one in told[len(mine) :]:
+        for one in told:
             self._append(partial(signed_record.chained, one, key=self._key))
-        return len(told) - len(mine)
 
     def records(self) -> list[Record]:
         """All records, oldest first. Raises LedgerError when a line does not fit."""

@@ -36,6 +36,7 @@ WORDS = {
     "rolled_back": "old key, as it was before",
     "unreachable": "could not be reached",
     "excused": "excused",
+    "refused": "left alone: another machine has rotated this key since",
 }
 UNTRIED = "new key, not tried from there"
 TOKEN = "new key"

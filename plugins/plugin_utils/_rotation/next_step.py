@@ -110,6 +110,10 @@ def _before_prove(now: Situation) -> Step:
     missing = tuple(target for target, state in states.items() if state not in ("staged", "excused"))
     if not now.last("plan", version, "ok"):
         return Step("plan", version, missing)
+    behind = tuple(target for target, state in states.items() if state == "refused")
+    if behind and not now.last("take", version):
+        why = f"another machine has rotated '{now.name}' since, and this one does not know of it: {', '.join(behind)}"
+        return Step("plan", version, missing, obstacle=f"{why}: take over its records, or excuse them")
     if now.at_once and missing and not now.last("take", version):
         why = f"the new key of '{now.name}' revokes the old one at once, and not every target is ready for it"
         return Step("plan", version, missing, obstacle=f"{why}: {', '.join(missing)}: make them ready, or excuse them")

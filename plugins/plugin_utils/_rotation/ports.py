@@ -22,6 +22,10 @@ class Unreachable(Refused):
     """It was not done, since nobody answered from the start."""
 
 
+class Outdated(Refused):
+    """It was not done, since another machine has rotated the key of the target since."""
+
+
 class Unanswered(Exception):
     """It was begun, and nobody said what came of it."""
 

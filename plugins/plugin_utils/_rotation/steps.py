@@ -21,6 +21,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.next_step im
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ports import (
     Found,
+    Outdated,
     Refused,
     Unanswered,
     Unreachable,
@@ -132,8 +133,8 @@ class Rotation(Delivery):
         try:
             self.note("plan", "staged", step.version, target, self.outside.probe(target))
         except Refused as error:
-            result = "unreachable" if isinstance(error, Unreachable) else "failed"
-            self.note("plan", result, step.version, target)
+            words = {Unreachable: "unreachable", Outdated: "refused"}
+            self.note("plan", words.get(type(error), "failed"), step.version, target)
         except Unanswered:
             self.note("plan", "unreachable", step.version, target)
 

@@ -14,20 +14,22 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core import document_version
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError, errno_name
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import Ledger, now, record_key
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import Ledger, LedgerError, now, record_key
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import BELOW, Sidecar
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import Secret, VersionError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import audit_history, receipts
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import machine_id, state_folder
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.signed_record import canonical
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.amounts import count
 
 SCHEMA = "hpc.onboard/state/1.0"
 LARGEST = 256 * 1024 * 1024
@@ -132,23 +134,29 @@ def _check_parts(found: Mapping[str, Any]) -> None:
 def adopt(document: Mapping[str, Any]) -> Imported:
     """Take over what the document of another machine says and this one does not know yet.
 
-    Raises LedgerError, before anything is changed, where both machines have rotated keys since they knew the same.
+    Raises LedgerError, before anything is changed, where both machines have rotated a key since they knew the same.
     Killed in between, the same import goes on.
     """
     key, done = record_key(), Imported()
     ledger = Ledger(key)
-    mine, theirs = ledger.told(), list(document["ledger"])
-    behind = len(mine) > len(theirs) and mine[: len(theirs)] == theirs
-    if behind:
-        done.kept.append(f"the ledger, which has {len(mine) - len(theirs)} records more here")
-    else:
-        done.records = ledger.go_on_as(theirs)
+    mine, theirs = ledger.told(), [dict(one) for one in document["ledger"]]
+    new, own = _without(theirs, mine), _without(mine, theirs)
+    both = _rotated(new) & _rotated(own)
+    if both:
+        raise LedgerError(
+            f"both machines have rotated {', '.join(sorted(both))} since: give it up on one of them first"
+        )
+    if own:
+        done.kept.append(f"the ledger, which has {count(len(own), 'record')} more here")
+    ledger.add(new)
+    done.records = len(new)
+    ahead = {one["secret"] for one in own} - {one["secret"] for one in new}
     for name, labels in document["labels"].items():
         sidecar, secret = Sidecar(name, key), versions.of_document(labels, name)
         known = sidecar.secret()
-        if known and (behind or _unsealed(known) == secret):
+        if known and (name in ahead or _unsealed(known) == secret):
             continue
-        sidecar.put(_with_seals(secret, known))
+        sidecar.put(_with_own(secret, known))
         done.secrets.append(name)
     for file, receipt in document["receipts"].items():
         done.notes += receipts.merge(file, receipt)
@@ -156,7 +164,31 @@ def adopt(document: Mapping[str, Any]) -> Imported:
     return done
 
 
-def _with_seals(secret: Secret, known: Secret | None) -> Secret:
-    """The versions, with the sealed hashes of those that are known here."""
-    seals = {one.id: one.sealed for one in known.versions} if known else {}
-    return replace(secret, versions=tuple(replace(one, sealed=seals.get(one.id, "")) for one in secret.versions))
+def _without(some: Sequence[dict[str, Any]], others: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The records, as they are told, that are not among others, in their order."""
+    left = Counter(canonical(one) for one in others)
+    found = []
+    for one in some:
+        text = canonical(one)
+        if left[text]:
+            left[text] -= 1
+        else:
+            found.append(one)
+    return found
+
+
+def _rotated(told: Sequence[Mapping[str, Any]]) -> set[str]:
+    """The secrets of which records, as they are told, move a version on that is not given up in them."""
+    brought = {(one["secret"], one["version"]) for one in told if one["step"] not in ("plan", "excuse", "abort")}
+    ended = {(one["secret"], one["version"]) for one in told if (one["step"], one["result"]) == ("abort", "ok")}
+    return {secret for secret, _version in brought - ended}
+
+
+def _with_own(secret: Secret, known: Secret | None) -> Secret:
+    """The versions, with what only this machine knows: sealed hashes, and versions that were given up here."""
+    if known is None:
+        return secret
+    seals, theirs = {one.id: one.sealed for one in known.versions}, {one.id for one in secret.versions}
+    given_up = [one for one in known.versions if one.id not in theirs and one.label in ("retired", "dead", "purged")]
+    every = [replace(one, sealed=seals.get(one.id, "")) for one in secret.versions]
+    return replace(secret, versions=(*given_up, *every))

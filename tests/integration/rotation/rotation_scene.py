@@ -120,3 +120,10 @@ def staged(
 def settled(stage: Stage, new: str) -> bool:
     """Whether every account holds the new key alone."""
     return all(set(stage.held(account)) == {new} for account in stage.accounts)
+
+
+def elsewhere(stage: Stage, folder: Path) -> Stage:
+    """The same accounts, from another machine."""
+    ring = FileRing(folder, stage.old)
+    own = {"KEYRING_PROPERTY_PASSPHRASE_FILE": str(ring.passphrase_file), "XDG_STATE_HOME": str(folder / "state")}
+    return stage._replace(ring=ring, folder=folder, environment={**stage.environment, **ring.env, **own})

@@ -3,6 +3,12 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
+from datetime import date
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +17,7 @@ from tests.effort import turns
 from tests.integration.runs import onboard
 from tests.testbed.registry import PRIVATE, new_key
 
-from .rotation_scene import Stage, settled
+from .rotation_scene import Stage, elsewhere, settled
 
 pytestmark = [pytest.mark.testbed, turns(2)]
 
@@ -63,3 +69,71 @@ def test_a_key_that_a_hand_put_back_is_seen_before_the_rotation_settles(stage: S
     assert ended.code == 0, ended.text
     assert settled(stage, new)
     assert "deactivate the old key" in said(ended)
+
+
+def rotated_elsewhere(stage: Stage, folder: Path) -> tuple[Stage, str]:
+    """Rotate, and give another machine that still has the old key and knows nothing of it; and the new key."""
+    new = new_key()
+    stage.registry.allow(new, [PRIVATE])
+    assert stage.rotate(key=new).code == 0
+    folder.mkdir()
+    other = elsewhere(stage, folder)
+    assert other.keyring("ngc") == stage.old
+    return other, new
+
+
+def test_a_machine_that_does_not_know_of_a_rotation_undoes_nothing(stage: Stage, tmp_path: Path) -> None:
+    other, new = rotated_elsewhere(stage, tmp_path / "other")
+    receipt = json.loads(stage.accounts[0].path(".config/hpc.onboard/receipt.json").read_text())
+    assert (receipt["keys"]["ngc"]["sequence"], receipt["keys"]["ngc"]["controller"]) == (1, os.uname().nodename)
+    ran = onboard(other.bed, *other.accounts, environment=other.environment)
+    assert ran.code == 2, ran.text
+    assert settled(other, new)
+    for word in (os.uname().nodename, f"on {date.today().isoformat()[:4]}", "state import", "keyring set hpc.onboard"):
+        assert word in said(ran)
+    third = new_key()
+    stage.registry.allow(third, [PRIVATE])
+    ran = other.rotate(key=third)
+    assert ran.code == 2, ran.text
+    assert "state import" in said(ran)
+    assert settled(other, new)
+    assert other.keyring("ngc") == stage.old
+    stage.registry.revoke(stage.old)
+    assert stage.rotate(rotate_resume=True, rotate_retired=True).code == 0
+
+
+def test_the_records_of_a_rotation_go_to_the_other_machine_and_it_goes_on(stage: Stage, tmp_path: Path) -> None:
+    new = by_halves(stage)
+    (tmp_path / "other").mkdir()
+    other = elsewhere(stage, tmp_path / "other")
+    assert other.rotate(key=new).code == 2, "it is another one's rotation"
+    assert set(stage.held(stage.accounts[3])) == {stage.old}
+    file = tmp_path / "state.json"
+    for one, words in ((stage, ["export"]), (other, ["import"])):
+        done = command(one, "state", *words, str(file))
+        assert done.returncode == 0, done.stderr
+    version = next(
+        one for one in json.loads(file.read_text())["labels"]["ngc"]["versions"] if one["label"] == "pending"
+    )
+    assert other.ring.keyring("set", "hpc.onboard", f"ngc@{version['id']}", value=new).returncode == 0
+    ended = other.rotate(rotate_resume=True)
+    assert ended.code == 0, ended.text
+    assert settled(other, new)
+    again = onboard(other.bed, *other.accounts, environment=other.environment)
+    assert again.code == 0, again.text
+    assert not any(again.of(account.name)["changed"] for account in other.accounts)
+
+
+def test_a_machine_that_was_given_the_new_key_by_hand_is_not_stopped(stage: Stage, tmp_path: Path) -> None:
+    other, new = rotated_elsewhere(stage, tmp_path / "other")
+    assert other.ring.keyring("set", "hpc.onboard", "ngc", value=new).returncode == 0
+    ran = onboard(other.bed, *other.accounts, environment=other.environment)
+    assert ran.code == 0, ran.text
+    assert settled(other, new)
+
+
+def command(stage: Stage, *words: str) -> subprocess.CompletedProcess[str]:
+    """The command hpc-onboard, on the machine of the stage."""
+    program = [str(Path(sys.executable).with_name("hpc-onboard")), *words]
+    environment = {**stage.bed.client.environment(), **stage.environment}
+    return subprocess.run(program, env=environment, text=True, capture_output=True, check=False)

@@ -46,10 +46,12 @@ def written(scene: Scene, state: Path) -> dict[str, Any]:
     plan = {
         **scene.plan([link, {"kind": "enroot_credential", "machine": "nvcr.io", "secret": "ngc"}]),
         **{"schema": engine.PLAN, "cluster": "lrz", "receipt": True, "fingerprint_key": account_key("a@lrz")},
+        "keys": {"ngc": {"sequence": 0, "known": [], "mark": None}},
     }
     answer = engine.answer(plan, KINDS)
-    mark = {"sequence": 1, "rotation": versions.new_id(), "machine": "0" * 16, "when": ledger.now()}
-    reconcile(receipt.Receipt({}, "lrz", {"ngc": mark}), scene.host())
+    mark = {"sequence": 1, "rotation": versions.new_id(), "machine": "0" * 16, "controller": "", "when": ledger.now()}
+    known = {"sequence": 1, "known": [mark["rotation"]], "mark": mark}
+    reconcile(receipt.Receipt({}, "lrz", {"ngc": known}), scene.host())
     noted = {key: json.loads(text) for key, text in answer["receipt"]["notes"].items()}
     receipts.keep("a@lrz", False, {"notes": noted, "keys": {"ngc": mark}})
     book, labels = ledger.Ledger(bytes.fromhex(local_key())), Sidecar("ngc", bytes.fromhex(local_key()))

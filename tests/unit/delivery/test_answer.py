@@ -35,7 +35,7 @@ OUTCOME = {
     "evidence": {"verdict": "valid", "leftovers": 2, "severities": {"USE-001 ~": "high"}, "theirs": True},
 }
 DOCUMENT: dict[str, Any] = {
-    "schema": "hpc.onboard/answer/1.4",
+    "schema": "hpc.onboard/answer/1.5",
     "outcomes": [OUTCOME],
     "error": None,
     "account": {"home": "/home/simone", "shell": "/bin/bash"},

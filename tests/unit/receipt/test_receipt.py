@@ -11,7 +11,6 @@ import pytest
 from account_scene import HOME, Folder, Link, Plain, Scene
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
-from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import reconcile
 from ansible_collections.hpc.onboard.plugins.module_utils._engine.engine import answer
 from ansible_collections.hpc.onboard.plugins.module_utils._receipt import notes as _notes
 from ansible_collections.hpc.onboard.plugins.module_utils._receipt import receipt
@@ -342,21 +341,6 @@ def test_when_a_key_is_replaced_what_others_noted_of_the_old_one_goes(scene: Sce
 
 
 # Which rotation installed a key
-
-
-def mark(sequence: int, **more: Any) -> dict[str, Any]:
-    return {"sequence": sequence, "rotation": f"r{sequence}", "machine": "m", "when": "2026-01-01T00:00:00Z", **more}
-
-
-def test_the_mark_of_a_rotation_is_kept_and_an_older_one_does_not_replace_it(scene: Scene) -> None:
-    scene.make(AREA)
-    said(scene, LINK)
-    for sequence in (4, 3):
-        reconcile(receipt.Receipt({}, "lrz", {"ngc": mark(sequence)}), scene.host())
-    assert json.loads(scene.at(PLACE).read_text())["keys"] == {"ngc": mark(4)}
-    assert said(scene, LINK)["receipt"]["keys"] == {"ngc": mark(4)}
-    said(scene, {**LINK, "state": "absent"}, only_made=True)
-    assert PLACE not in scene.tree()
 
 
 def test_a_look_notes_nothing_and_tells_what_is_noted(scene: Scene) -> None:

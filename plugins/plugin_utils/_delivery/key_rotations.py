@@ -1,0 +1,66 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What an account is told of a key's rotations, and what is said where another machine has rotated it since."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import Sidecar
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import VersionError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import (
+    local_key,
+    machine_id,
+)
+
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.answer import Rotations
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome
+
+
+def known(user: str) -> Rotations:
+    """What this machine knows of the rotations of a key. user: its name, or NAME@VERSION. Raises AccountError."""
+    name, _at, version = user.partition("@")
+    key = bytes.fromhex(local_key())
+    try:
+        secret = Sidecar(name, key).secret()
+        if secret is None:
+            return {"sequence": 0, "known": [], "mark": None}
+        one = secret.version(version) if version else secret.current
+    except (StateError, VersionError) as error:
+        raise AccountError(str(error)) from None
+    before = [other.sequence for other in secret.versions if other.label != "pending"]
+    found: Rotations = {"sequence": max(before), "known": [other.id for other in secret.versions], "mark": None}
+    if one.sequence:
+        is_ours = one.machine == machine_id(key)
+        found["mark"] = {
+            "sequence": one.sequence,
+            "rotation": one.id,
+            "machine": one.machine,
+            "controller": re.sub(r"[^A-Za-z0-9.-]", "-", os.uname().nodename)[:63] if is_ours else "",
+            "when": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        }
+    return found
+
+
+def explained(outcome: Outcome) -> Outcome:
+    """The outcome, with what is to be done where another machine has rotated the key since."""
+    mark = outcome["evidence"].get("rotated")
+    if not mark:
+        return outcome
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._input import command_line  # few are behind
+
+    where = mark["controller"] or f"the machine {mark['machine']}"
+    brought, taken = (shlex.join(command_line.command("state", [verb, "FILE"])) for verb in ("export", "import"))
+    reason = (
+        f"{where} rotated the key '{mark['secret']}' on {mark['when'][:10]}, and this machine does not know of it, so"
+        f" what is there stays: {brought} there, then {taken} here; or store the new key here: keyring set hpc.onboard"
+        f" {mark['secret']}"
+    )
+    return {**outcome, "reason": reason}
