@@ -142,7 +142,10 @@ def _farewell(situation: Situation, step: Step, page: str) -> str:
         return f"given up, and the old key is the current one: deactivate the new one, then say so. {page}"
     if situation.secret and step.version == situation.secret.current.id:
         return f"compromised: deactivate the old key now, then say so: before that nothing is replaced. {page}"
-    return f"{state(situation)}: deactivate the old key, then say so; both work until then. {page}"
+    old = situation.secret.labelled("previous", "retired") if situation.secret else ()
+    number = sum(not situation.gone(one.id) for one in old)
+    keys, work = (f"the {number} old keys", "all") if number > 1 else ("the old key", "both")
+    return f"{state(situation)}: deactivate {keys}, then say so; {work} work until then. {page}"
 
 
 def _unfinished(situation: Situation, step: Step, word: str, again: str) -> tuple[str, str]:

@@ -59,7 +59,9 @@ def disagreement(situation: Situation) -> str:
         "purge": ("", "pending", "current", "previous", "retired", "dead"),
     }
     for one in situation.mine:
-        if one.result == "ok" and not one.target and labels.get(one.version, "") in behind.get(one.step, ()):
+        if one.result != "ok" or one.target or (one.step == "settle" and situation.given_up(one.version)):
+            continue
+        if labels.get(one.version, "") in behind.get(one.step, ()):
             return (
                 f"the ledger says that a version of '{situation.name}' went through {one.step}, its labels do not know"
                 " it: an older secrets/ file was put back; put the newest one in place, then run again"
@@ -69,8 +71,9 @@ def disagreement(situation: Situation) -> str:
 
 def may_begin(situation: Situation) -> str:
     """Why no rotation may be begun now, or nothing."""
-    left = situation.secret.labelled("pending", "previous") if situation.secret else ()
-    if left or next_step(situation).name not in ("", "prove_dead", "purge"):
+    step = next_step(situation)
+    is_over = step.name in ("", "grace", "prove_dead", "purge") or (step.name == "retire" and step.person)
+    if (situation.secret and situation.secret.one("pending")) or not is_over:
         return f"a rotation of '{situation.name}' is open: {command(situation)}"
     return ""
 
@@ -91,9 +94,10 @@ def _opening_step(now: Situation) -> Step | None:
     version, made = now.version, now.made
     if not version or (now.last("abort", version, "ok") and (made is None or made.label in ENDED)):
         return None
+    if now.given_up(version):  # a current one steps down first, so that its targets get the one before
+        holders = now.possible_holders(version) if made is None or made.label == "pending" else ()
+        return Step("abort", version, holders)
     if made is None or made.label == "pending":
-        if now.last("abort", version, "begun"):
-            return Step("abort", version, now.possible_holders(version))
         return _before_prove(now) if made is None else _before_settle(now)
     if made.label in ENDED:
         return Step("abort", version) if not now.last("settle", version, "ok") else None

@@ -70,9 +70,9 @@ class Opening:
         """Give the open rotation up, unless that was begun already."""
         if situation.version and situation.given_up(situation.version):
             return []
-        current = situation.secret.current if situation.secret else None
-        if current and current.id != situation.version and situation.possible_holders(situation.version):
-            self._old_key_lives(current.id)
+        old = situation.way_back
+        if old and situation.possible_holders(situation.version):
+            self._old_key_lives(old.id)
         self.rotation.give_up()
         return []
 

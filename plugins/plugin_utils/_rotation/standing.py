@@ -73,6 +73,13 @@ class Situation:
         return before[-1] if before else None
 
     @property
+    def way_back(self) -> Version | None:
+        """The version that comes back where the last rotation is given up; None where it is out of use."""
+        if self.secret is None or self.made is None or self.made.label in ("pending", "retired"):
+            return self.secret.current if self.secret else None
+        return self.secret.one("previous") if self.made.label == "current" else None
+
+    @property
     def made(self) -> Version | None:
         """The version of the last rotation, once it is among the labels."""
         versions = self.secret.versions if self.secret else ()
@@ -154,11 +161,13 @@ class Situation:
         return bool(self.gone(version)) or self.revoked(version) or tried > self.last("retire", version, "reactivated")
 
     def given_up(self, version: str) -> bool:
-        """Whether the version was aborted before it was current."""
-        return not self.last("settle", version, "ok") and bool(self.last("abort", version))
+        """Whether the version was aborted, before it was current or since."""
+        return self.last("abort", version) > self.last("settle", version, "ok")
 
     def possible_holders(self, version: str) -> tuple[str, ...]:
-        """The targets that may hold a version that was given up."""
+        """The targets that may hold a version that was given up; onboarding brings a settled one anywhere."""
+        if self.last("settle", version, "ok"):
+            return tuple(t for t, state in self.states(version).items() if state not in ("rolled_back", "excused"))
         tried = {one.target for one in self.mine if one.version == version and one.step in ("canary", "spread")}
         known = state_of(self.mine, self.name, version).items()
         return tuple(target for target, state in known if target in tried and state not in (*UNTOUCHED, "excused"))

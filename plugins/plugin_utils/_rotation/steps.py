@@ -43,7 +43,7 @@ EXPECTED = {  # the labels that a version may have for a step, so that no step i
     "retire": ("current", "previous", "retired"),
     "prove_dead": ("retired", "dead"),
     "purge": ("dead", "purged"),
-    "abort": ("", "pending", "retired"),
+    "abort": ("", "pending", "current", "retired"),
 }
 
 
@@ -115,11 +115,17 @@ class Rotation(Delivery):
     def give_up(self) -> None:
         """Abort the rotation: nothing is left of the new version. Raises RotationError where the old one is gone."""
         now = self.situation()
-        if now.made and now.made.label != "pending":
-            raise RotationError(f"the new key of '{self.name}' is current already: rotate again to replace it")
-        if not now.version or now.secret is None or now.last("abort", now.version, "ok"):
+        if (
+            not now.version
+            or now.secret is None
+            or (now.given_up(now.version) and now.last("abort", now.version, "ok"))
+        ):
             raise RotationError(f"no rotation of '{self.name}' is open: there is nothing to abort")
-        if now.maybe_gone(now.secret.current.id):
+        if now.way_back is None:
+            raise RotationError(
+                f"the old key of '{self.name}' is out of use already: rotate again to replace the new one"
+            )
+        if now.maybe_gone(now.way_back.id):
             raise RotationError(f"the old key of '{self.name}' may be dead already: resume, the new one is needed")
         self.note("abort", "begun", now.version)
 
@@ -264,6 +270,9 @@ class Rotation(Delivery):
     def _abort(self, step: Step) -> None:
         """What was there before comes back to every target, then the version is out of use."""
         version = step.version
+        if self.label_of(version) == "current":
+            self.labels.move(lambda secret: versions.step_down(secret, version))
+            return
         if not self.label_of(version):
             try:
                 self.outside.forget(version)

@@ -8,6 +8,7 @@ alone and is the version "first". Nothing here sees a value, a file or the clock
 
     pending -> current -> previous -> retired -> dead -> purged
     pending -> retired (aborted; the key that was made is to be deactivated all the same)
+    current -> pending, previous -> current (given up after it was current, while the one before lives)
     previous <- retired (activated again, since a target still needed it)
 """
 
@@ -152,12 +153,14 @@ def adopt(name: str, kind: str, fingerprint: str = "", targets: tuple[str, ...] 
 
 
 def begin(secret: Secret, pending: Version) -> Secret:
-    """With a pending version, whose value is in the keyring already. It is of the next rotation of the secret."""
-    for label in ("pending", "previous"):
-        if secret.one(label):
-            raise VersionError(
-                f"a rotation of '{secret.name}' is open: one version is {label}; resume it, then begin another"
-            )
+    """With a pending version, whose value is in the keyring already. It is of the next rotation of the secret.
+
+    A previous one that still lives is out of use by then, and waits to be deactivated beside the one after it.
+    """
+    if secret.one("pending"):
+        raise VersionError(f"a rotation of '{secret.name}' is open: resume it, or give it up, then begin another")
+    for one in secret.labelled("previous"):
+        secret = retire(secret, one.id)
     next_one = max(pending.sequence, next_sequence(secret.versions))
     return checked(replace(secret, versions=(*secret.versions, replace(pending, label="pending", sequence=next_one))))
 
@@ -173,6 +176,15 @@ def promote(secret: Secret, wanted: str, targets: tuple[str, ...]) -> Secret:
     moved = _moved(moved, wanted, ("pending",), "current")
     versions = tuple(replace(one, targets=targets) if one.id == wanted else one for one in moved.versions)
     return checked(replace(moved, versions=versions))
+
+
+def step_down(secret: Secret, wanted: str) -> Secret:
+    """The current version, which is given up, is pending again, and the one before it current."""
+    previous = secret.one("previous")
+    if previous is None:
+        raise VersionError(f"no version of '{secret.name}' is previous: there is no way back to one")
+    moved = _moved(secret, wanted, ("current",), "pending")
+    return checked(_moved(moved, previous.id, ("previous",), "current"))
 
 
 def retire(secret: Secret, wanted: str) -> Secret:

@@ -132,6 +132,59 @@ def test_a_machine_that_was_given_the_new_key_by_hand_is_not_stopped(stage: Stag
     assert settled(other, new)
 
 
+def test_there_is_a_way_back_while_the_old_key_lives(stage: Stage) -> None:
+    new = new_key()
+    stage.registry.allow(new, [PRIVATE])
+    assert stage.rotate(key=new).code == 0
+    late = stage.bed.new_account("lrz")
+    stage.accounts.append(late)
+    assert onboard(stage.bed, late, environment=stage.environment).code == 0
+    assert set(stage.held(late)) == {new}
+    ran = stage.rotate(rotate_give_up=True)
+    assert ran.code == 0, ran.text
+    assert settled(stage, stage.old), "those that only onboarding gave the new key, too"
+    assert "deactivate the new one" in said(ran)
+    again = onboard(stage.bed, *stage.accounts, environment=stage.environment)
+    assert again.code == 0, again.text
+    assert not any(again.of(account.name)["changed"] for account in stage.accounts)
+    stage.registry.revoke(new)
+    ended = stage.rotate(rotate_resume=True, rotate_retired=True)
+    assert ended.code == 0, ended.text
+    assert settled(stage, stage.old)
+    assert stage.keyring("ngc") == stage.old
+
+
+def test_there_is_no_way_back_to_a_key_that_is_dead(stage: Stage) -> None:
+    new = new_key()
+    stage.registry.allow(new, [PRIVATE])
+    assert stage.rotate(key=new).code == 0
+    stage.registry.revoke(stage.old)
+    ran = stage.rotate(rotate_give_up=True)
+    assert ran.code == 2, ran.text
+    assert "the old key is dead" in said(ran)
+    assert settled(stage, new)
+
+
+def test_a_settled_rotation_is_followed_by_another_one_while_the_old_key_lives(stage: Stage) -> None:
+    new, third = new_key(), new_key()
+    for key in (new, third):
+        stage.registry.allow(key, [PRIVATE])
+    assert stage.rotate(key=new).code == 0
+    ran = stage.rotate(key=third)
+    assert ran.code == 0, ran.text
+    assert settled(stage, third)
+    assert "deactivate the 2 old keys" in said(ran)
+    stage.registry.revoke(stage.old)
+    early = stage.rotate(rotate_resume=True, rotate_retired=True)
+    assert early.code == 2, early.text
+    assert "still works" in said(early)
+    stage.registry.revoke(new)
+    ended = stage.rotate(rotate_resume=True, rotate_retired=True)
+    assert ended.code == 0, ended.text
+    assert settled(stage, third)
+    assert stage.keyring("ngc") == ""
+
+
 def command(stage: Stage, *words: str) -> subprocess.CompletedProcess[str]:
     """The command hpc-onboard, on the machine of the stage."""
     program = [str(Path(sys.executable).with_name("hpc-onboard")), *words]

@@ -102,6 +102,8 @@ def _run(plan: Plan, rotation: Rotation, world: World) -> None:
         if next_step.done(now) and not plan.give_up:
             return
         tried = any(one.step == plan.give_up and one.target for one in world.book)
+        if plan.give_up == "settled":
+            tried = bool(now.last("settle", now.version, "ok"))
         if tried and not now.last("abort", now.version):
             rotation.give_up()
         before = len(world.book)

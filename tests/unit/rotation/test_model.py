@@ -25,6 +25,7 @@ PLANS = {
     "replaced at once": Plan(kind="legacy"),
     "given up after the canary": Plan(give_up="canary"),
     "given up while spreading": Plan(give_up="spread"),
+    "given up after it settled": Plan(give_up="settled"),
     "compromised": Plan(mode=COMPROMISED),
     "a target away": Plan(away=True),
 }

@@ -305,5 +305,5 @@ def test_a_second_rotation_waits_for_the_end_of_the_first(state: Path) -> None:
     os.waitpid(pid, 0)
     with sidecar.rotating():
         sidecar.move(lambda secret: _versions.begin(secret, PENDING))
-    with pytest.raises(VersionError, match="open: one version is pending"):
+    with pytest.raises(VersionError, match="is open: resume it"):
         sidecar.move(lambda secret: _versions.begin(secret, replace(PENDING, id=TWO)))
