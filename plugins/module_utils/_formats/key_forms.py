@@ -103,7 +103,8 @@ def _in_line(line: str, of_wandb: bool, known: Callable[[str], str]) -> List[Tup
     at += [(one.start(), _password(one.group()), "a login of the NVIDIA registry") for one in _AUTH.finditer(line)]
     if of_wandb or ("wandb" in line.lower() and not re.search(r"\bgit ", line)):
         at += [(one.start(), one.group(), _one(WANDB_OLD)) for one in _HEXADECIMAL.finditer(line)]
-    at += [(one.start(), one.group(), "") for one in _WORD.finditer(line[:_LONGEST]) if known(one.group())]
+    for one in _WORD.finditer(line[:_LONGEST]):
+        at += [(one.start(), word, "") for word in (one.group(), _password(one.group())) if word and known(word)]
     values: Dict[str, str] = {}
     for _start, value, what in sorted(at):
         values.setdefault(value, what)
@@ -115,11 +116,12 @@ def _one(form: Form) -> str:
 
 
 def _password(auth: str) -> str:
-    """The password in base64 of user:password; nothing where it is none."""
+    """The password in base64 of user:password, or of a password alone; nothing where it is none."""
     try:
-        return base64.b64decode(auth + "=" * (-len(auth) % 4)).decode("ascii").partition(":")[2]
+        text = base64.b64decode(auth.rstrip("=") + "=" * (-len(auth.rstrip("=")) % 4)).decode("ascii")
     except (binascii.Error, ValueError):
         return ""
+    return (text.partition(":")[2] or text).strip()
 
 
 def _remembering(known: Callable[[str], str]) -> Callable[[str], str]:

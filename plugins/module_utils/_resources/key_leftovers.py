@@ -40,8 +40,9 @@ class KeyLeftovers(Resource):
             own, caches = (expanded(host, self.options[name])[0] for name in ("own", "caches"))
             self._search = Search(host, [host.home] + caches)
             strays = Strays(self._search, own, caches, self.options["known"])
-            every = list(strays.of_home()) + list(strays.of_tree(host.home)) + list(strays.of_caches())
             known = set(self.options["known"])
+            places = (strays.of_home(), strays.of_credentials(), strays.of_texts(host.home), strays.of_caches())
+            every = [one for found in places for one in found]
             self._found = [one for one in every if one.ours or one.fingerprints & known][:SHOWN]
         return self._found
 

@@ -25,6 +25,7 @@ HISTORY = "a history"
 SCRIPT = "a script"
 COPY = "a copy"
 OWN = "own"
+CREDENTIALS = "a file of keys"
 
 
 class Stray(NamedTuple):
@@ -70,15 +71,31 @@ class Strays:
                 yield from self._keys(path, OWN)
         yield from self._copies([home + name for name in key_files.CREDENTIALS] + self._own, start_ups)
 
+    def of_credentials(self) -> Iterator[Stray]:
+        """What stands in the files in which programs keep keys, rightly or not, but for our own."""
+        for name in key_files.CREDENTIALS:
+            yield from self._of_file(self._host.home + "/" + name, CREDENTIALS)
+
+    def of_texts(self, folder: str) -> Iterator[Stray]:
+        """What lies in the scripts and texts below a folder, whoever keeps them."""
+        for path in self._below(folder):
+            if key_files.is_script(os.path.basename(path)) or key_files.is_text(os.path.basename(path)):
+                yield from self._of_file(path, SCRIPT)
+
     def of_tree(self, folder: str) -> Iterator[Stray]:
         """What lies in the scripts below a folder, and in the texts there that git keeps."""
+        for path in self._below(folder):
+            name = os.path.basename(path)
+            if key_files.is_script(name) or (key_files.is_text(name) and self._is_kept(path)):
+                yield from self._of_file(path, SCRIPT)
+
+    def _below(self, folder: str) -> Iterator[str]:
+        """The files below a folder, as far as the look goes."""
         for listed in self._search.tree(folder, key_files.is_dull):
             for name in listed.files:
-                path = listed.folder.rstrip("/") + "/" + name
                 if self._search.is_over():
                     break
-                if key_files.is_script(name) or (key_files.is_text(name) and self._is_kept(path)):
-                    yield from self._of_file(path, SCRIPT)
+                yield listed.folder.rstrip("/") + "/" + name
 
     # -- files ---------------------------------------------------------------------------------
 

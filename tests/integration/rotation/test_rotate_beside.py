@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import subprocess
@@ -183,6 +184,34 @@ def test_a_settled_rotation_is_followed_by_another_one_while_the_old_key_lives(s
     assert ended.code == 0, ended.text
     assert settled(stage, third)
     assert stage.keyring("ngc") == ""
+
+
+def planted(key: str) -> dict[str, str]:
+    """Files of programs in which a person has put the key, by their paths below the home."""
+    logins = [base64.b64encode(f"{user}:{key}".encode()).decode() for user in ("$oauthtoken", "ada")]
+    auth = {name: json.dumps({"auths": {"nvcr.io": {"auth": login}}}) for name, login in zip("ab", logins, strict=True)}
+    return {
+        ".docker/config.json": auth["a"],
+        ".config/containers/auth.json": auth["b"],
+        ".ngc/config": f"[CURRENT]\napikey = {key}\n",
+        ".enroot/.credentials": f"machine nvcr.io login $oauthtoken password {key}\n",
+        "project/conf.yaml": f"registry:\n  key: {key}\n",
+    }
+
+
+def test_every_file_of_keys_is_opened_before_it_is_said_that_nothing_is_left(stage: Stage) -> None:
+    new, odd = new_key(), stage.accounts[0]
+    stage.registry.allow(new, [PRIVATE])
+    for path, text in planted(stage.old).items():
+        odd.ssh(f"mkdir -p $(dirname {path}) && cat > {path} && chmod 600 {path}", text=text)
+    assert stage.rotate(key=new).code == 0
+    stage.registry.revoke(stage.old)
+    ended = stage.rotate(rotate_resume=True, rotate_retired=True)
+    assert ended.code == 0, ended.text
+    assert [path for path in planted("") if f"~/{path}:" not in said(ended)] == []
+    assert f"still stood in files of {odd.name} (5)" in said(ended)
+    assert "nothing is left to do" not in said(ended)
+    assert {path: odd.read(path).decode() for path in planted("")} == planted(stage.old), "they are a person's"
 
 
 def command(stage: Stage, *words: str) -> subprocess.CompletedProcess[str]:
