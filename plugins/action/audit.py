@@ -17,7 +17,7 @@ from ansible.errors import AnsibleConnectionFailure
 from ansible.plugins.action import ActionBase
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import watches
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.account import Audited, unmeasured
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.account import prepared, unmeasured
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import CAPABILITIES, PLACES, USUAL
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answer, payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import (
@@ -26,9 +26,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_sess
     Variables,
     prepare,
 )
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import VersionError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state import receipts
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
 
 if TYPE_CHECKING:
@@ -93,13 +91,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
 
 def _look(session: AccountSession, arguments: Mapping[str, Any]) -> Row:
     """Look at the account: what is declared for it, what is not any more, and what is only watched."""
-    every = session.collect(arguments["capabilities"], arguments["resources"])
-    asked = session.select(arguments["capabilities"])
-    watching = bool(session.select(["watch"]))  # whether --tags and --skip-tags leave what no capability declares
-    declared = every.of(asked)
-    plan = Plan.of(declared.resources, session.key)
-    kept = receipts.kept(session.name, bool(session.sandbox))
-    seen = Audited(session.variables, declared, every.resources, plan, kept, asked, watching)
+    seen = prepared(session, arguments["capabilities"], arguments["resources"])
     wishes = {"work": "examine", "seconds": arguments["seconds"], "receipt": True}
     conversation = Conversation(session, seen.entries, wishes)
     return seen.row(conversation.outcomes(0), conversation)

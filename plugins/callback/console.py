@@ -42,6 +42,7 @@ KINDS = {  # of the results of our actions that say none, since Ansible failed o
     "hpc.onboard.doctor": "doctor",
     "hpc.onboard.rotate": "rotation_share",
     "hpc.onboard.audit": "audit_settings",
+    "hpc.onboard.mend": "mend_shown",
 }
 NARROWEST = 20
 WIDEST = 100

@@ -155,6 +155,10 @@ class Resource(Options):
         """What was seen beside the state and decides what is to be done."""
         return {}
 
+    def takes_away(self, host: Host) -> List[str]:
+        """The absolute paths that apply would remove with all that they hold, where it removes what others made."""
+        return []
+
     def apply(self, host: Host) -> None:
         """Bring about the wanted state; called only when something differs and no obstacle stands."""
         raise NotImplementedError

@@ -11,7 +11,7 @@ import json
 import os
 import sys
 import time
-from typing import Any, Callable, Container, Dict, List, Mapping, NamedTuple, Optional
+from typing import Any, Callable, Container, Dict, List, Mapping, NamedTuple, Optional, Tuple
 
 from .._core.account import Account, Guard
 from .._core.document_version import refusal
@@ -85,6 +85,8 @@ def answer(plan: Mapping[str, Any], kinds: Kinds) -> Document:
     noted on the account, for cluster (its id), and the notes are told; where nothing can be noted, nothing is made.
     With only_made, what we did not make, or made for another cluster, too, stays as it is. keys says what the sender
     knows of the rotations of a key, by the name that entries have as theirs: one that it does not know is not undone.
+    With mends (how many) the first resources are put right before the others are looked at, or that is foreseen
+    (mends_work).
     """
     started = time.time()
     said: Document = {"schema": SCHEMA, "outcomes": [], "error": None, "receipt": None}
@@ -94,10 +96,11 @@ def answer(plan: Mapping[str, Any], kinds: Kinds) -> Document:
             raise AccountError(why)
         account = Account.of_this_process(plan.get("sandbox"), _guard(plan))
         said["account"] = {"home": account.home, "shell": account.shell}
+        first, plan = _mended(plan, kinds, account)
         task = _task(plan, kinds, account)
         alone = _not_ours(task)
         seen = WORKS[plan["work"]](task, alone)
-        said["outcomes"] = _named(task, seen.documents)
+        said["outcomes"] = first + _named(plan, seen.documents)
         if plan.get("receipt"):
             news = _news(task, seen.documents, alone, True) if plan["work"] == "reconcile" else {}
             said["receipt"] = receipt.told(_noted(task, seen, news))
@@ -111,6 +114,19 @@ def answer(plan: Mapping[str, Any], kinds: Kinds) -> Document:
     said["host"] = os.uname().nodename
     said["seconds"] = round(time.time() - started, 3)
     return said
+
+
+def _mended(plan: Mapping[str, Any], kinds: Kinds, account: Account) -> Tuple[List[Document], Mapping[str, Any]]:
+    """The outcomes of what is mended first, and the plan of what is left. The login shell is asked later only."""
+    number = int(plan.get("mends") or 0)
+    if not number:
+        return [], plan
+    from .mending import mended  # few runs mend
+
+    first = dict(plan, resources=plan["resources"][:number])
+    task = _task(first, kinds, account)
+    documents = mended(task.resources, task.real, task.seconds, plan.get("mends_work") == "foresee")
+    return _named(first, documents), dict(plan, resources=plan["resources"][number:])
 
 
 def _guard(plan: Mapping[str, Any]) -> Optional[Guard]:
@@ -137,10 +153,10 @@ def _task(plan: Mapping[str, Any], kinds: Kinds, account: Account) -> Task:
     return Task(plan, resources, real, float(plan.get("seconds") or SECONDS), keyed)
 
 
-def _named(task: Task, documents: List[Document]) -> List[Document]:
+def _named(plan: Mapping[str, Any], documents: List[Document]) -> List[Document]:
     """The outcomes as they are told, each with the capability that asked for it."""
     told = [{name: value for name, value in document.items() if name != "folders"} for document in documents]
-    return [dict(one, capability=entry["capability"]) for entry, one in zip(task.plan["resources"], told)]
+    return [dict(one, capability=entry["capability"]) for entry, one in zip(plan["resources"], told)]
 
 
 def _examined(task: Task, settled: Dict[int, Document]) -> Seen:

@@ -65,12 +65,12 @@ class Areas(Look):
     def _link(self, path: str, host: Host) -> None:
         shown, real = host.shown(path), host.resolve(path)
         if real is None:
-            self.find("LNK-005", shown, "the link leads back to itself")
+            self.find("LNK-005", shown, "the link leads back to itself", mend=_mend(path, host))
             return
         area = self._purged_at(real, host)
         if host.entry(real) is None:
             why = "; %s, where it led, is purged" % area["name"] if area else ""
-            self.find("LNK-003", shown, "nothing is at %s%s" % (real, why))
+            self.find("LNK-003", shown, "nothing is at %s%s" % (real, why), mend=_mend(path, host))
         elif area and self._should_last(os.path.basename(path)):
             text = "what should last lies at %s, on %s, where files go after %d days"
             self.find("LNK-005", shown, text % (real, area["name"], area["days"]))
@@ -131,6 +131,12 @@ class Areas(Look):
         if tree.looks_purged() and not closed and not any(is_in(one, path) for one in made):
             text = "%s left, and no file: %s is purged after %d days"
             self.find("USE-003", host.shown(path), text % (tree.left(), area["name"], area["days"]))
+
+
+def _mend(path: str, host: Host) -> Optional[Dict[str, Any]]:
+    from .._mends import offers  # few accounts have such links
+
+    return offers.cautious(offers.of_link, host, path)
 
 
 class Tree:

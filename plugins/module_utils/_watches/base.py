@@ -3,7 +3,7 @@
 """What the watches of places share: they gather what they find, and say what they could not look at."""
 
 import os
-from typing import Any, Dict, List, Mapping, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from .._core.errors import AccountError, printable
 from .._core.host import Host
@@ -57,9 +57,9 @@ class Look(Watch):
         """Look, and call find and miss for what comes up."""
         raise NotImplementedError
 
-    def find(self, rule: str, place: str, text: str, severity: str = "") -> None:
+    def find(self, rule: str, place: str, text: str, severity: str = "", mend: Optional[Dict[str, Any]] = None) -> None:
         """Note a thing that is found; the first one of a rule at a place counts."""
-        one = Seen(rule, printable(place), printable(text), severity)
+        one = Seen(rule, printable(place), printable(text), severity, mend)
         self._noted.setdefault((one.rule, one.place), one)
 
     def rules_found(self) -> List[str]:

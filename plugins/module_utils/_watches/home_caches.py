@@ -9,7 +9,7 @@ folder after the variable was set is used by nobody. Folders without a file, and
 import os
 import stat
 import time
-from typing import Any, Dict, List, NamedTuple, Tuple
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 from .._core.amounts import size
 from .._core.errors import AccountError
@@ -20,6 +20,7 @@ from .base import Look, is_in, real_home
 ENTRIES = 20000  # of one cache; one that holds more is big
 SECONDS = 12.0  # for all of them
 KEYS = ("token", "stored_tokens")  # huggingface_hub keeps them beside its caches
+NONE = ("",)  # of a folder in which nothing is made anew by itself: containers, what was not sent yet, linked packages
 
 
 class Cache(NamedTuple):
@@ -29,27 +30,36 @@ class Cache(NamedTuple):
     folder: str
     variable: str
     below: str = ""  # what the tool makes in the folder that the variable names
+    anew: Tuple[str, ...] = ()  # what of it the tool makes again when it is gone; none named: all of it
 
 
 CACHES = (
     Cache("apptainer", ".apptainer/cache", "APPTAINER_CACHEDIR", "cache"),
     Cache("apptainer", ".singularity/cache", "SINGULARITY_CACHEDIR", "cache"),
     Cache("enroot", ".cache/enroot", "ENROOT_CACHE_PATH"),
-    Cache("enroot", ".local/share/enroot", "ENROOT_DATA_PATH"),
+    Cache("enroot", ".local/share/enroot", "ENROOT_DATA_PATH", anew=NONE),
     Cache("pip", ".cache/pip", "PIP_CACHE_DIR"),
     Cache("uv", ".cache/uv", "UV_CACHE_DIR"),
-    Cache("conda", ".conda/pkgs", "CONDA_PKGS_DIRS"),
-    Cache("Hugging Face", ".cache/huggingface", "HF_HOME"),
-    Cache("torch", ".cache/torch", "TORCH_HOME"),
+    Cache("conda", ".conda/pkgs", "CONDA_PKGS_DIRS", anew=NONE),
+    Cache("Hugging Face", ".cache/huggingface", "HF_HOME", anew=("hub", "datasets", "xet")),
+    Cache("torch", ".cache/torch", "TORCH_HOME", anew=("hub", "kernels")),
     Cache("torch", ".cache/torch_extensions", "TORCH_EXTENSIONS_DIR"),
     Cache("wandb", ".cache/wandb", "WANDB_CACHE_DIR"),
-    Cache("wandb", ".local/share/wandb", "WANDB_DATA_DIR"),
+    Cache("wandb", ".local/share/wandb", "WANDB_DATA_DIR", anew=NONE),
     Cache("triton", ".triton/cache", "TRITON_CACHE_DIR"),
     Cache("CUDA", ".nv/ComputeCache", "CUDA_CACHE_PATH"),
     Cache("spack", ".spack/cache", "SPACK_USER_CACHE_PATH", "cache"),
-    Cache("npm", ".npm", "npm_config_cache"),
+    Cache("npm", ".npm", "npm_config_cache", anew=("_cacache", "_npx", "_logs")),
 )
 """Tools, folders and variables as the tools' own documentation names them."""
+
+
+class Place(NamedTuple):
+    """Where a cache may be. is_usual: the tool takes it by itself, and no variable leads there for other reasons."""
+
+    folder: str
+    remark: str
+    is_usual: bool
 
 
 class Content(NamedTuple):
@@ -78,13 +88,13 @@ class HomeCaches(Look):
         variables, deadline = self._variables(host), time.time() + SECONDS
         looked: List[str] = []
         for cache in CACHES:
-            for folder, remark in _folders(cache, variables, host):
-                real = self._inside(folder, host)
+            for place in _places(cache, variables, host):
+                real = self._inside(place.folder, host)
                 if real and real not in looked:
                     looked.append(real)
                     most = max(ENTRIES, self.options["big_files"])
                     walk = Walk(host, Limits(most, deadline - time.time()))
-                    self._judge(cache, real, remark, host, walk)
+                    self._judge(cache, place._replace(folder=real), host, walk)
 
     def _variables(self, host: Host) -> Dict[str, str]:
         try:
@@ -103,15 +113,17 @@ class HomeCaches(Look):
             self.miss(str(error))
             return ""
 
-    def _judge(self, cache: Cache, folder: str, remark: str, host: Host, walk: Walk) -> None:
-        content = _content(folder, walk)
-        shown = host.shown(host.home + folder[len(real_home(host)) :])
+    def _judge(self, cache: Cache, place: Place, host: Host, walk: Walk) -> None:
+        content = _content(place.folder, walk)
+        shown = host.shown(host.home + place.folder[len(real_home(host)) :])
         wanted = self.options["wanted"].get(cache.tool) or self.options["wanted"].get("*")
         if content.bytes and (wanted or self._big(content) or walk.cut == "entries"):
             amount = counted(content.files, "file", walk)
             amount += ", %s" % size(content.bytes) if walk.cut != "time" else " (too many to count in time)"
-            text = "the cache of %s holds %s%s" % (cache.tool, amount, remark)
-            self.find("ENV-001", shown, text + ("; this site wants it in %s" % wanted if wanted else ""))
+            text = "the cache of %s holds %s%s" % (cache.tool, amount, place.remark)
+            text += "; this site wants it in %s" % wanted if wanted else ""
+            mend = _mend(cache, place.folder, host) if place.is_usual else None
+            self.find("ENV-001", shown, text, mend=mend)
         elif walk.cut:
             self.miss("%s: there was no time to look at all of it" % shown)
         if walk.left_out.paths:
@@ -121,18 +133,25 @@ class HomeCaches(Look):
         return bool(content.bytes >= self.options["big_bytes"] or content.files >= self.options["big_files"])
 
 
-def _folders(cache: Cache, variables: Dict[str, str], host: Host) -> List[Tuple[str, str]]:
-    """The folders that may hold the cache, the one in use first, each with a remark."""
+def _mend(cache: Cache, folder: str, host: Host) -> Optional[Dict[str, Any]]:
+    from .._mends import offers  # few accounts have such caches
+
+    return offers.cautious(offers.of_folder, host, folder, "cache", cache.anew, cache.variable)
+
+
+def _places(cache: Cache, variables: Dict[str, str], host: Host) -> List[Place]:
+    """The folders that may hold the cache, the one in use first."""
     usual = os.path.join(host.home, cache.folder)
     moved = variables.get(cache.variable, "")
     if moved.startswith("/"):
         there = os.path.join(moved, cache.below).rstrip("/")
         left = "" if there == usual else " that nobody uses, for $%s leads elsewhere" % cache.variable
-        return [(there, " ($%s leads there)" % cache.variable), (usual, left)]
+        return [Place(there, " ($%s leads there)" % cache.variable, False), Place(usual, left, True)]
     common = variables.get("XDG_CACHE_HOME", "")
     if cache.folder.startswith(".cache/") and common.startswith("/"):
-        return [(os.path.join(common, cache.folder[len(".cache/") :]), " ($XDG_CACHE_HOME leads there)"), (usual, "")]
-    return [(usual, "")]
+        there = os.path.join(common, cache.folder[len(".cache/") :])
+        return [Place(there, " ($XDG_CACHE_HOME leads there)", False), Place(usual, "", True)]
+    return [Place(usual, "", True)]
 
 
 def _content(folder: str, walk: Walk) -> Content:

@@ -73,11 +73,11 @@ def _open(host: Host, path: str, real: str) -> Iterator[Seen]:
     ways = _ways(host, folder)
     listed = host.has_acl(real)
     if found.mode & 0o004 and ways & 0o001:
-        yield Seen("SEC-001", host.shown(path), "everybody on this cluster can read it (mode %04o)" % found.mode)
+        yield _seen(host, "SEC-001", path, "everybody on this cluster can read it (mode %04o)" % found.mode, "mode")
     elif found.mode & 0o040 and ways & 0o010 and not listed:
-        yield Seen("SEC-001", host.shown(path), "its group can read it (mode %04o)" % found.mode)
+        yield _seen(host, "SEC-001", path, "its group can read it (mode %04o)" % found.mode, "mode")
     if listed and found.mode & 0o060 and ways & 0o010:
-        yield Seen("SEC-003", host.shown(path), "an access list lets others at it")
+        yield _seen(host, "SEC-003", path, "an access list lets others at it", "list")
     if DEFAULT_ACL in files.attribute_names(host.real(folder)):
         yield Seen("SEC-003", host.shown(folder), "its default access list opens every file that is made there")
     yield from _swappable(host, folder)
@@ -108,5 +108,12 @@ def _swappable(host: Host, folder: str) -> Iterator[Seen]:
         found = host.entry(place)
         why = files.unsafe(found, host.shown(place)) if found else None
         if why:
-            yield Seen("SEC-002", host.shown(place), why)
+            yield _seen(host, "SEC-002", place, why, "folder")
             return
+
+
+def _seen(host: Host, rule: str, path: str, text: str, way: str) -> Seen:
+    """What is found, with what shuts it."""
+    from .._mends import offers  # few accounts have such files
+
+    return Seen(rule, host.shown(path), text, "", offers.cautious(offers.of_access, host, path, way))

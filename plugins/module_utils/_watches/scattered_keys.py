@@ -69,8 +69,25 @@ def _in(host: Host, folder: str, caches: List[str]) -> List[str]:
 
 def merged(host: Host, strays: List[Stray]) -> List[Seen]:
     """What is seen, once for each rule and place."""
-    texts: Dict[Tuple[str, str], List[str]] = {}
+    found: Dict[Tuple[str, str], List[Stray]] = {}
     for one in strays:
         place = host.shown(one.path) + (":%d" % one.line if one.line else "")
-        texts.setdefault((one.rule, place), []).append(one.text)
-    return [Seen(rule, place, "; ".join(several)) for (rule, place), several in texts.items()]
+        found.setdefault((one.rule, place), []).append(one)
+    return [
+        Seen(rule, place, "; ".join(one.text for one in several), "", _mend(host, several))
+        for (rule, place), several in found.items()
+    ]
+
+
+def _mend(host: Host, strays: List[Stray]) -> Optional[Dict[str, Any]]:
+    """What mends the strays of one rule at one place, if anything does without a loss."""
+    from .._mends import offers  # few accounts have such keys
+
+    one, marks = strays[0], sorted({mark for stray in strays for mark in stray.fingerprints})
+    if one.rule == "SEC-005":
+        return None  # git's history has it, too
+    if one.rule == "SEC-009":
+        return offers.cautious(offers.of_folder, host, one.path, "tokens")
+    if one.ours:
+        return offers.cautious(offers.of_draft, host, one.path)
+    return offers.cautious(offers.of_key, host, one.path, marks, one.rule == "SEC-006")

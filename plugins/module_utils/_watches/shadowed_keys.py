@@ -105,7 +105,7 @@ def _before(
         if value or (name in exports and exports[name].exported):
             secret = value and not name.endswith("USERNAME")
             text = "%s goes before %s%s" % (name, files, ", and holds " + host.fingerprint(value) if secret else "")
-            yield Seen("SEC-008", _place(name, exports), text)
+            yield Seen("SEC-008", _place(name, exports), text, "", _mend(host, name, exports))
     for name, behind in PATHS.get(kind, ()):
         value = environment.get(name) or _plain(host, exports.get(name))
         if name == "XDG_CONFIG_HOME" and host.home + DEFAULT_ENROOT not in there:
@@ -115,6 +115,14 @@ def _before(
             if value.startswith("/") and _resolved(host, led) not in [_resolved(host, path) for path in there]:
                 yield Seen("SEC-008", _place(name, exports), "%s leads past %s" % (name, files))
             return  # the first one that is set counts
+
+
+def _mend(host: Host, name: str, exports: Dict[str, Export]) -> Optional[Dict[str, Any]]:
+    """What takes a variable out that holds a key; one that leads elsewhere may be there for other things as well."""
+    from .._mends import offers  # few accounts have such variables
+
+    path = exports[name].place.rpartition(":")[0] if name in exports else ""
+    return offers.cautious(offers.of_variable, host, host.expand(path), name) if path else None
 
 
 def _resolved(host: Host, path: str) -> Optional[str]:

@@ -7,7 +7,7 @@ that it breaks and the place where it is ("SEC-004 ~/.bashrc:12"), and says in w
 never among them, only its fingerprint. What it could not look at is among its remarks.
 """
 
-from typing import List, NamedTuple, Optional
+from typing import Any, Dict, List, NamedTuple, Optional
 
 from .._core.errors import AccountError
 from .._core.host import Host
@@ -15,12 +15,13 @@ from .._core.resource import Evidence, Resource, State
 
 
 class Seen(NamedTuple):
-    """One thing that is found. severity: where it is worse here than its rule."""
+    """One thing that is found. severity: where it is worse here than its rule. mend: what mends it, {kind, options}."""
 
     rule: str
     place: str
     text: str
     severity: str = ""
+    mend: Optional[Dict[str, Any]] = None
 
     @property
     def field(self) -> str:
@@ -60,7 +61,8 @@ class Watch(Resource):
 
     def evidence(self, before: State, host: Host) -> Evidence:
         worse = {one.field: one.severity for one in self._looked(host) if one.severity}
-        return {"severities": worse} if worse else {}
+        mends = {one.field: one.mend for one in self._looked(host) if one.mend}
+        return dict({"severities": worse} if worse else {}, **({"mends": mends} if mends else {}))
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         return None

@@ -24,10 +24,14 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import RU
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import Declared
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import offboarding
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS, Plan, key_of
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state import receipts
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import account_key
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import Conversation
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import (
+        AccountSession,
+        Conversation,
+    )
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.answer import Notes, Receipt
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import Cell, Row, Seen, Site
@@ -110,6 +114,17 @@ def _named_here(entry: PlanEntry, outcome: Outcome) -> Outcome:
     """An outcome with the names that we have for the thing: what an account calls it goes into no command."""
     identity = key_of(entry).partition(" ")[2] if entry["kind"] in KINDS else outcome["identity"]
     return {**outcome, "capability": entry["capability"], "identity": identity}
+
+
+def prepared(session: AccountSession, names: Sequence[str], resources: Sequence[object]) -> Audited:
+    """The look at the account of a session: what these capabilities declare, what is not any more, and the watches."""
+    every = session.collect(list(names), resources)
+    asked = session.select(list(names))
+    watching = bool(session.select(["watch"]))  # whether --tags and --skip-tags leave what no capability declares
+    declared = every.of(asked)
+    plan = Plan.of(declared.resources, session.key)
+    kept = receipts.kept(session.name, bool(session.sandbox))
+    return Audited(session.variables, declared, every.resources, plan, kept, asked, watching)
 
 
 class Audited:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import hashes
 from ansible_collections.hpc.onboard.plugins.module_utils._receipt.notes import DONE, is_keyed
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import mends as _mends
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.finding_text import Text, bare, ended, it
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.judges.common import Judge, Look, Wrong
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import RULES, SEVERITIES, WATCHED
@@ -60,7 +61,8 @@ def of_watch(entry: PlanEntry, outcome: Outcome) -> list[Seen]:
         what, cause = WATCHED.get(rule, ("unmanaged", "unknown"))
         if rule in RULES:
             severity = _worse(rule, outcome["evidence"].get("severities", {}).get(field, ""))
-            found.append(Wrong(rule, what, bare(text), (field,), severity, place, cause))
+            mend = _mends.checked(outcome["evidence"].get("mends", {}).get(field))
+            found.append(Wrong(rule, what, bare(text), (field,), severity, place, cause, mend=mend))
         else:
             found.append(
                 Wrong("RUN-001", "not_measured", bare("the account names a rule that there is not"), cause="unknown")
@@ -84,7 +86,7 @@ def of_orphan(entry: PlanEntry, outcome: Outcome) -> list[Seen]:
 
 def _finding(entry: PlanEntry, outcome: Outcome, wrong: Wrong, cause: Cause) -> Seen:
     fields = wrong.fields or tuple(outcome["fields"])
-    return {
+    found: Seen = {
         "rule": wrong.rule,
         "capability": outcome["capability"],
         "resource": wrong.about or outcome["identity"],
@@ -98,6 +100,7 @@ def _finding(entry: PlanEntry, outcome: Outcome, wrong: Wrong, cause: Cause) -> 
         "blocked": outcome["status"] == "blocked",
         "in_the_way": str(entry["options"].get("path", "")) if outcome["evidence"].get("theirs") else "",
     }
+    return {**found, "mend": wrong.mend} if wrong.mend else found
 
 
 def same(finding: Seen) -> tuple[str, ...]:

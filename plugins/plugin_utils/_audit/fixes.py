@@ -18,21 +18,18 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line im
 if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import Seen
 
-PLACE = re.compile(r"(?P<path>~?/[A-Za-z0-9_./+@%=,-]+~?)(?::(?P<line>[0-9]{1,7}))?")
+PLACE = re.compile(r"~?/[A-Za-z0-9_./+@%=,-]+~?")
 
-BY_HAND = {  # what a person runs on the account, first
-    "SEC-001": ("chmod", "go=", "{path}"),
-    "SEC-002": ("chmod", "go=", "{path}"),
-    "SEC-003": ("setfacl", "-b", "{path}"),
-    "SEC-004": ("sed", "-i", "{line}d", "{path}"),
-    "SEC-006": ("rm", "{path}"),
-    "SEC-009": ("rm", "-rf", "{path}"),
-    "KEY-009": ("rm", "{path}"),
-    "LNK-003": ("rm", "{path}"),
-    "LNK-005": ("rm", "{path}"),
-    "ENV-001": ("rm", "-rf", "{path}"),
-}
 SENTENCES = {
+    "SEC-001": "Let nobody else at {place}: its owner must shut it.",
+    "SEC-002": "Let nobody else write in {place}, or keep the key elsewhere.",
+    "SEC-003": "Take the default access list off {place}, if nobody needs it: setfacl -k",
+    "SEC-006": "Look at {place}, keep what its original lacks, and remove it.",
+    "SEC-009": "Remove {place} when no pull is under way.",
+    "KEY-009": "Bring what you need of {place} into the file that is read, then remove it there.",
+    "LNK-003": "Let {place} lead somewhere, or remove it.",
+    "LNK-005": "Let {place} lead to storage that lasts: move what is behind it first.",
+    "ENV-001": "Let its program keep it elsewhere, by the variable that docs/rules.md names, then look at {place}.",
     "SEC-004": "Take the key out of {place}; the key that a program needs is in its file already.",
     "SEC-005": "Take the key out of {place} and out of git's history, and make a new one: {rotate}",
     "SEC-007": "Write the password itself into {place}: onboard.yml does.",
@@ -78,11 +75,13 @@ class Commands:
 
     def mends(self, finding: Seen, account: str) -> Fix:
         """The steps that mend a finding of an account."""
+        if "mend" in finding:
+            return [here(*self._start.command("mend", ["-l", account]))]
         if finding["rule"] == "ORP-001":
             return [here(*self._start.command("offboard", ["-l", account, "-e", "offboard_only=undeclared"]))]
         if finding["capability"] != "watch" and finding["rule"] != "RUN-001":
             return [*self._first(finding, account), self._again(finding, account)]
-        return [self._by_hand(finding, account)]
+        return [self._by_hand(finding)]
 
     def _again(self, finding: Seen, account: str) -> Step:
         tags = [] if finding["capability"] == "resources" else ["--tags", finding["capability"]]
@@ -97,11 +96,8 @@ class Commands:
             return [self._there(["mv", path, f"{path}.mine"], account)]
         return [advice(FIRST.get(finding["cause"], YOURSELF))]
 
-    def _by_hand(self, finding: Seen, account: str) -> Step:
+    def _by_hand(self, finding: Seen) -> Step:
         place, rule = finding["place"], finding["rule"]
-        plain, command = PLACE.fullmatch(place), BY_HAND.get(rule)
-        if plain and command and ("{line}" not in " ".join(command) or plain["line"]):
-            return self._there([word.format(**plain.groupdict()) for word in command], account)
         rotate = shlex.join(self._start.command("rotate"))
         return advice(SENTENCES.get(rule, "Look at {place}.").format(place=place or "it", rotate=rotate))
 

@@ -8,6 +8,7 @@ Pure: what was remembered, the waivers and the day come in; the report comes out
 from __future__ import annotations
 
 import hashlib
+import json
 from collections import Counter
 from collections.abc import Sequence
 from datetime import date
@@ -20,6 +21,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.audit_history import Known
 
 if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Entry
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import (
         Account,
         BySeverity,
@@ -154,8 +156,14 @@ def _resolved(known: Known, rows: Sequence[Row], findings: Sequence[Finding]) ->
     return sorted(gone, key=lambda one: (one["account"], one["rule"], one["resource"], one["fingerprint"]))
 
 
-def known_now(before: Known, result: Report) -> Known:
-    """What is to be remembered after a run: what was found, and what was not looked for again."""
+def known_now(before: Known, result: Report, rows: Sequence[Row]) -> Known:
+    """What is to be remembered after a run: what was found and how it can be mended; what was not looked for again."""
+    mends = {
+        mark(one["rule"], row["name"], one["resource"], one["place"]): one["mend"]
+        for row in rows
+        for one in row["findings"]
+        if "mend" in one
+    }
     gone = {one["fingerprint"] for one in result["resolved"]}
     found = {
         one["fingerprint"]: {
@@ -164,10 +172,18 @@ def known_now(before: Known, result: Report) -> Known:
             "capability": one["capability"],
             "resource": one["resource"],
             "since": one["since"],
+            **_remembered_mend(one, mends.get(one["fingerprint"])),
         }
         for one in result["findings"]
     }
     return {**{key: one for key, one in before.items() if key not in gone}, **found}
+
+
+def _remembered_mend(finding: Finding, mend: Entry | None) -> dict[str, str]:
+    """What mend.yml is to know of a finding that it can mend; one that is waived stays as it is."""
+    if finding["waiver"] or mend is None:
+        return {}
+    return {"place": finding["place"], "text": finding["text"], "mend": json.dumps(mend, sort_keys=True)}
 
 
 def _summary(

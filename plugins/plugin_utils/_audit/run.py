@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import accepted
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import accepted, mends
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import report as _audit
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.account import unmeasured
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.fixes import Commands
@@ -98,11 +98,12 @@ def _report(
 ) -> Report:
     now = datetime.now(UTC)
     run = _run(now, wishes, called, begun)
-    sources = [str(Path(source).resolve()) for source in called.options.get("inventory") or ()]
+    sources = mends.sources(called.options)
     place, name = audit_history.series(*sources), audit_history.series(*sources, run["limit"], *run["tags"])
     known, history, newer = _remembered(place, name)
     past = _audit.Past(known, history, *accepted.read(variables, wishes, now.date()))
-    report: Report = _audit.report(run, list(_rows(variables)), past, _commands(variables), now.date())
+    rows = list(_rows(variables))
+    report: Report = _audit.report(run, rows, past, _commands(variables), now.date())
     summary = report["summary"]
     entry: Former = {
         "started": run["started"],
@@ -110,7 +111,7 @@ def _report(
         "not_measured": summary["not_measured"],
         "by_severity": summary["by_severity"],
     }
-    for said in [newer] if newer else _remember(_audit.known_now(known, report), place, name, entry):
+    for said in [newer] if newer else _remember(_audit.known_now(known, report, rows), place, name, entry):
         warn(said)
     if wishes["audit_output"]:
         write(report, _output(wishes), wishes["audit_formats"])

@@ -58,6 +58,17 @@ VERBS = {
             ("hpc-onboard audit -e audit_fail_on=high", "what makes it a 2"),
         ),
     ),
+    "mend": Verb(
+        ACCOUNTS,
+        "mend what the last audit found and can mend without a loss",
+        "Shows it and asks first. Each thing is looked for again by its fingerprint; what\n"
+        "was changed meanwhile, or hangs together with other things, is left to you.",
+        (
+            ("hpc-onboard mend wilson --check", "what would be mended"),
+            ("hpc-onboard mend wilson", "show it, ask, mend it, and look again"),
+            ("hpc-onboard mend -e mend_sure=true", "without a terminal"),
+        ),
+    ),
     "rotate": Verb(
         ACCOUNTS,
         "replace the NGC key on every account, or --secret NAME",

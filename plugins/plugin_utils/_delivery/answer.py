@@ -135,6 +135,12 @@ def _evidence(found: Document) -> Evidence:
         evidence["severities"] = {
             harmless(field, 500): one_of(SEVERITIES, word) for field, word in pairs if word in SEVERITIES
         }
+    if "mends" in found:
+        pairs = found["mends"].items()
+        evidence["mends"] = {
+            harmless(field, 500): {"kind": harmless(one["kind"], 100), "options": _options(one["options"])}
+            for field, one in pairs
+        }
     if "theirs" in found:
         evidence["theirs"] = found["theirs"] is True
     if "rotated" in found:
@@ -146,6 +152,14 @@ def _evidence(found: Document) -> Evidence:
             "when": mark["when"],
         }
     return evidence
+
+
+def _options(options: Document) -> dict[str, str | list[str]]:
+    """The options of a mend: texts and lists of texts."""
+    return {
+        harmless(name, 100): [harmless(one) for one in value] if isinstance(value, list) else harmless(value)
+        for name, value in options.items()
+    }
 
 
 def _progress(progress: Document | None) -> Progress | None:

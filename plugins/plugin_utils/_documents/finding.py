@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Literal, NotRequired, TypedDict
 
+from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Entry
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import Fix
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Severity, State
 
@@ -36,10 +37,11 @@ class Difference(_Classed):
 class Seen(Difference):
     """A difference as the look at one account tells it.
 
-    blocked: onboarding would not put it right. in_the_way: the path of the user's own thing there. fix: where no
-    command of ours mends it.
+    mend: what mend.yml does about it. blocked: onboarding would not put it right. in_the_way: the path of the user's
+    own thing there. fix: where no command of ours mends it.
     """
 
+    mend: NotRequired[Entry]
     blocked: NotRequired[bool]
     in_the_way: NotRequired[str]
     fix: NotRequired[Fix]

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from typing import Literal, NotRequired, TypedDict, final
 
+from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Entry
+
 State = dict[str, str]
 """A thing as found or as wanted, field to value: free, for each kind has its own fields. Absent is empty."""
 
@@ -29,7 +31,8 @@ class Evidence(TypedDict, total=False):
 
     verdict: what the registry says of a key as it stands in its file. leftovers: in how many places a replaced key
     still stands. severities: field of a watch's state -> how bad it is there. theirs: what is in the way is the
-    user's own, to be moved away. rotated: another machine has rotated the key since.
+    user's own, to be moved away. rotated: another machine has rotated the key since. mends: field of a watch's state ->
+    what mends it there without a loss.
     """
 
     verdict: Verdict
@@ -37,6 +40,7 @@ class Evidence(TypedDict, total=False):
     severities: dict[str, Severity]
     theirs: bool
     rotated: Rotated
+    mends: dict[str, Entry]
 
 
 @final

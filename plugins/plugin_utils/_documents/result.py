@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, NotRequired, TypedDict, final
+from typing import Any, Literal, NotRequired, TypedDict, final
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Note
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import Report, Row
@@ -89,6 +89,31 @@ class AuditAccount(TypedDict):
     kind: Literal["audit_account"]
     changed: Literal[False]
     audit: Row
+    sandbox: NotRequired[str]
+
+
+class MendShown(TypedDict):
+    """Of the part of a mending that shows what is offered: account, rule, place, text and mend of each finding."""
+
+    kind: Literal["mend_shown"]
+    changed: Literal[False]
+    offered: list[dict[str, Any]]
+
+
+class MendAsked(TypedDict):
+    """Of the part of a mending that asks whether a person agrees."""
+
+    kind: Literal["mend_asked"]
+    changed: Literal[False]
+
+
+class MendAccount(TypedDict):
+    """Of the part of a mending that does it on one account. audit: what the account comes to now; None for a moment."""
+
+    kind: Literal["mend_account"]
+    changed: bool
+    audit: Row | None
+    outcomes: list[Outcome]
     sandbox: NotRequired[str]
 
 

@@ -20,6 +20,7 @@ PLAYBOOKS: dict[str, tuple[str, ...]] = {  # verb -> playbook, and the options t
     "onboard": ("onboard",),
     "plan": ("onboard", "--check", "--diff"),
     "audit": ("audit",),
+    "mend": ("mend",),
     "rotate": ("rotate_ngc",),
     "offboard": ("offboard",),
     "doctor": ("doctor",),

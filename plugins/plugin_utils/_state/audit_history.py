@@ -20,7 +20,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files i
 if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import Former
 
-KNOWN_SCHEMA, RUN_SCHEMA = "hpc.onboard/audit-known/2.0", "hpc.onboard/audit-run/1.1"
+KNOWN_SCHEMA, RUN_SCHEMA = "hpc.onboard/audit-known/2.1", "hpc.onboard/audit-run/1.1"
 FOLDER = "audit"
 KNOWN, HISTORY, LOCK = "known-%s.json", "history.jsonl", "lock"
 DAMAGED = "%s.damaged"
@@ -56,6 +56,12 @@ def read(place: str, name: str) -> tuple[Known, list[Former]]:
     findings: Known = known["findings"]
     told: Any = [{key: run[key] for key in run if key not in ("series", "schema")} for run in runs[-RUNS:]]
     return findings, told  # as they were written, which nobody checks again
+
+
+def was_made(place: str) -> bool:
+    """Whether an audit of these accounts files is remembered."""
+    with durable_files.told(FOLDER), durable_files.folder(FOLDER, make=False) as at:
+        return at >= 0 and durable_files.read(at, KNOWN % place) is not None
 
 
 def keep(findings: Known, place: str, name: str, run: Former) -> list[str]:

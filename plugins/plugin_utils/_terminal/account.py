@@ -152,6 +152,9 @@ RENDERERS = {  # for each kind that a result names, its class, in the file of th
     "audit_settings": "audit.Part",
     "audit_account": "audit.Part",
     "audit_report": "audit.Report",
+    "mend_shown": "mend.Shown",
+    "mend_asked": "audit.Part",
+    "mend_account": "mend.Mended",
 }
 
 

@@ -69,7 +69,8 @@ DFKI = [
           "mkdir mine; cp bin/usrun.sh mine; echo 'PATH=$HOME/mine:$PATH' >> .profile",
           by_hand="rm -r mine; sed -i '$d' .profile", place="~/bin/usrun.sh"),
     Drift("enroot's cache where the site wants none", ("ENV-001 unmanaged hand medium",),
-          "mkdir -p .local/share/enroot; echo a > .local/share/enroot/layer", place="~/.local/share/enroot"),
+          "mkdir -p .local/share/enroot; echo a > .local/share/enroot/layer", place="~/.local/share/enroot",
+          by_hand="rm -r .local/share/enroot"),
 ]  # fmt: skip
 
 PEGASUS = [
@@ -79,7 +80,7 @@ PEGASUS = [
 
 WILSON = [
     Drift("a variable that goes before the login file", (SEC_008,),
-          "echo 'setenv APPTAINER_DOCKER_PASSWORD mine' >> .cshrc", by_hand="sed -i '$d' .cshrc", place="~/.cshrc:"),
+          "echo 'setenv APPTAINER_DOCKER_PASSWORD mine' >> .cshrc", place="~/.cshrc:"),
     Drift("a cache where the site wants none", ("ENV-001 unmanaged hand medium",),
           "mkdir -p .cache/pip; echo a > .cache/pip/wheel", place="~/.cache/pip"),
     Drift("a copy of a login file", ("SEC-006 unmanaged hand high",), f"cp -p {JSON} {JSON}~", place=f"~/{JSON}~:1"),
@@ -88,7 +89,7 @@ WILSON = [
 DAINT = [
     Drift("a key file where enroot does not look here", ("KEY-009 unmanaged hand medium",),
           "mkdir -m 700 .enroot; echo 'machine nvcr.io login me password mine' > .enroot/.credentials;"
-          " chmod 600 .enroot/.credentials", place="~/.enroot/.credentials"),
+          " chmod 600 .enroot/.credentials", by_hand="rm .enroot/.credentials", place="~/.enroot/.credentials"),
     Drift("a big cache", ("ENV-001 unmanaged hand medium",),
           "mkdir -p .cache/pip; truncate -s 5G .cache/pip/wheel", place="~/.cache/pip"),
     Drift("a conda on storage that is purged", ("PKG-001 unmanaged hand medium", "PKG-003 unmanaged hand medium"),
@@ -98,13 +99,13 @@ DAINT = [
     Drift("a file that will be purged", (USE_003,), f"touch -d '28 days ago' {SCRATCH}/sample",
           by_hand=f"rm {SCRATCH}/sample", place=SCRATCH),
     Drift("a link from what should last to what does not", ("LNK-005 broken hand medium",),
-          f"mkdir {SCRATCH}/venv; ln -s {SCRATCH}/venv venv", place="~/venv"),
+          f"mkdir {SCRATCH}/venv; ln -s {SCRATCH}/venv venv", by_hand="rm venv", place="~/venv"),
 ]  # fmt: skip
 
 NARVAL = [
     Drift("a key in a variable that goes before its file", (SEC_004, SEC_008),
           f"mkdir -p .config/fish; echo 'set -gx NGC_API_KEY {STRAY}' >> .config/fish/config.fish",
-          by_hand="true", place="~/.config/fish/config.fish:"),
+          place="~/.config/fish/config.fish:"),
     Drift("a conda where the site wants none", ("PKG-001 unmanaged hand medium", "PKG-003 unmanaged hand medium"),
           _conda("miniconda3"), by_hand="rm -r miniconda3", place="~/miniconda3"),
     _quota("a quota that is nearly used up, in the site's own table", "USE-002", REPORT),

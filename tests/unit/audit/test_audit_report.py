@@ -170,7 +170,7 @@ def test_with_a_baseline_only_new_findings_fail() -> None:
 
 def test_since_when_a_finding_is_known_is_remembered_and_what_is_gone_is_told() -> None:
     first = told(row("a@lrz", finding("LNK-001")))
-    known = {one: {**entry, "since": "2026-01-02"} for one, entry in report.known_now({}, first).items()}
+    known = {one: {**entry, "since": "2026-01-02"} for one, entry in report.known_now({}, first, []).items()}
     again = told(row("a@lrz", finding("LNK-001")), known=known)
     assert again["findings"][0]["since"] == "2026-01-02"
     assert again["resolved"] == []
@@ -178,17 +178,17 @@ def test_since_when_a_finding_is_known_is_remembered_and_what_is_gone_is_told() 
     assert [(one["rule"], one["account"], one["since"]) for one in gone["resolved"]] == [
         ("LNK-001", "a@lrz", "2026-01-02")
     ]
-    assert report.known_now(known, gone) == {}
+    assert report.known_now(known, gone, []) == {}
 
 
 @pytest.mark.parametrize(
     "rows", [[unmeasured("a@lrz")], [row("b@lrz")], [row("a@lrz", capabilities={"conda": "ok"})], []]
 )
 def test_what_was_not_looked_for_is_not_gone(rows: list[dict[str, Any]]) -> None:
-    known = report.known_now({}, told(row("a@lrz", finding("LNK-001"))))
+    known = report.known_now({}, told(row("a@lrz", finding("LNK-001"))), [])
     said = told(*rows, known=known)
     assert said["resolved"] == []
-    assert known.items() <= report.known_now(known, said).items()
+    assert known.items() <= report.known_now(known, said, []).items()
 
 
 def test_a_finding_is_known_by_what_it_is_about_and_not_by_what_was_found() -> None:
@@ -200,6 +200,8 @@ def test_a_finding_is_known_by_what_it_is_about_and_not_by_what_was_found() -> N
 
 ONBOARD = "ansible-playbook -i 'my accounts.yml' hpc.onboard.onboard -l a@lrz --tags storage_links"
 OFFBOARD = "ansible-playbook -i 'my accounts.yml' hpc.onboard.offboard -l a@lrz -e offboard_only=undeclared"
+MEND = "ansible-playbook -i 'my accounts.yml' hpc.onboard.mend -l a@lrz"
+LINK = {"kind": "mended_leftover", "options": {"path": "~/old", "what": "link", "mark": "key 0123456789ab"}}
 ON_ACCOUNT = "ansible -i 'my accounts.yml' a@lrz -m raw -a "
 ASK = "Ask the site where it is now, or put its path right in the accounts file, then:"
 
@@ -211,9 +213,7 @@ def parts(given: dict[str, Any], commands: Commands = COMMANDS) -> list[tuple[st
 
 def test_nothing_is_run_by_hand_in_a_sandbox_since_it_would_be_run_here() -> None:
     commands = Commands(INSTALLED, {"a@lrz"})
-    watched = finding("SEC-004", capability="watch", place="~/.bashrc:12")
     moved = finding("SCR-002", in_the_way="~/bin/x", blocked=True)
-    assert parts(watched, commands) == [("In its sandbox: sed -i 12d ~/.bashrc", False)]
     assert parts(moved, commands) == [
         ("In its sandbox: mv ~/bin/x ~/bin/x.mine, then:", False),
         ("ansible-playbook hpc.onboard.onboard -l a@lrz --tags storage_links", True),
@@ -234,13 +234,15 @@ def test_nothing_is_run_by_hand_in_a_sandbox_since_it_would_be_run_here() -> Non
         ),
         (finding("LNK-003", cause="site", blocked=True), [(ASK, False), (ONBOARD, True)]),
         (finding("ORP-001"), [(OFFBOARD, True)]),
-        (finding("LNK-003", capability="watch", place="~/old"), [(f"{ON_ACCOUNT}'rm ~/old'", True)]),
-        (finding("SEC-004", capability="watch", place="~/.bashrc:12"), [(f"{ON_ACCOUNT}'sed -i 12d ~/.bashrc'", True)]),
-        (finding("SEC-006", capability="watch", place="~/.netrc~:1"), [(f"{ON_ACCOUNT}'rm ~/.netrc~'", True)]),
-        (finding("SEC-006", capability="watch", place="/~a/x=~/b"), [("Look at /~a/x=~/b.", False)]),
-        (finding("LNK-003", capability="watch", place="~/a b"), [("Look at ~/a b.", False)]),
-        (finding("LNK-003", capability="watch", place="~/$(id)"), [("Look at ~/$(id).", False)]),
-        (finding("LNK-003", capability="watch", place="~/x\nrm -rf ~"), [("Look at ~/x\nrm -rf ~.", False)]),
+        (finding("LNK-003", capability="watch", place="~/old", mend=LINK), [(MEND, True)]),
+        (
+            finding("LNK-003", capability="watch", place="~/$(id)"),
+            [("Let ~/$(id) lead somewhere, or remove it.", False)],
+        ),
+        (
+            finding("SEC-004", capability="watch", place="~/x\nrm -rf ~"),
+            [("Take the key out of ~/x\nrm -rf ~; the key that a program needs is in its file already.", False)],
+        ),
     ],
 )
 def test_the_command_that_mends_it(given: dict[str, Any], fix: list[tuple[str, bool]]) -> None:

@@ -55,6 +55,7 @@ def test_every_kind_has_a_module_a_class_and_a_table_of_its_own() -> None:
         "audit",
         "converge",
         "doctor",
+        "mend",
         "offboard",
         "rotate",
     }
@@ -107,6 +108,7 @@ def test_every_public_name_of_the_engine_has_a_sentence(file: Path) -> None:
         "inspect",
         "obstacle",
         "apply",
+        "takes_away",
         "progress",
         "remarks",
         "evidence",

@@ -119,7 +119,7 @@ def test_the_history_of_audits_goes_on(remembered: Path) -> None:
     assert lines[:-1] == old
     assert lines[-1]["schema"] == "hpc.onboard/audit-run/1.1"
     document = json.loads((remembered / "audit" / f"known-{PLACE}.json").read_text())
-    assert document == {"schema": "hpc.onboard/audit-known/2.0", "findings": old_known}
+    assert document == {"schema": "hpc.onboard/audit-known/2.1", "findings": old_known}
 
 
 def test_the_baseline_is_read() -> None:

@@ -24,7 +24,8 @@ ENGINE = {  # room -> the rooms, or the single files of one, that it may import;
     "_jobs": {"_formats", "_core"},
     "_registry": {"_formats"},
     "_resources": {"_formats", "_core", "_scan", "_jobs", "_registry"},
-    "_watches": {"_formats", "_core", "_scan"},
+    "_mends": {"_formats", "_core", "_scan"},
+    "_watches": {"_formats", "_core", "_scan", "_mends"},
     "_engine": {"_core", "_receipt"},
 }
 CONTROLLER = {
@@ -49,8 +50,9 @@ CONTROLLER = {
     "_audit/formats": {"_documents", "_audit/rules", "_text", "_core"},
     "_audit": {
         *("_documents", "_text", "_input", "_state", "_secrets", "_capabilities", "_accounts", "_delivery"),
-        *("_audit/judges", "_audit/formats", "_core", "_formats", "_receipt", "_watches"),
+        *("_audit/judges", "_audit/formats", "_core", "_formats", "_receipt", "_mends", "_watches"),
     },
+    "_mending": {"_documents", "_input", "_state", "_audit", "_core"},
     "_terminal": {"_documents", "_text", "_delivery", "_audit/rules", "_audit/formats"},
     "_doctor": {"_documents", "_text", "_input", "_accounts"},
     "_command": {
@@ -62,7 +64,7 @@ DOORS = {  # what Ansible and the keyring library load; nothing but an action im
     "inventory": {"_input", "_accounts"},
     "action": {
         *("_documents", "_input", "_state", "_secrets", "_capabilities", "_accounts"),
-        *("_delivery", "_rotation", "_audit", "_doctor", "_core"),
+        *("_delivery", "_rotation", "_audit", "_mending", "_doctor", "_core"),
     },
     "callback": {"_text", "_input", "_state", "_rotation/reminders", "_terminal", "_command/verdict"},
     "doc_fragments": set(),

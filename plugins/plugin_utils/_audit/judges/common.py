@@ -15,7 +15,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.finding_text im
 
 if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.answer import Notes
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Entry, PlanEntry
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import Cause, Class
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome, Severity
 
@@ -24,7 +24,7 @@ class Wrong(NamedTuple):
     """One thing that is wrong with one resource.
 
     fields: which of its fields; severity: where it is not the rule's; about: what it is about, where that is not the
-    resource alone (several entries share a file).
+    resource alone (several entries share a file); mend: what mends it there without a loss.
     """
 
     rule: str
@@ -35,6 +35,7 @@ class Wrong(NamedTuple):
     place: str = ""
     cause: Cause | Literal[""] = ""
     about: str = ""
+    mend: Entry | None = None
 
 
 class Look(NamedTuple):

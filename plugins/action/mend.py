@@ -1,0 +1,98 @@
+# Copyright: hpc.onboard authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A part of a mending: what can be mended is shown and asked for, done on each account, and looked at again.
+
+The documentation is in plugins/modules/mend.py.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ansible import __version__, context
+from ansible.errors import AnsibleConnectionFailure
+from ansible.plugins.action import ActionBase
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import mends, watches
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.account import prepared, unmeasured
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.run import Called
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import CAPABILITIES, PLACES, USUAL
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answer, payload
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import (
+    AccountSession,
+    Conversation,
+    Variables,
+    prepare,
+)
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.prompt import NotAnswered, NoTerminal, asked
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import VersionError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
+
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import MendAccount
+
+TROUBLE = (AccountError, StateError, VersionError, answer.NoAnswer)
+BEGUN = time.monotonic()
+EVERYTHING = {**PLACES, **payload.places(watches.KINDS), **payload.places(mends.KINDS)}
+ARGUMENTS = {
+    "part": {"type": "str", "choices": ["show", "ask", "account", "report"], "required": True},
+    "capabilities": {"type": "list", "elements": "str", "default": list(CAPABILITIES)},
+    "resources": {"type": "list", "elements": "dict", "default": []},
+    "seconds": {"type": "int", "default": 30},
+}
+
+prepare(EVERYTHING, (*USUAL, *watches.KINDS))
+
+
+class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
+    """hpc.onboard.mend"""
+
+    TRANSFERS_FILES = False
+
+    def run(self, tmp: str | None = None, task_vars: Variables | None = None) -> Mapping[str, object]:
+        """Take the part."""
+        super().run(tmp, task_vars)
+        _validation, arguments = self.validate_argument_spec(ARGUMENTS)
+        session = AccountSession(self, task_vars, EVERYTHING)
+        if arguments["part"] == "account":
+            return self._mended(session, arguments)
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._mending import mending  # once a run
+
+        called = Called(context.CLIARGS, __version__)
+        if arguments["part"] == "show":
+            return mending.shown(session.variables, session.value, called)
+        if arguments["part"] == "report":
+            return mending.reported(session.variables, session.value, called, self._display.warning, BEGUN)
+        return mending.asked(session.variables, session.value, called, session.is_check_run, _answered)
+
+    def _mended(self, session: AccountSession, arguments: Mapping[str, Any]) -> MendAccount:
+        """Mend the account, or foresee it, and look at it again in the same trip."""
+        offered = mends.entries(mends.of_run(session.variables, context.CLIARGS), session.name)
+        found: MendAccount = {"kind": "mend_account", "changed": False, "audit": None, "outcomes": []}
+        try:
+            seen = prepared(session, arguments["capabilities"], arguments["resources"])
+            wishes = {"work": "examine", "seconds": arguments["seconds"], "receipt": True}
+            mending = {"mends": len(offered), "mends_work": session.work} if offered else {}
+            conversation = Conversation(session, [*offered, *seen.entries], {**wishes, **mending})
+            outcomes = conversation.outcomes(0)
+            found["outcomes"] = outcomes[: len(offered)]
+            found["audit"] = seen.row(outcomes[len(offered) :], conversation)
+        except AnsibleConnectionFailure as error:
+            found["audit"] = unmeasured(session.variables, session.failure(error).text)
+        except TROUBLE as error:
+            found["audit"] = unmeasured(session.variables, str(error))
+        found["changed"] = any(one["status"] == "unwanted" for one in found["outcomes"])
+        return {**found, "sandbox": session.sandbox["root"]} if session.sandbox else found
+
+
+def _answered(question: str) -> str:
+    """What the person at the terminal says; nothing where there is none. Raises AccountError where they end it."""
+    try:
+        return asked(question).strip()
+    except NoTerminal:
+        return ""
+    except NotAnswered:
+        raise AccountError("nothing was mended: the question was not answered") from None

@@ -1,0 +1,121 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which mend there is for a thing that a watch has found: none where one could take more away than was found."""
+
+import os
+from typing import Any, Dict, List, Optional, Sequence
+
+from .._core.errors import AccountError
+from .._core.host import Host
+from .._formats import key_files
+from .._formats.key_forms import written
+from .mend import offered, read_text
+from .mended_access import MendedAccess
+from .mended_key import MendedKey
+from .mended_leftover import MendedLeftover
+from .mended_statement import MendedStatement
+from .shell_commands import Unclear
+from .shell_text import Assignment, assignments, dialect_of, without
+
+Remedy = Optional[Dict[str, Any]]
+"""{kind, options} of a mend, as a plan takes it."""
+
+
+def of_key(host: Host, path: str, marks: List[str], is_copy: bool) -> Remedy:
+    """For keys with these fingerprints that stand in a file."""
+    if is_copy:
+        return _of_copy(host, path) or _of_words(host, path, marks)
+    if any(path == os.path.join(host.home, name) for name in key_files.HISTORIES):
+        return _of_words(host, path, marks)
+    return _of_assignments(host, path, marks)
+
+
+def _of_words(host: Host, path: str, marks: List[str]) -> Remedy:
+    return offered(host, MendedKey.KIND, MendedKey({"path": path, "marks": marks})) if marks else None
+
+
+def _of_copy(host: Host, path: str) -> Remedy:
+    folder, name = os.path.split(path)
+    found = host.entry(path)
+    if found is None or found.kind != "file":
+        return None
+    mark = host.fingerprint(host.read(path).decode("latin-1"))
+    for original in host.names(folder):
+        if key_files.is_copy(name, original):
+            options = {"path": path, "what": "copy", "mark": mark, "of": original}
+            remedy = offered(host, MendedLeftover.KIND, MendedLeftover(MendedLeftover.whole(options)))
+            if remedy:
+                return remedy
+    return None
+
+
+def of_draft(host: Host, path: str) -> Remedy:
+    """For a draft that a killed run of ours has left."""
+    mark = host.fingerprint(host.read(path).decode("latin-1"))
+    options = {"path": path, "what": "draft", "mark": mark}
+    return offered(host, MendedLeftover.KIND, MendedLeftover(MendedLeftover.whole(options)))
+
+
+def _of_assignments(host: Host, path: str, marks: List[str]) -> Remedy:
+    """Where each of the keys is the whole value of a variable, and stands nowhere else in the file."""
+
+    def is_meant(source: str) -> bool:
+        value = source.partition("=")[2] if "=" in source else source.split(None)[-1]
+        return host.fingerprint(value.strip("\"'")) in marks
+
+    def known(word: str) -> str:
+        return "a key" if host.fingerprint(word) in marks else ""
+
+    file = read_text(host, path)
+    if file is None:
+        return None
+    left, problem = without(file.text, dialect_of(file.path), is_meant)
+    if problem or any(host.fingerprint(one.value) in marks for one in written(left, known)):
+        return None
+    return _statement(host, path, [one for one in _assignments(file.text, file.path) if is_meant(one.source)])
+
+
+def of_variable(host: Host, path: str, name: str) -> Remedy:
+    """For a variable that a start-up file sets."""
+    file = read_text(host, path)
+    found = _assignments(file.text, file.path) if file else []
+    return _statement(host, path, [one for one in found if one.name == name])
+
+
+def _assignments(text: str, path: str) -> List[Assignment]:
+    try:
+        return assignments(text, dialect_of(path))
+    except Unclear:
+        return []
+
+
+def _statement(host: Host, path: str, found: List[Assignment]) -> Remedy:
+    marks = sorted({host.fingerprint(one.source) for one in found})
+    return offered(host, MendedStatement.KIND, MendedStatement({"path": path, "marks": marks})) if marks else None
+
+
+def of_access(host: Host, path: str, way: str) -> Remedy:
+    """For a file or a folder that others can get at. way: see mended_access.py."""
+    return offered(host, MendedAccess.KIND, MendedAccess({"path": path, "way": way}))
+
+
+def of_link(host: Host, path: str) -> Remedy:
+    """For a link to nothing, or to itself."""
+    found = host.entry(path)
+    options = {"path": path, "what": "link", "mark": host.fingerprint(found.target if found else "")}
+    return offered(host, MendedLeftover.KIND, MendedLeftover(MendedLeftover.whole(options)))
+
+
+def of_folder(host: Host, path: str, what: str, names: Sequence[str] = (), variable: str = "") -> Remedy:
+    """For a store of tokens, or a cache. names: what of it its program makes anew; none: all."""
+    options = {"path": path, "what": what, "names": list(names), "variable": variable}
+    return offered(host, MendedLeftover.KIND, MendedLeftover(MendedLeftover.whole(options)))
+
+
+def cautious(remedy: Any, *arguments: Any) -> Remedy:
+    """What one of the above answers; nothing where the file system keeps it from looking."""
+    try:
+        answer: Remedy = remedy(*arguments)
+        return answer
+    except (AccountError, OSError):
+        return None

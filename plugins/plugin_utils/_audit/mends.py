@@ -1,0 +1,93 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What can be mended on an account: the kinds of mends, and which of them an audit's findings offer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Container, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ansible_collections.hpc.onboard.plugins.module_utils._mends.mend import Mend
+from ansible_collections.hpc.onboard.plugins.module_utils._mends.mended_access import MendedAccess
+from ansible_collections.hpc.onboard.plugins.module_utils._mends.mended_key import MendedKey
+from ansible_collections.hpc.onboard.plugins.module_utils._mends.mended_leftover import MendedLeftover
+from ansible_collections.hpc.onboard.plugins.module_utils._mends.mended_statement import MendedStatement
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state import audit_history
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.audit_history import Known
+
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Entry, PlanEntry
+
+KINDS: dict[str, type[Mend]] = {kind.KIND: kind for kind in (MendedAccess, MendedKey, MendedLeftover, MendedStatement)}
+
+TYPES: dict[str, type] = {"str": str, "path": str, "list": list}
+
+
+def checked(told: Entry | None) -> Entry | None:
+    """A mend that an account offers, if it is such as we make; the account may have told anything."""
+    if told is None or told["kind"] not in KINDS:
+        return None
+    kind, options = KINDS[told["kind"]], told["options"]
+    known = set(options) <= set(kind.OPTIONS) and str(options.get("path", "")).startswith(("~", "/"))
+    if not known or not all(_fits(options.get(name), spec) for name, spec in kind.OPTIONS.items()):
+        return None
+    return {"kind": told["kind"], "options": kind.whole(options)}
+
+
+def _fits(value: Any, spec: Mapping[str, Any]) -> bool:
+    """Whether an option is as it should be; one that is not given may be."""
+    if value is None:
+        return not spec.get("required")
+    return isinstance(value, TYPES[spec["type"]]) and value in spec.get("choices", [value])
+
+
+class Offered(NamedTuple):
+    """A finding of the last audit that can be mended."""
+
+    account: str
+    rule: str
+    place: str
+    text: str
+    mend: Entry
+
+
+def remembered(known: Known, accounts: Container[str]) -> list[Offered]:
+    """What the last audits of these accounts offer, in one order."""
+    found = []
+    for one in known.values():
+        mend = checked(json.loads(one["mend"])) if "mend" in one and one.get("account") in accounts else None
+        if mend:
+            found.append(Offered(one["account"], one["rule"], one["place"], one["text"], mend))
+    return sorted(found, key=lambda one: (one.account, one.rule, one.place))
+
+
+def entries(offered: Iterable[Offered], account: str) -> list[PlanEntry]:
+    """What is sent to an account: each mend once, for several findings may be of one line."""
+    found: list[PlanEntry] = []
+    for one in offered:
+        entry: PlanEntry = {"kind": one.mend["kind"], "capability": "watch", "options": one.mend["options"]}
+        if one.account == account and entry not in found:
+            found.append(entry)
+    return found
+
+
+def of_run(variables: Mapping[str, Any], options: Mapping[str, Any]) -> list[Offered]:
+    """What is offered for the accounts of a run. options: Ansible's of the command line. Raises StateError."""
+    return remembered(_known(options), {str(host) for host in variables["ansible_play_hosts_all"]})
+
+
+def was_audited(options: Mapping[str, Any]) -> bool:
+    """Whether an audit of these accounts files was made from here. Raises StateError."""
+    return audit_history.was_made(audit_history.series(*sources(options)))
+
+
+def sources(options: Mapping[str, Any]) -> list[str]:
+    """The accounts files of a run: what is remembered of one says nothing of another."""
+    return [str(Path(source).resolve()) for source in options.get("inventory") or ()]
+
+
+def _known(options: Mapping[str, Any]) -> Known:
+    place = audit_history.series(*sources(options))
+    return audit_history.read(place, "")[0]

@@ -1,0 +1,80 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A mending, as far as this machine takes it: what is offered is shown and asked for, and what came of it is judged."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import mends, run
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.options import checked
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input import command_line, extra_vars
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.extra_vars import Value
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
+
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import (
+        AuditReported,
+        MendAsked,
+        MendShown,
+        Refusal,
+    )
+
+Variables = Mapping[str, Any]  # Ansible's, of the host that the part is run for
+SETTINGS = {"mend_sure": extra_vars.truth}
+QUESTION = "Mend this? Only what is listed above is touched. [y/N] "
+YES = ("y", "yes")
+FAILURES = ("blocked", "failed", "not_measured")
+
+
+def shown(variables: Variables, value: Value, called: run.Called) -> MendShown | Refusal:
+    """What the last audits of these accounts offer. An account that was never audited from here is an error."""
+    try:
+        _sure(variables, value)
+        checked(variables, value)
+        if not mends.was_audited(called.options):
+            audit = shlex.join(command_line.command("audit"))
+            raise AccountError(f"no audit of these accounts is remembered here, so what to mend is not known: {audit}")
+        offered = mends.of_run(variables, called.options)
+    except (AccountError, StateError) as error:
+        return {"kind": "mend_shown", "failed": True, "msg": str(error)}
+    told: MendShown = {"kind": "mend_shown", "changed": False, "offered": [one._asdict() for one in offered]}
+    return told
+
+
+def asked(
+    variables: Variables, value: Value, called: run.Called, is_check_run: bool, ask: Callable[[str], str]
+) -> MendAsked | Refusal:
+    """Whether the person agrees; without one at a terminal it must have been said before. ask: gives their answer."""
+    agreed: MendAsked = {"kind": "mend_asked", "changed": False}
+    try:
+        if is_check_run or _sure(variables, value) or not mends.of_run(variables, called.options):
+            return agreed
+        answer = ask(QUESTION)
+        if answer.lower() in YES:
+            return agreed
+        again = shlex.join(command_line.command("mend", ["-e", "mend_sure=true"]))
+        why = "it was not agreed to" if answer else f"nobody agreed to it. Without a terminal: {again}"
+        raise AccountError(f"nothing was mended: {why}")
+    except (AccountError, StateError) as error:
+        return {"kind": "mend_asked", "failed": True, "msg": str(error)}
+
+
+def reported(
+    variables: Variables, value: Value, called: run.Called, warn: Callable[[str], None], begun: float
+) -> AuditReported | Refusal:
+    """The report of what is there now. What should have been mended and was not fails the run, however mild it is."""
+    found = run.reported(variables, value, called, warn, begun)
+    results = [variables["hostvars"][host].get("audited") or {} for host in variables["ansible_play_hosts_all"]]
+    left = sum(one["status"] in FAILURES for result in results for one in result.get("outcomes") or [])
+    if not left or found["failed"]:
+        return found
+    return {**found, "failed": True, "msg": f"{left} could not be mended: see above"}
+
+
+def _sure(variables: Variables, value: Value) -> bool:
+    """Whether nobody need be asked. Raises AccountError for a setting that is misspelt."""
+    return bool(extra_vars.read("a mending", SETTINGS, variables, value).get("mend_sure"))

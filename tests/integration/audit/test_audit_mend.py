@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the audit finds and can mend is mended by mend.yml, in one trip, and nothing else changes: over real ssh."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+import pytest
+
+from tests.integration.runs import Ran, play
+
+from .audit_scene import Audit, Scene, at, by_root
+
+pytestmark = pytest.mark.testbed
+
+KEYS = ["nvapi-" + letter * 64 for letter in "abcdef"]
+BASHRC = """# of ours
+export FIRST={0}
+alias ll='ls -l'
+export A=1 SECOND={1} B='two words'
+if true; then
+export THIRD={2}
+fi
+case $- in *i*) ;; *) return;; esac
+export TORCH_HOME=$HOME/.cache/torch   # what only a person's shell reads
+last=1
+"""
+
+
+class Plant(NamedTuple):
+    """A thing that is found. do: how it comes there; rule; path: what the mend is about; gone: what is no more then."""
+
+    do: str
+    rule: str
+    path: str
+    gone: str = ""
+
+
+SAFE = [
+    Plant("printf 'login {3} twice\\nls\\n' > .bash_history", "SEC-004", "~/.bash_history"),
+    Plant("mkdir jobs; printf '#!/bin/sh\\nexport K={4}\\nsrun x\\n' > jobs/a.sh", "SEC-004", "~/jobs/a.sh"),
+    Plant("cp -p .apptainer/docker-config.json .apptainer/docker-config.json~", "SEC-006",
+          "~/.apptainer/docker-config.json~", ".apptainer/docker-config.json~"),
+    Plant("printf 'machine h login me password {5}\\n' > .netrc.old", "SEC-006", "~/.netrc.old"),
+    Plant("echo 'machine host login me password mine' > .netrc; chmod 644 .netrc", "SEC-001", "~/.netrc"),
+    Plant("mkdir -p .aws; echo 'secret: mine1234' > .aws/credentials; chmod 600 .aws/credentials;"
+          " setfacl -m u:daemon:r .aws/credentials", "SEC-003", "~/.aws/credentials"),
+    Plant("mkdir -p .kaggle; echo '{{\"key\":\"abcdefgh\"}}' > .kaggle/kaggle.json; chmod 600 .kaggle/kaggle.json;"
+          " chmod 777 .kaggle", "SEC-002", "~/.kaggle"),
+    Plant("ln -s /gone/at/all gone", "LNK-003", "~/gone", "gone"),
+    Plant("ln -s loop loop", "LNK-005", "~/loop", "loop"),
+    Plant("mkdir -p -m 700 .cache/enroot/.tokens.1; echo t > .cache/enroot/.tokens.1/nvcr.io", "SEC-009",
+          "~/.cache/enroot/.tokens.1", ".cache/enroot/.tokens.1"),
+    Plant("echo l > .cache/enroot/layer", "ENV-001", "~/.cache/enroot", ".cache/enroot/layer"),
+    Plant("echo 'other line {0}' > .bashrc.bak; chmod 600 .bashrc.bak", "SEC-006", "~/.bashrc.bak"),
+    Plant("mkdir -p .cache/pip/http; echo a > .cache/pip/http/wheel", "ENV-001", "~/.cache/pip", ".cache/pip/http"),
+    Plant("mkdir -p .cache/huggingface/hub; echo m > .cache/huggingface/hub/model; echo t > .cache/huggingface/token;"
+          " chmod 600 .cache/huggingface/token", "ENV-001", "~/.cache/huggingface", ".cache/huggingface/hub"),
+]  # fmt: skip
+LEFT_TO_A_PERSON = [
+    Plant("mkdir -p .cache/torch/hub; echo w > .cache/torch/hub/weights", "ENV-001", "~/.cache/torch"),
+    Plant("mkdir -p .local/share/enroot/mine; echo r > .local/share/enroot/mine/root", "ENV-001",
+          "~/.local/share/enroot"),
+    Plant("mkdir -p .conda/pkgs; echo p > .conda/pkgs/a.tar", "ENV-001", "~/.conda/pkgs"),
+    Plant("git init -q d; echo 'K={0}' > d/x.sh; git -C d add x.sh", "SEC-005", "~/d/x.sh:1"),
+]  # fmt: skip
+
+
+class Mended(NamedTuple):
+    """What was found, what was shown, and what is found after the mending; the home before and after."""
+
+    account: Any
+    scene: Scene
+    found: Audit
+    shown: Ran
+    done: Ran
+    again: Audit
+    before: dict[str, str]
+    after: dict[str, str]
+
+
+def tree(account: Any) -> dict[str, str]:
+    """Each path of the home: kind, mode, owner, and content as a sum."""
+    listed = account.cluster.world.run(
+        "sh", "-ec", f"cd {account.home}; find . -path ./.config/hpc.onboard -prune -o -printf '%p\\t%y %m %u %g %l\\n'"
+    )
+    sums = account.cluster.world.run("sh", "-ec", f"cd {account.home}; find . -type f -exec sha256sum {{}} +")
+    found = dict(line.split("\t", 1) for line in listed.splitlines() if "\t" in line)
+    for line in sums.splitlines():
+        total, path = line.split("  ", 1)
+        if path in found:
+            found[path] += f" {total}"
+    return found
+
+
+@pytest.fixture(scope="module")
+def mended(bed: Any, tmp_path_factory: pytest.TempPathFactory) -> Mended:
+    account = bed.new_account("wilson")
+    scene = Scene(bed, tmp_path_factory.mktemp("mend"), [account])
+    assert scene.onboard().code == 0
+    by_root(account, f"chmod 755 {account.home}")
+    at(account, "mkdir dotfiles; [ ! -e .bashrc ] || mv .bashrc dotfiles/bashrc; ln -sfn dotfiles/bashrc .bashrc")
+    at(account, f"cat >> dotfiles/bashrc <<'END'\n{BASHRC.format(*KEYS)}END\nchmod 640 dotfiles/bashrc")
+    for plant in (*SAFE, *LEFT_TO_A_PERSON):
+        at(account, plant.do.format(*KEYS))
+    before = tree(account)
+    found = scene.audit()
+    order = ("-i", str(scene.inventory))
+    shown = play(bed, *order, "--check", playbook="mend.yml", environment=scene.environment)
+    assert tree(account) == before
+    done = play(bed, *order, "-e", "mend_sure=true", playbook="mend.yml", environment=scene.environment)
+    return Mended(account, scene, found, shown, done, scene.audit(), before, tree(account))
+
+
+def offers(audit: Audit) -> set[tuple[str, str]]:
+    """Rule and path of each finding that can be mended."""
+    return {(one["rule"], re.sub(r":\d+$", "", one["place"])) for one in audit.findings if is_mended(one)}
+
+
+def is_mended(finding: dict[str, Any]) -> bool:
+    """Whether mend.yml is what mends it."""
+    return any("mend.yml" in step.get("command", ()) for step in finding["fix"])
+
+
+def test_what_can_be_mended_is_offered_and_nothing_else(mended: Mended) -> None:
+    rc = ("SEC-004", "~/.bashrc")
+    assert offers(mended.found) == {rc, *((one.rule, one.path) for one in SAFE)}, mended.found.ran.text
+    places = {(one["rule"], one["place"]) for one in mended.found.findings}
+    assert {(one.rule, one.path) for one in LEFT_TO_A_PERSON} <= places
+
+
+def test_it_is_shown_before_it_is_done(mended: Mended) -> None:
+    for one in SAFE:
+        assert one.path in mended.shown.text, mended.shown.text
+    assert "to mend" in mended.shown.text
+
+
+def test_afterwards_only_the_rest_is_found(mended: Mended) -> None:
+    assert offers(mended.again) == set(), mended.done.text
+    gone = {(one["rule"], one["place"]) for one in mended.found.findings if is_mended(one)}
+    assert not {(one["rule"], one["place"]) for one in mended.again.findings} & gone, mended.done.text
+
+
+def test_nothing_else_changes(mended: Mended) -> None:
+    changed = {path for path in mended.before if mended.before[path] != mended.after.get(path)}
+    about = {"./" + one.path[2:] for one in SAFE} | {"./dotfiles/bashrc"}
+    taken = {"./" + one.gone for one in SAFE if one.gone}
+    stray = {path for path in changed if path not in about and not any(path.startswith(one) for one in taken)}
+    assert stray == set()
+    assert {*mended.after} <= {*mended.before}
+    assert {path for path in mended.before if path not in mended.after} == {
+        path for path in mended.before if any(path == one or path.startswith(one + "/") for one in taken)
+    }
+    assert mended.after["./.bashrc"] == mended.before["./.bashrc"]
+
+
+def test_of_the_start_up_file_two_variables_go_and_every_other_byte_stays(mended: Mended) -> None:
+    text = mended.account.cluster.world.run("cat", f"{mended.account.home}/dotfiles/bashrc")
+    assert text.endswith(
+        BASHRC.format(*KEYS).replace(f"export FIRST={KEYS[0]}\n", "").replace(f" SECOND={KEYS[1]}", "")
+    )
+
+
+def test_without_a_terminal_nothing_is_done_that_nobody_agreed_to(mended: Mended) -> None:
+    at(mended.account, "ln -s /gone/again gone2")
+    assert mended.scene.audit().ran.code == 2
+    order = ("-i", str(mended.scene.inventory))
+    ran = play(mended.scene.bed, *order, playbook="mend.yml", environment=mended.scene.environment)
+    assert ran.code == 2
+    assert "mend_sure=true" in ran.text
+    at(mended.account, "test -L gone2; rm gone2")

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What an account offers to be mended is remembered, and believed as far as it is such as we make."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.mends import Offered, checked, entries, remembered
+
+LINK = {"path": "~/old", "what": "link", "mark": "key 0123456789ab"}
+WHOLE = {**LINK, "of": "", "names": [], "variable": ""}
+MEND: Any = {"kind": "mended_leftover", "options": LINK}
+
+
+def test_a_mend_such_as_we_make_is_completed() -> None:
+    assert checked(MEND) == {"kind": "mended_leftover", "options": WHOLE}
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"kind": "conda_install", "options": LINK},
+        {"kind": "mended_leftover", "options": {**LINK, "more": "x"}},
+        {"kind": "mended_leftover", "options": {**LINK, "what": "home"}},
+        {"kind": "mended_leftover", "options": {**LINK, "path": ["~/old"]}},
+        {"kind": "mended_leftover", "options": {**LINK, "path": "$HOME/old"}},
+        {"kind": "mended_leftover", "options": {"what": "link"}},
+        {"kind": "mended_statement", "options": {"path": "~/.bashrc", "marks": "key 1"}},
+        None,
+    ],
+)
+def test_any_other_is_not_believed(told: Any) -> None:
+    assert checked(told) is None
+
+
+def test_what_is_remembered_of_others_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = {"rule": "LNK-003", "capability": "watch", "resource": "links", "since": "2026-01-01", "account": "a@lrz"}
+    whole = {**one, "place": "~/old", "text": "Nothing is there.", "mend": json.dumps(MEND)}
+    known = {"1": whole, "2": one, "3": {**whole, "account": "b@lrz"}}
+    offered = Offered("a@lrz", "LNK-003", "~/old", "Nothing is there.", {"kind": "mended_leftover", "options": WHOLE})
+    assert remembered(known, {"a@lrz"}) == [offered]
+    entry = {"kind": "mended_leftover", "capability": "watch", "options": WHOLE}
+    assert entries([offered, offered._replace(rule="LNK-005")], "a@lrz") == [entry]
+    assert entries([offered], "b@lrz") == []
