@@ -168,9 +168,12 @@ def examine(resource: Resource, host: Host) -> Outcome:
     """Compare resource with its wanted state. Nothing is changed."""
     progress = resource.progress(host)  # before the state: work that ends in between leaves nothing to say
     before = resource.inspect(host)
-    outcome = Outcome(resource.identity, before, resource.desired(host), resource.obstacle(before, host))
+    obstacle = resource.obstacle(before, host)
+    outcome = Outcome(resource.identity, before, resource.desired(host), obstacle)
     outcome.progress = progress if outcome.fields else None
     outcome.remarks, outcome.evidence = resource.remarks(host), resource.evidence(before, host)
+    if obstacle and not outcome.fields:
+        outcome.evidence["obstacle"] = obstacle  # nothing differs yet, and the next run that has to change it could not
     return outcome
 
 

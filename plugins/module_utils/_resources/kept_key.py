@@ -11,7 +11,7 @@ from typing import List, NamedTuple, Optional
 
 from .._core.errors import AccountError
 from .._core.host import Host
-from .._core.resource import Resource, State
+from .._core.resource import Evidence, Resource, State
 
 
 class Kept(NamedTuple):
@@ -106,6 +106,10 @@ class KeptKey(Resource):
             return "%s has %d names (hard links): remove the others, then run again" % (shown, file.links)
         return self.unreadable(text_of(host, self.path), shown)
 
+    def evidence(self, before: State, host: Host) -> Evidence:
+        found = _open_folder(host, os.path.dirname(os.path.dirname(self.path)))
+        return {"open_folder": host.shown(found)} if found else {}
+
     def apply(self, host: Host) -> None:
         if self.options["state"] == "absent":
             self._take_out(host)
@@ -129,6 +133,18 @@ class KeptKey(Resource):
             host.write(self.path, old, left.encode("latin-1"), 0o600, private=True)
         else:
             host.remove(self.path)
+
+
+def _open_folder(host: Host, folder: str) -> Optional[str]:
+    """The folder of mine, from the home down to this one, in which others may write: it can be shut without a loss."""
+    below = os.path.relpath(folder, host.home)
+    parts = [] if below in (".", "..") or below.startswith("../") else below.split("/")
+    for number in range(len(parts) + 1):
+        place = os.path.join(host.home, *parts[:number])
+        found = host.entry(host.resolve(place) or place)
+        if found and found.kind == "folder" and found.mine and found.mode & 0o1022 in (0o002, 0o020, 0o022):
+            return place
+    return None
 
 
 def text_of(host: Host, path: str) -> str:

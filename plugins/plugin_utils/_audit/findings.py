@@ -44,9 +44,14 @@ for _usual in USUAL:
 
 def of_resource(entry: PlanEntry, key: str, outcome: Outcome, look: Look) -> list[Seen]:
     """The findings of one declared resource. key: what it is noted under in a receipt."""
-    if outcome["status"] == "in_place":
+    obstacle = outcome["evidence"].get("obstacle")
+    if outcome["status"] == "in_place" and not obstacle:
         return []
-    wrongs = _unmeasured(outcome) or judge_of(entry["kind"])(entry, outcome, look)
+    if obstacle:  # the next run that has to change it could not: a new key, say
+        outcome = {**outcome, "status": "blocked", "reason": obstacle}
+        wrongs = judge_of(entry["kind"])(entry, outcome, look)
+    else:
+        wrongs = _unmeasured(outcome) or judge_of(entry["kind"])(entry, outcome, look)
     note = look.notes.get(key)
     return [_finding(entry, outcome, wrong, wrong.cause or _cause(outcome, wrong, note, look)) for wrong in wrongs]
 

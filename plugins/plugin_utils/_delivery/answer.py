@@ -141,6 +141,10 @@ def _evidence(found: Document) -> Evidence:
             harmless(field, 500): {"kind": harmless(one["kind"], 100), "options": _options(one["options"])}
             for field, one in pairs
         }
+    if "obstacle" in found:
+        evidence["obstacle"] = harmless(found["obstacle"])
+    if "open_folder" in found:
+        evidence["open_folder"] = harmless(found["open_folder"], 500)
     if "theirs" in found:
         evidence["theirs"] = found["theirs"] is True
     if "rotated" in found:

@@ -32,7 +32,8 @@ class Evidence(TypedDict, total=False):
     verdict: what the registry says of a key as it stands in its file. leftovers: in how many places a replaced key
     still stands. severities: field of a watch's state -> how bad it is there. theirs: what is in the way is the
     user's own, to be moved away. rotated: another machine has rotated the key since. mends: field of a watch's state ->
-    what mends it there without a loss.
+    what mends it there without a loss. obstacle: why it could not be changed, where nothing differs. open_folder: of a
+    key, in which others may write.
     """
 
     verdict: Verdict
@@ -41,6 +42,8 @@ class Evidence(TypedDict, total=False):
     theirs: bool
     rotated: Rotated
     mends: dict[str, Entry]
+    obstacle: str
+    open_folder: str
 
 
 @final

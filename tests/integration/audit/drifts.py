@@ -131,6 +131,10 @@ PEGASUS = [
 
 WILSON = [
     Drift("an open login file", ("SEC-001 changed hand critical",), f"chmod 664 {JSON}"),
+    Drift("a home in which all can write", ("SEC-002 changed hand critical",), "chmod 777 {home}", place="~"),
+    Drift("a program that answers in place of the login file", ("KEY-004 broken unknown high",),
+          f"sed -i '1s/{{{{/{{{{\"credsStore\": \"pass\", /' {JSON}",
+          by_hand=f"sed -i 's/\"credsStore\": \"pass\", //' {JSON}"),
     Drift("an open folder of the login file", ("SEC-002 changed hand critical",), "chmod 750 .apptainer"),
     Drift("a login file that is damaged", ("KEY-004 broken hand high",), f"sed -i 's/}}}}//' {JSON}",
           by_hand=f"rm {JSON}"),

@@ -22,7 +22,8 @@ def judge(_entry: PlanEntry, outcome: Outcome, _look: Look) -> list[Wrong]:
         return [in_the_way("PKG-005", outcome) or Wrong("PKG-005", "missing", it("is not there."))]
     if "is" in before:
         return [Wrong("PKG-005", "broken", reason_of(outcome) or it(f"is {before['is']}."), ("is",))]
-    return [_conda_field(field, before) for field in outcome["fields"]]
+    hindered = in_the_way("PKG-005", outcome)
+    return [_conda_field(field, before) for field in outcome["fields"]] or ([hindered] if hindered else [])
 
 
 def _conda_field(field: str, before: Mapping[str, str]) -> Wrong:

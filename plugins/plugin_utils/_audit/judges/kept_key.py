@@ -10,7 +10,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.finding_text im
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.judges.common import Look, Wrong, in_the_way
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Entry, PlanEntry
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome
 
 SEVERAL = ("lines", "entries", "keys")  # of which a file should have one for each machine
@@ -18,7 +18,11 @@ SEVERAL = ("lines", "entries", "keys")  # of which a file should have one for ea
 
 def judge(entry: PlanEntry, outcome: Outcome, look: Look) -> list[Wrong]:
     """A key in a file."""
-    before = outcome["before"]
+    before, opened = outcome["before"], outcome["evidence"].get("open_folder")
+    reason = reason_of(outcome)
+    if opened and reason and not outcome["fields"]:
+        mend: Entry = {"kind": "mended_access", "options": {"path": opened, "way": "folder"}}
+        return [Wrong("SEC-002", "changed", reason, cause="hand", about=f"folder {opened}", place=opened, mend=mend)]
     if not before:
         return [
             in_the_way("KEY-004", outcome)
