@@ -66,6 +66,11 @@ def _names_a_client(text: str) -> bool:
         return False
 
 
+def is_placeholder(word: str) -> bool:
+    """Whether a word stands where a key belongs, and is none: 'nvapi-xxxx', 'YOUR_KEY', what we have put there."""
+    return bool(_MEANT.search(word) or _MEANT_WORD.match(word))
+
+
 # -- in a text -------------------------------------------------------------------------------------
 
 _AUTH = re.compile(r"JG9hdXRodG9rZW46[A-Za-z0-9+/]{4,400}={0,2}")  # base64 that begins with '$oauthtoken:'
@@ -76,6 +81,16 @@ _FORMED = [
 ]
 _HEXADECIMAL = re.compile(r"(?<![@/.%s])%s(?![%s])" % (_SOLID, WANDB_OLD.pattern, _SOLID))
 _WORD = re.compile(r"[A-Za-z0-9_+/-]{20,200}={0,2}")
+_BEFORE_WANDBS = re.compile(  # what stands before a key, and not before the id of a run or the sum of a file
+    r"(?:key|login|password|token|secret|://[^\s/@]*:)[\"']?(?:[ \t]*[:=][ \t]*|[ \t]+|(?<=:))(?:-\S+[ \t]+)*[\"']?$",
+    re.IGNORECASE,
+)
+_MEANT = re.compile(r"[xX0*.]{8}|(?:^|[_<-])(?:your|my|insert|example|replace|redacted)[_>-]", re.IGNORECASE)
+_MEANT_WORD = re.compile(
+    r"(?:nvapi-|hf_)?(?:x+|\*+|\.+|<.*>|\{.*\}|\[.*\]|your\S*|changeme|(?:api[_-]?)?key|token|password|secret|none|null"
+    r"|taken-out-by-hpc\.onboard)\Z",
+    re.IGNORECASE,
+)
 _LONGEST = 2000  # no start-up file, history or script has its key behind so many characters of a line
 
 
@@ -102,13 +117,17 @@ def _in_line(line: str, of_wandb: bool, known: Callable[[str], str]) -> List[Tup
     at = [(start, value, _one(form)) for start, value, form in found if form is not LEGACY or form_of(value)]
     at += [(one.start(), _password(one.group()), "a login of the NVIDIA registry") for one in _AUTH.finditer(line)]
     if of_wandb or ("wandb" in line.lower() and not re.search(r"\bgit ", line)):
-        at += [(one.start(), one.group(), _one(WANDB_OLD)) for one in _HEXADECIMAL.finditer(line)]
+        at += [
+            (one.start(), one.group(), _one(WANDB_OLD))
+            for one in _HEXADECIMAL.finditer(line)
+            if _BEFORE_WANDBS.search(line[: one.start()])
+        ]
     for one in _WORD.finditer(line[:_LONGEST]):
         at += [(one.start(), word, "") for word in (one.group(), _password(one.group())) if word and known(word)]
     values: Dict[str, str] = {}
     for _start, value, what in sorted(at):
         values.setdefault(value, what)
-    return [(value, what) for value, what in values.items() if value]
+    return [(value, what) for value, what in values.items() if value and not is_placeholder(value)]
 
 
 def _one(form: Form) -> str:

@@ -36,7 +36,7 @@ class Directory(DirectoryOptions, Resource):
         path = self.options["path"]
         if self.options["state"] == "absent":
             return None
-        if before:
+        if before.get("is", "folder") != "folder":
             return "%s is there already, and is no folder: move it away, then run again" % host.shown(path)
         root = self.options.get("root") or os.path.dirname(path)
         if host.kind_behind(root) != "folder":

@@ -29,7 +29,15 @@ class StorageLink(StorageLinkOptions, Resource):
             return {}
         if found.kind != "link":
             return {"is": found.kind}
-        return {"target": found.target, "leads to": host.kind_behind(self.options["path"])}
+        target = self.options["target"] if self._leads_there(found.target, host) else found.target
+        return {"target": target, "leads to": host.kind_behind(self.options["path"])}
+
+    def _leads_there(self, target: str, host: Host) -> bool:
+        """Whether a link that is written otherwise is as good; taken out is none but one that is written as ours."""
+        wanted = host.resolve(self.options["target"])
+        if self.options["state"] == "absent" or target == self.options["target"] or wanted is None:
+            return False
+        return host.resolve(self.options["path"]) == wanted and host.entry(wanted) is not None
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         path, target = self.options["path"], self.options["target"]

@@ -10,7 +10,7 @@ from .._core.amounts import count
 from .._core.files import DRAFT
 from .._core.host import Host
 from .._formats import git_index, key_files
-from .._formats.key_forms import written
+from .._formats.key_forms import is_placeholder, written
 from .search import LARGEST, Search
 
 SCRIPT_BYTES = 1024 * 1024  # what is larger and named as a script was made by a program
@@ -18,7 +18,7 @@ INDEX_BYTES = 32 * 1024 * 1024
 SHOWN = 200  # findings of one look; whoever has more begins with these
 BARE = (".dotfiles", ".dotfiles.git", ".cfg", ".local/share/yadm/repo.git")  # git folders that keep a home's files
 TOKENS = ".tokens."  # enroot's store of tokens in its cache, and the user's number
-PASSWORD = re.compile(r"\bpassword[ \t]+[^\s$]\S+|\"auth\"\s*:\s*\"\w")
+PASSWORD = re.compile(r"\bpassword[ \t]+([^\s$]\S+)|\"auth\"\s*:\s*\"(\w[^\"]*)")
 
 START_UP = "a start-up file"
 HISTORY = "a history"
@@ -150,7 +150,7 @@ class Strays:
         if not of_keys and not of_another:
             return
         found = list(self._of_file(path, COPY))
-        if of_keys and not found and PASSWORD.search(self._search.text(path)):
+        if of_keys and not found and _holds_password(self._search.text(path)):
             text = "a copy of a file of keys, which holds a password or a login"
             found = [Stray("SEC-006", path, 0, text, frozenset(), False)]
         yield from found
@@ -210,6 +210,10 @@ class Strays:
         except ValueError:
             self._search.leave_out("what git keeps there cannot be read", git)
             return frozenset()
+
+
+def _holds_password(text: str) -> bool:
+    return any(not is_placeholder(one.group(1) or one.group(2)) for one in PASSWORD.finditer(text))
 
 
 def _draft_of(path: str) -> str:

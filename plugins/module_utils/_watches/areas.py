@@ -24,6 +24,8 @@ KEPT = re.compile(
     r"|data(?:sets?)?|models?|software|apps|local|results?|projects?|work|store|home)\Z"
 )
 """Names of links behind which people expect what lasts."""
+LOCK = re.compile(r"^[^/]*(?::\+\d+|@[^/]+\.\d+(?::\d+)?)\Z")
+"""What the lock of a program leads to: '127.0.0.1:+4242' of Mozilla's, 'ada@host.4242:17' of Emacs."""
 
 
 class Areas(Look):
@@ -68,6 +70,8 @@ class Areas(Look):
             self.find("LNK-005", shown, "the link leads back to itself", mend=_mend(path, host))
             return
         area = self._purged_at(real, host)
+        if host.entry(real) is None and LOCK.search(getattr(host.entry(path), "target", "")):
+            return  # a program's lock: what it is called after is no file
         if host.entry(real) is None:
             why = "; %s, where it led, is purged" % area["name"] if area else ""
             self.find("LNK-003", shown, "nothing is at %s%s" % (real, why), mend=_mend(path, host))

@@ -9,12 +9,13 @@ from typing import Any, Dict, Iterator, List, Optional
 from .._core import files
 from .._core.host import Host
 from .._formats.key_files import CREDENTIALS
+from .._formats.key_forms import is_placeholder
 from .._scan.search import Search, expanded
 from .watch import Seen, Watch
 
 DEFAULT_ACL = "system.posix_acl_default"
-MAY_HOLD_NONE = (".json", ".yaml", ".yml")  # settings, in which there may be a key
-SECRET = re.compile(r"\"?\w*(?:auth|token|key|password|secret)\"?\s*:\s*\"?[^\s\"{}\[\],]{6,}", re.IGNORECASE)
+MAY_HOLD_NONE = (".json", ".yaml", ".yml", ".pypirc")  # settings, in which there may be a key
+SECRET = re.compile(r"\"?\w*(?:auth|token|key|password|secret)\"?\s*[:=]\s*\"?([^\s\"{}\[\],]{6,})", re.IGNORECASE)
 PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----")
 
 
@@ -56,12 +57,16 @@ class OpenKeys(Watch):
         for name in CREDENTIALS:
             path = host.home + "/" + name
             text = "" if path in own else search.text(path)
-            if text.strip() and (SECRET.search(text) or not name.endswith(MAY_HOLD_NONE)):
+            if text.strip() and (_holds_secret(text) or not name.endswith(MAY_HOLD_NONE)):
                 yield path
         for name in search.names(host.home + "/.ssh"):
             path = host.home + "/.ssh/" + name
             if not name.endswith(".pub") and PRIVATE_KEY.match(search.text(path)[:80]):
                 yield path
+
+
+def _holds_secret(text: str) -> bool:
+    return any(not is_placeholder(one.group(1)) for one in SECRET.finditer(text))
 
 
 def _open(host: Host, path: str, real: str) -> Iterator[Seen]:

@@ -111,7 +111,7 @@ class StartupFiles(Look):
         for before in folders[: known.index(host.resolve(folder))]:
             other = os.path.join(before, name)
             if self._executable(other, host):
-                self.find("ENV-005", host.shown(path), "%s goes before it on PATH" % host.shown(other))
+                self.find("ENV-005", host.shown(other), "it goes before %s on PATH" % host.shown(path))
                 return
 
     def _executable(self, path: str, host: Host) -> bool:

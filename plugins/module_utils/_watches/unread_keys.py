@@ -7,6 +7,7 @@ from typing import Any, Dict, Iterator, List, Optional
 from .._core.host import Host
 from .._formats import docker_auth
 from .._formats.key_files import ENROOTS
+from .._formats.key_forms import is_placeholder
 from .._formats.lines import lines, words
 from .._scan.search import Search
 from .watch import Seen, Watch
@@ -82,4 +83,8 @@ class UnreadKeys(Watch):
 
 
 def _has_password(text: str) -> bool:
-    return any(words(line)[:1] == ["machine"] for line in lines(text)) and "password" in text
+    """Whether a machine is there, and a password that is no placeholder."""
+    every = [word for line in lines(text) for word in words(line)]
+    behind = [then for word, then in zip(every, every[1:]) if word == "password"]
+    is_entry = any(words(line)[:1] == ["machine"] for line in lines(text))
+    return is_entry and any(not is_placeholder(word) for word in behind)

@@ -44,7 +44,7 @@ SENTENCES = {
     "KEY-011": "Deactivate it at its issuer's page, then: {rotate} -e rotate_resume=true",
     "ENV-003": "Let {place} print for people at a terminal only.",
     "ENV-004": "Look at what {place} runs.",
-    "ENV-005": "Take what goes before it out of PATH: {place}.",
+    "ENV-005": "Take {place}, or its folder, out of PATH.",
     "PKG-001": "Move to the conda that onboard.yml sets up, then remove {place}.",
     "PKG-002": "Take the block out of {place}: conda init --reverse",
     "PKG-003": "Name the channels in {place}: conda config --remove channels defaults",
@@ -54,6 +54,10 @@ SENTENCES = {
     "SES-001": "Renew it, then run again.",
     "PRO-001": "Look at the site's documentation, then tell the profile's keepers what changed.",
     "RUN-001": "See what is said above, then run again.",
+}
+
+UNPLACED = {  # of what is set by nothing that was looked at
+    "SEC-008": "Find what sets {place}, which no start-up file of yours does in words, and let it not.",
 }
 
 YOURSELF = "Do what the finding says."
@@ -99,7 +103,8 @@ class Commands:
     def _by_hand(self, finding: Seen) -> Step:
         place, rule = finding["place"], finding["rule"]
         rotate = shlex.join(self._start.command("rotate"))
-        return advice(SENTENCES.get(rule, "Look at {place}.").format(place=place or "it", rotate=rotate))
+        said = UNPLACED.get(rule) if place.startswith("$") else None
+        return advice((said or SENTENCES.get(rule, "Look at {place}.")).format(place=place or "it", rotate=rotate))
 
     def _there(self, words: Sequence[str], account: str) -> Step:
         return there(words, None if account in self._practised else ["ansible", *self._start.accounts(), account])

@@ -67,7 +67,7 @@ DFKI = [
           place="/data/{user}/job.sh:1"),
     Drift("another program before the script on PATH", ("ENV-005 changed hand medium",),
           "mkdir mine; cp bin/usrun.sh mine; echo 'PATH=$HOME/mine:$PATH' >> .profile",
-          by_hand="rm -r mine; sed -i '$d' .profile", place="~/bin/usrun.sh"),
+          by_hand="rm -r mine; sed -i '$d' .profile", place="~/mine/usrun.sh"),
     Drift("enroot's cache where the site wants none", ("ENV-001 unmanaged hand medium",),
           "mkdir -p .local/share/enroot; echo a > .local/share/enroot/layer", place="~/.local/share/enroot",
           by_hand="rm -r .local/share/enroot"),

@@ -67,6 +67,20 @@ LEFT_TO_A_PERSON = [
 ]  # fmt: skip
 
 
+INNOCENT = (  # what is no finding, each with what a place of one would begin with
+    ("printf '[pypi]\\nusername = me\\n' > .pypirc; chmod 644 .pypirc", "~/.pypirc"),
+    ("ln -s 127.0.0.1:+4242 lock", "~/lock"),
+    ("echo 'export NGC_API_KEY=nvapi-{x}' > jobs/b.sh; echo 'export WANDB_RUN_ID={run}' >> jobs/b.sh", "~/jobs/b.sh"),
+    ("echo 'K=hf_{x}' > .zshrc; echo 'echo {run} wandb.whl | sha1sum -c' >> .zshrc", "~/.zshrc"),
+    (
+        "mkdir -p enroot; echo 'machine nvcr.io login me password YOUR_KEY' > enroot/.credentials;"
+        " chmod 600 enroot/.credentials",
+        "~/enroot/",
+    ),
+    ("target=$(readlink work); ln -sfn $(dirname $target)/../$(basename $(dirname $target))/$USER_IS work", "~/work"),
+)
+
+
 class Mended(NamedTuple):
     """What was found, what was shown, and what is found after the mending; the home before and after."""
 
@@ -104,6 +118,8 @@ def mended(bed: Any, tmp_path_factory: pytest.TempPathFactory) -> Mended:
     at(account, f"cat >> dotfiles/bashrc <<'END'\n{BASHRC.format(*KEYS)}END\nchmod 640 dotfiles/bashrc")
     for plant in (*SAFE, *LEFT_TO_A_PERSON):
         at(account, plant.do.format(*KEYS))
+    for command, _place in INNOCENT:
+        at(account, command.format(x="x" * 64, run="0a1b" * 10).replace("$USER_IS", account.user))
     before = tree(account)
     found = scene.audit()
     order = ("-i", str(scene.inventory))
@@ -128,6 +144,13 @@ def test_what_can_be_mended_is_offered_and_nothing_else(mended: Mended) -> None:
     assert offers(mended.found) == {rc, *((one.rule, one.path) for one in SAFE)}, mended.found.ran.text
     places = {(one["rule"], one["place"]) for one in mended.found.findings}
     assert {(one.rule, one.path) for one in LEFT_TO_A_PERSON} <= places
+
+
+def test_what_is_no_key_and_no_dead_link_is_not_found(mended: Mended) -> None:
+    places = [one["place"] or one["resource"] for one in mended.found.findings]
+    for _command, place in INNOCENT:
+        assert [one for one in places if one.startswith(place)] == []
+    assert [one["text"] for one in mended.found.findings if "work" in one["resource"]] == []
 
 
 def test_it_is_shown_before_it_is_done(mended: Mended) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import base64
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.module_utils._formats.key_forms import Written, written
+from ansible_collections.hpc.onboard.plugins.module_utils._formats.key_forms import Written, is_placeholder, written
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -80,12 +80,33 @@ OTHERS = [
     f"machine api.wandb.ai login user\n\n{HEX}",
     f"machine api.wandb.ai\nmachine other login x\npassword {HEX}",
     "JG9hdXRodG9rZW46/w==",
+    "export NGC_API_KEY=nvapi-" + "x" * 64,
+    "export NGC_API_KEY=nvapi-YOUR_" + "aB3" * 19 + "ab",
+    "HF_TOKEN=hf_" + "X" * 34,
+    f"wandb sync --id {HEX}",
+    f"export WANDB_RUN_ID={HEX}",
+    f"wandb.tar.gz sha1:{HEX}",
+    f"echo '{HEX}  wandb.whl' | sha1sum -c",
+    "WANDB_API_KEY=" + "0" * 40,
 ]
 
 
 @pytest.mark.parametrize("text", OTHERS)
 def test_what_looks_like_a_key_is_none(text: str) -> None:
     assert written(text, nothing) == []
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["nvapi-xxxx", "hf_xxxxxxxxxxx", "YOUR_KEY", "<your-key>", "xxxxxxxx", "taken-out-by-hpc.onboard", "changeme"],
+)
+def test_what_stands_for_a_key_is_none(word: str) -> None:
+    assert is_placeholder(word)
+
+
+@pytest.mark.parametrize("key", [NVAPI, LEGACY, HEX, WANDB, HF, ODD])
+def test_a_key_does_not_stand_for_one(key: str) -> None:
+    assert not is_placeholder(key)
 
 
 @given(st.text(alphabet='nvapi-hf_wandb$ =\n\0"0aZ/+', max_size=300))

@@ -186,7 +186,7 @@ OTHER: dict[str, Thing] = {"/opt": Folder(), "/opt/usrun.sh": Plain(b"#!/bin/sh\
             "another one goes before it",
             {**SCRIPT, **OTHER},
             f"/opt:{HOME}/bin",
-            {"ENV-005 ~/bin/usrun.sh": "/opt/usrun.sh goes before it on PATH"},
+            {"ENV-005 /opt/usrun.sh": "it goes before ~/bin/usrun.sh on PATH"},
             [],
         ),
         ("another one behind it", {**SCRIPT, **OTHER}, f"{HOME}/bin:/opt", {}, []),
