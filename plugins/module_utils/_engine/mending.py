@@ -6,6 +6,7 @@ It goes through the same loop, under the same lock, as what is set up. What is n
 and no mend takes it away.
 """
 
+import os
 from typing import Any, Callable, Dict, List, Mapping
 
 from .._core.errors import AccountError
@@ -26,7 +27,10 @@ def mended(resources: List[Resource], real: Callable[[], Host], seconds: float, 
         from .._core.dry import DryHost
 
         return run_isolated(resources, Step(lambda: DryHost(real()), reconcile, False, seconds), settled)
-    return run_isolated(resources, Step(real, reconcile, True, seconds), settled)
+    done = run_isolated(resources, Step(real, reconcile, True, seconds), settled)
+    for variable in (name for one in done if one["status"] in CHANGES for name in one["before"]):
+        os.environ.pop(variable, None)  # the shell that started us had read it in the file that was mended
+    return done
 
 
 def _ours(resources: List[Resource], host: Host, kept: Document) -> Dict[int, Document]:

@@ -40,7 +40,7 @@ SENTENCES = {
     "KEY-006": "Give the key its services at its issuer's page, or make a new one: {rotate}",
     "KEY-007": "Bring a new key everywhere: {rotate}",
     "KEY-008": "Change to a personal key: {rotate}",
-    "KEY-010": "Keep the key on storage that jobs can read.",
+    "KEY-010": "Hand the key to each job that needs it when you submit it, in the job's environment.",
     "KEY-011": "Deactivate it at its issuer's page, then: {rotate} -e rotate_resume=true",
     "ENV-003": "Let {place} print for people at a terminal only.",
     "ENV-004": "Look at what {place} runs.",

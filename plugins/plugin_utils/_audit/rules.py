@@ -60,7 +60,7 @@ RULES = {
     "KEY-007": Rule("A key expires soon", "medium"),
     "KEY-008": Rule("A key of the older kind is in use", "low"),
     "KEY-009": Rule("A key lies in a folder that this site does not read", "medium"),
-    "KEY-010": Rule("Jobs cannot read the key where it lies", "high"),
+    "KEY-010": Rule("Jobs cannot read the key where it lies", "info"),
     "KEY-011": Rule("A replaced key is not known to be dead", "medium"),
     "LNK-001": Rule("A link is missing", "high"),
     "LNK-002": Rule("A link leads elsewhere", "high"),

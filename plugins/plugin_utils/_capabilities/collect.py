@@ -57,6 +57,7 @@ def collect(names: Iterable[str], without: Iterable[str], resources: Sequence[ob
             declared.notes.append({"capability": name, "code": "without", "text": why})
             continue
         _add(declared, name, _declaration(name, value))
+    _add_beside(declared, names)
     for entry in plain(resources):
         if "password" in entry:
             raise AccountError("resources: a password does not belong here; name the key in its place: secret: NAME")
@@ -117,6 +118,17 @@ def _add(declared: Declared, name: str, declaration: Declaration) -> None:
     for entry in declaration["resources"]:
         declared.resources.append({"kind": entry["kind"], "options": entry["options"], "capability": name})
     declared.notes.extend({**reason, "capability": name} for reason in declaration["notes"])
+
+
+def _add_beside(declared: Declared, names: Iterable[str]) -> None:
+    """Add what a capability needs because of what others declare."""
+    for name in names:
+        mine = [entry for entry in declared.resources if entry["capability"] == name]
+        beside = getattr(load(name), "beside", None) if mine else None
+        if beside:
+            for entry in beside(mine, declared.resources):
+                added: PlanEntry = {"kind": entry["kind"], "options": entry["options"], "capability": name}
+                declared.resources.append(added)
 
 
 class RoleSettings(NamedTuple):

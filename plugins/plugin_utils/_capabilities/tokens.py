@@ -4,18 +4,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import Key, Settings, resource
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import Key, Settings, resource, usual_path
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Declaration
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import (
+        Declaration,
+        Entry,
+        PlanEntry,
+    )
 
 TOKENS = {
     "wandb": {"kind": "netrc_entry", "machine": "api.wandb.ai"},
     "huggingface": {"kind": "token_file"},
     "ngc": {"kind": "ngc_config"},
 }
+TOKEN_PATH = "HF_TOKEN_PATH"
+LEADING = {"HF_HOME", "XDG_CACHE_HOME"}  # variables that lead to another token, too
 KEYS = {
     "netrc_entry": Key("wandb", in_jobs=True),
     "ngc_config": Key("ngc", copy=".BAK"),
@@ -39,3 +46,14 @@ def declare(settings: Settings) -> Declaration:
         for one in settings["programs"]
     ]
     return {"resources": entries, "notes": []}
+
+
+def beside(mine: Sequence[PlanEntry], every: Sequence[PlanEntry]) -> list[Entry]:
+    """What makes Hugging Face's programs find the token where the account's own variables lead them elsewhere."""
+    tokens = [one["options"] for one in mine if one["kind"] == "token_file" and one["options"]["state"] == "present"]
+    shells = [one["options"] for one in every if one["kind"] == "shell_environment"]
+    names = {name for one in shells for name in one.get("variables", {}) if one.get("state", "present") == "present"}
+    if not tokens or not names & LEADING or TOKEN_PATH in names:
+        return []
+    path = str(tokens[0].get("path") or usual_path("token_file"))
+    return [resource("shell_environment", section="tokens", variables={TOKEN_PATH: path}, state="present")]
