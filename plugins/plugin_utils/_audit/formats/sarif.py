@@ -117,11 +117,15 @@ def _result(finding: Finding, report: Report) -> Sarif:
 
 
 def _named(finding: Finding | Resolved) -> Sarif:
-    """What makes a result the same in every run."""
+    """What makes a result the same in every run.
+
+    GitHub tells results apart by file, rule and primaryLocationLineHash alone, and ours share the line of an account.
+    """
+    known = finding["fingerprint"].removeprefix("sha256:")
     return {
         "ruleId": finding["rule"],
         "ruleIndex": NUMBERS[finding["rule"]],
-        "partialFingerprints": {"hpcOnboard/v1": finding["fingerprint"].removeprefix("sha256:")},
+        "partialFingerprints": {"hpcOnboard/v1": known, "primaryLocationLineHash": f"{known[:16]}:1"},
     }
 
 

@@ -92,8 +92,23 @@ def test_waivers_are_suppressions_and_baselines_are_told() -> None:
 
 def test_fingerprints_are_those_of_the_document() -> None:
     for one in example()["findings"]:
-        (known,) = results(example())[one["rule"]]["partialFingerprints"].values()
-        assert one["fingerprint"] == f"sha256:{known}"
+        known = results(example())[one["rule"]]["partialFingerprints"]
+        assert one["fingerprint"] == f"sha256:{known['hpcOnboard/v1']}"
+
+
+def test_github_tells_all_results_apart() -> None:
+    """By file, rule and this one fingerprint of those that it knows; the form is its own: a hash and a number."""
+    found = run(example())["results"]
+    same = [
+        (
+            one["locations"][0]["physicalLocation"]["artifactLocation"]["uri"],
+            one["ruleId"],
+            one["partialFingerprints"]["primaryLocationLineHash"],
+        )
+        for one in found
+    ]
+    assert len({*same}) == len(found)
+    assert all(re.fullmatch(r"[0-9a-f]{16}:1", known) for _file, _rule, known in same)
 
 
 def test_an_account_that_was_not_measured_makes_the_run_unsuccessful() -> None:
