@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,6 +25,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_fil
 from ansible_collections.hpc.onboard.plugins.plugin_utils._doctor import judge
 from ansible_collections.hpc.onboard.plugins.plugin_utils._doctor.judge import Check
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema import is_template
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import ssh_arguments
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import passphrase_fd
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.backends import MissingKey
 
@@ -129,7 +129,7 @@ def routes(hosts: Sequence[Host]) -> Iterator[Check]:
     known: dict[str, bool] = {}
     for host in hosts:
         try:
-            arguments = ssh_arguments(host)
+            arguments = ssh_arguments(known_values(host), host.name)
         except ValueError as error:
             yield judge.no_route(host.name, f"{error} in ansible_ssh_common_args or ansible_ssh_extra_args")
             continue
@@ -157,15 +157,9 @@ def nearest(found: dict[str, list[str]], arguments: list[str]) -> str:
     return found["hostname"][0]
 
 
-def ssh_arguments(host: Host) -> list[str]:
-    """What Ansible would call ssh with, as far as it says where to connect."""
-    values = {key: str(value) for key, value in host.variables.items() if value is not None and not is_template(value)}
-    words = shlex.split(values.get("ansible_ssh_common_args", "")) + shlex.split(
-        values.get("ansible_ssh_extra_args", "")
-    )
-    for option, name in (("-p", "ansible_port"), ("-l", "ansible_user"), ("-i", "ansible_ssh_private_key_file")):
-        words += [option, values[name]] if values.get(name) else []
-    return [*words, values.get("ansible_host", host.name)]
+def known_values(host: Host) -> dict[str, str]:
+    """The account's variables as far as they can be told without Ansible."""
+    return {key: str(value) for key, value in host.variables.items() if value is not None and not is_template(value)}
 
 
 def certificates(name: str, found: dict[str, list[str]]) -> Iterator[Check]:

@@ -24,6 +24,11 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import RU
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import Declared
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import offboarding
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS, Plan, key_of
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import (
+    ARGUMENTS,
+    OPTIONS,
+    ssh_arguments,
+)
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import receipts
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import account_key
 
@@ -63,9 +68,12 @@ def here(variables: Variables) -> list[Seen]:
     cluster, account = variables.get("cluster") or {}, variables.get("account") or {}
     if not cluster or account.get("sandbox"):
         return []
-    given = {"-l": "ansible_user", "-p": "ansible_port"}
-    options = [word for flag, name in given.items() if variables.get(name) for word in (flag, str(variables[name]))]
-    destination = [*options, str(variables.get("ansible_host", ""))]
+    known = (*ARGUMENTS, *OPTIONS.values(), "ansible_host")
+    values = {name: str(variables[name]) for name in known if variables.get(name)}
+    try:
+        destination = ssh_arguments(values, str(variables.get("inventory_hostname", "")))
+    except ValueError:  # Ansible will not connect with such arguments either, and says so
+        destination = ssh_arguments({name: values[name] for name in values if name not in ARGUMENTS}, "")
     age = int(variables.get("audit_max_age") or local_checks.MAX_AGE)
     return local_checks.findings(cluster, destination, datetime.now(UTC), age)
 

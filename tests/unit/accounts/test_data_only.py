@@ -37,6 +37,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.path_scr
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import Roles
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, Mistakes
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import ssh_arguments
 
 from tests.effort import sample
 
@@ -238,7 +239,7 @@ def innocent(host: Host) -> None:
     assert JUMP.fullmatch(jump)
     words += shlex.split(variables["ansible_ssh_extra_args"])
     assert words[2:] == OURS
-    given = doctor.ssh_arguments(host)
+    given = ssh_arguments(doctor.known_values(host), host.name)
     assert given[len(words) :][0::2] == ["-p", "-l", given[-1]]
     for word in (variables["ansible_user"], variables["ansible_host"]):
         assert PLAIN.fullmatch(word)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import account
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import local_checks as here
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents import fix
 
@@ -121,6 +122,18 @@ def test_a_real_certificate_that_ssh_would_offer(tmp_path: Path, line: str, hour
     assert [one["rule"] for one in found] == ["SES-001"] * ends
     assert [one["place"] for one in found] == [f"{key}-cert.pub"] * ends
     assert here.findings(cluster("certificate"), ["-F", str(config), "daint"], NOW) == found
+
+
+@pytest.mark.parametrize("name", ["ansible_ssh_common_args", "ansible_ssh_extra_args", "ansible_ssh_private_key_file"])
+def test_a_certificate_that_the_accounts_own_arguments_name_is_seen(tmp_path: Path, name: str) -> None:
+    key = signed(tmp_path, "20200101120000:20200102120000")
+    given = {"ansible_ssh_private_key_file": str(key)}.get(name, f"-F /dev/null -o CertificateFile={key}-cert.pub")
+    site = cluster("certificate")
+    today = datetime.date.today().isoformat()
+    variables = {"cluster": {**site, "verified_on": today}, "inventory_hostname": "ada@daint", name: given}
+    assert [one["rule"] for one in account.here(variables)] == ["SES-001"]
+    assert [one["place"] for one in account.here(variables)] == [f"{key}-cert.pub"]
+    assert account.here({**variables, "ansible_ssh_common_args": "-o 'unclosed"}) is not None
 
 
 def test_a_cluster_that_takes_plain_keys_is_not_asked_for_certificates() -> None:

@@ -1,0 +1,21 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The arguments with which Ansible would call ssh for an account, so that 'ssh -G' tells what it would do with them."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+
+ARGUMENTS = ("ansible_ssh_common_args", "ansible_ssh_extra_args")
+OPTIONS = {"-p": "ansible_port", "-l": "ansible_user", "-i": "ansible_ssh_private_key_file"}
+
+
+def ssh_arguments(values: Mapping[str, str], name: str) -> list[str]:
+    """The options, and the host to connect to. values: the account's variables; name: its own, where none says a host.
+
+    Raises ValueError for arguments with a quote that nothing closes.
+    """
+    words = [word for one in ARGUMENTS for word in shlex.split(values.get(one, ""))]
+    words += [word for option, one in OPTIONS.items() if values.get(one) for word in (option, values[one])]
+    return [*words, values.get("ansible_host") or name]
