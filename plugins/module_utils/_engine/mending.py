@@ -11,7 +11,7 @@ from typing import Any, Callable, Dict, List, Mapping
 
 from .._core.errors import AccountError
 from .._core.host import Host
-from .._core.resource import CHANGES, FAILURES, Resource, examine, reconcile
+from .._core.resource import CHANGES, FAILURES, Outcome, Resource, examine, reconcile
 from .._receipt import notes, receipt
 from .isolation import Document, Step, run_isolated
 
@@ -43,11 +43,15 @@ def _ours(resources: List[Resource], host: Host, kept: Document) -> Dict[int, Do
         except (AccountError, OSError):
             continue  # the mend itself says so
         if taken and kept["status"] in FAILURES:
-            found[position] = receipt.not_known(resource.identity)
+            found[position] = _stays(resource, "waits for: " + receipt.IDENTITY)
         for path in paths:
             if any(path == one or path.startswith(one + "/") for one in taken):
-                found[position] = receipt.kept_by_us(resource.identity, host.shown(path))
+                found[position] = _stays(resource, host.shown(path) + " was set up by hpc.onboard")
     return found
+
+
+def _stays(resource: Resource, why: str) -> Document:
+    return Outcome.unmet(resource.identity, "blocked", why).document()
 
 
 def _noted(noted: Mapping[str, Mapping[str, Any]], host: Host) -> List[str]:

@@ -192,16 +192,6 @@ def left_alone(identity: str, why: str) -> Document:
     return outcome.document()
 
 
-def not_known(identity: str) -> Document:
-    """The outcome of a thing that would be taken away, where it cannot be known whether we made it."""
-    return Outcome.unmet(identity, "blocked", "waits for: " + IDENTITY).document()
-
-
-def kept_by_us(identity: str, path: str) -> Document:
-    """The outcome of a thing that would be taken away, and is ours."""
-    return Outcome.unmet(identity, "blocked", "%s was set up by hpc.onboard: it stays" % path).document()
-
-
 def held_back(document: Mapping[str, Any]) -> Document:
     """The outcome of a thing that would be changed, where nothing can be noted."""
     return dict(document, status="blocked", reason="waits for: " + IDENTITY)

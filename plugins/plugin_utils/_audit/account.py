@@ -37,9 +37,16 @@ if TYPE_CHECKING:
         AccountSession,
         Conversation,
     )
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.answer import Notes, Receipt
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.answer import Notes, Receipt, ReceiptNote
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import Cell, Row, Seen, Site
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import (
+        Cause,
+        Cell,
+        Class,
+        Row,
+        Seen,
+        Site,
+    )
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome
 
 Variables = Mapping[str, Any]  # Ansible's, of one account
@@ -78,23 +85,45 @@ def here(variables: Variables) -> list[Seen]:
     return local_checks.findings(cluster, destination, datetime.now(UTC), age)
 
 
-def _of_receipt(receipt: Receipt | None) -> list[Seen]:
-    """The finding of a receipt that cannot be read, or that nothing can be noted in."""
-    if not receipt or not receipt["problem"]:
-        return []
-    finding: Seen = {
-        "rule": "RUN-003",
+def _of_receipt(receipt: Receipt | None, kept: Notes, in_place: Sequence[str]) -> list[Seen]:
+    """The finding of a receipt that cannot be read or noted in, or that does not say what was noted.
+
+    kept: this machine's copy of it. in_place: the keys of what is on the account as it is wanted.
+    """
+    if receipt and receipt["problem"]:
+        return [_receipt_finding("RUN-003", "broken", "unknown", f"{receipt['problem']}.")]
+    notes = receipt["notes"] if receipt else {}
+    gone = [key for key in in_place if key in kept and key not in notes]
+    forged = [key for key, note in notes.items() if _is_forged(note, kept.get(key))] + offboarding.foreign(notes)
+    texts = {"is there, and is noted no more": gone, "is not noted as we noted it": forged}
+    said = [f"{_some(keys)} {text}." for text, keys in texts.items() if keys]
+    return [_receipt_finding("RUN-004", "changed" if forged else "missing", "hand", " ".join(said))] if said else []
+
+
+def _is_forged(note: ReceiptNote, kept: ReceiptNote | None) -> bool:
+    """Whether a note claims for ours what was there before us: nobody has changed the thing since we saw that."""
+    return bool(kept and note["made"] and not kept["made"] and note["hashes"] == kept["hashes"])
+
+
+def _some(keys: Sequence[str]) -> str:
+    """The first of some things, by their names, and how many more there are."""
+    name = keys[0].partition(" ")[2] or keys[0]
+    return name if len(keys) == 1 else f"{name} (and {len(keys) - 1} more)"
+
+
+def _receipt_finding(rule: str, what: Class, cause: Cause, text: str) -> Seen:
+    return {
+        "rule": rule,
         "capability": "watch",
         "resource": IDENTITY,
         "place": "",
-        "class": "broken",
-        "cause": "unknown",
-        "severity": RULES["RUN-003"].severity,
-        "text": f"{receipt['problem']}.",
+        "class": what,
+        "cause": cause,
+        "severity": RULES[rule].severity,
+        "text": text,
         "desired": {},
         "actual": {},
     }
-    return [finding]
 
 
 def _bounded(findings: list[Seen]) -> list[Seen]:
@@ -183,7 +212,8 @@ class Audited:
         found = [_findings.of_resource(e, key_of(e), o, look) for e, o in zip(entries, merged, strict=True)]
         found += [_findings.of_orphan(e, o) for e, o in zip(self._orphans, orphans, strict=True)]
         found += [_findings.of_watch(e, o) for e, o in zip(self._watches, watched, strict=True)]
-        found += [one for one in (_of_receipt(conversation.receipt),) if one]
+        in_place = [key_of(e) for e, o in zip(entries, merged, strict=True) if o["status"] == "in_place"]
+        found += [one for one in (_of_receipt(conversation.receipt, self._kept, in_place),) if one]
         if self._watching:
             found += [key_ages.findings(self._secrets, datetime.now(UTC).date()), here(self._variables)]
         return {

@@ -53,6 +53,7 @@ SENTENCES = {
     "USE-003": "Copy what you still need to storage that lasts: {place}. What is gone has to be made again.",
     "SES-001": "Renew it, then run again.",
     "PRO-001": "Look at the site's documentation, then tell the profile's keepers what changed.",
+    "RUN-003": "Do what the finding says, or take the receipt back from a backup.",
     "RUN-001": "See what is said above, then run again.",
 }
 
@@ -60,6 +61,7 @@ UNPLACED = {  # of what is set by nothing that was looked at
     "SEC-008": "Find what sets {place}, which no start-up file of yours does in words, and let it not.",
 }
 
+FORGED = "Look at ~/.config/hpc.onboard/receipt.json, and move it away if you do not know who wrote that."
 YOURSELF = "Do what the finding says."
 FIRST = {  # what a person does, by who moved, before onboarding can put right what it would not touch
     "site": "Ask the site where it is now, or put its path right in the accounts file.",
@@ -83,6 +85,9 @@ class Commands:
             return [here(*self._start.command("mend", ["-l", account]))]
         if finding["rule"] == "ORP-001":
             return [here(*self._start.command("offboard", ["-l", account, "-e", "offboard_only=undeclared"]))]
+        if finding["rule"] == "RUN-004":
+            again: Step = here(*self._start.command("onboard", ["-l", account]))
+            return [again] if finding["class"] == "missing" else [advice(FORGED), again]
         if finding["capability"] != "watch" and finding["rule"] != "RUN-001":
             return [*self._first(finding, account), self._again(finding, account)]
         return [self._by_hand(finding)]

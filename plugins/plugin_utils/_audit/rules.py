@@ -91,6 +91,7 @@ RULES = {
     "RUN-001": Rule("It could not be measured", "info"),
     "RUN-002": Rule("An account could not be measured", "high"),
     "RUN-003": Rule("What was made on an account cannot be noted there", "high"),
+    "RUN-004": Rule("What was noted on an account is gone, or was changed by hand", "medium"),
 }
 
 WATCHED: dict[str, tuple[Class, Cause]] = {  # of what no capability declares: the class of its finding, and who moved

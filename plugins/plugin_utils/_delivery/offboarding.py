@@ -79,6 +79,19 @@ def _noted(notes: Notes, cluster: str) -> Iterator[tuple[str, PlanEntry]]:
             yield key, entry
 
 
+def foreign(notes: Notes) -> list[str]:
+    """The keys of notes that are not such as we make: a hand has written them."""
+    found = []
+    for key, note in notes.items():
+        try:
+            entry = absent({"kind": note["kind"], "capability": note["capability"], "options": note["options"]})
+        except (KeyError, TypeError, AttributeError):
+            entry = None
+        if entry is None or not _is_one_of_ours(key, entry):
+            found.append(key)
+    return found
+
+
 def _is_one_of_ours(key: str, entry: PlanEntry) -> bool:
     """Whether a note is such as we make: the account has told it, and it may have told anything."""
     try:
