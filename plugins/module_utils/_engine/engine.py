@@ -11,68 +11,22 @@ import json
 import os
 import sys
 import time
-from typing import Any, Callable, Container, Dict, List, Mapping, NamedTuple, Optional, Tuple
+from typing import Any, Container, Dict, List, Mapping, Optional, Tuple
 
 from .._core.account import Account, Guard
 from .._core.document_version import refusal
 from .._core.errors import AccountError, explained, located
 from .._core.host import Host
-from .._core.resource import CHANGES, FAILURES, Outcome, Resource, State, examine, reconcile
+from .._core.resource import CHANGES, FAILURES, Resource, examine, reconcile
 from .._receipt import notes, receipt, rotations
 from .isolation import Document, Step, run_isolated
-from .plan import LOCK, Kinds, Loop, build
+from .plan import LOCK, Kinds, build
+from .task import News, Seen, Task
 
 SCHEMA = "hpc.onboard/answer/1.5"
 PLAN = "hpc.onboard/plan/1.1"
 SECONDS = 30.0
 LOOK_SECONDS = 0.5
-
-
-News = Mapping[str, Optional[Document]]  # what is to be noted, by key: see notes.joined
-
-
-class Seen(NamedTuple):
-    """The outcomes of the receipt, as it was found, and of the resources."""
-
-    receipt: Document
-    documents: List[Document]
-    drafts: bool  # whether a killed run has left drafts
-
-
-class Task(NamedTuple):
-    """What is to be done: a plan, its resources, and how the account is looked at."""
-
-    plan: Mapping[str, Any]
-    resources: List[Resource]
-    real: Callable[[], Host]
-    seconds: float
-    keyed: rotations.Keyed
-
-    @property
-    def cluster(self) -> str:
-        """The id of the cluster that this account is on; others may share its home."""
-        return str(self.plan.get("cluster") or "")
-
-    def looked(self, resources: List[Resource]) -> List[Document]:
-        """The outcomes of a look that changes nothing."""
-        return run_isolated(resources, Step(self.real, examine, False, self.seconds), {})
-
-    def gone_through(self, host: Callable[[], Host], loop: Loop, locked: bool, settled: Dict[int, Document]) -> Seen:
-        """Take all through a loop, in one child. The receipt is first, so that it waits for nothing that fails."""
-        own = [receipt.Receipt({})] + self._drafts()  # type: List[Resource]
-        behind = {position + len(own): document for position, document in settled.items()}
-        documents = run_isolated(
-            own + self.resources, Step(host, self.keyed.careful(loop), locked, self.seconds), behind
-        )
-        return Seen(documents[0], documents[len(own) :], len(own) > 1 and documents[1]["status"] in CHANGES)
-
-    def _drafts(self) -> List[Resource]:
-        """What clears away after runs that were killed, where their work is not done again."""
-        if not self.plan.get("only_made"):
-            return []
-        from .._receipt.drafts import Drafts  # here, because few runs take anything out
-
-        return [Drafts(self.resources)]
 
 
 def answer(plan: Mapping[str, Any], kinds: Kinds) -> Document:
@@ -98,7 +52,7 @@ def answer(plan: Mapping[str, Any], kinds: Kinds) -> Document:
         said["account"] = {"home": account.home, "shell": account.shell}
         first, plan = _mended(plan, kinds, account)
         task = _task(plan, kinds, account)
-        alone = _not_ours(task)
+        alone = _left_alone(task)
         seen = WORKS[plan["work"]](task, alone)
         said["outcomes"] = first + _named(plan, seen.documents)
         if plan.get("receipt"):
@@ -254,37 +208,13 @@ def _noted(task: Task, seen: Seen, news: News) -> Document:
     return looked[0]
 
 
-def _not_ours(task: Task) -> Dict[int, Document]:
-    """The outcomes of what is left alone, by position: we did not make it, or other clusters need it as well."""
+def _left_alone(task: Task) -> Dict[int, Document]:
+    """The outcomes of what stays though it is to go, by position."""
     if not task.plan.get("only_made"):
         return {}
-    seen = _examined(task, {})
-    noted, found = notes.read(seen.receipt["after"]), {}
-    for position, (entry, resource) in enumerate(zip(task.plan["resources"], task.resources)):
-        there = seen.documents[position]
-        if seen.receipt["status"] in FAILURES:  # whose it is cannot be known
-            found[position] = receipt.held_back(Outcome(resource.identity, {}, {}).document())
-            continue
-        why = _why_it_stays(task, entry, resource, noted, there["before"])
-        if why is not None:
-            is_there = there["before"] or there["status"] in FAILURES
-            found[position] = receipt.left_alone(resource.identity, why if is_there else "")
-    return found
+    from .ownership import left_alone  # few runs take anything out
 
-
-def _why_it_stays(
-    task: Task, entry: Document, resource: Resource, noted: Dict[str, Document], found: State
-) -> Optional[str]:
-    """Why a thing is not ours to take out, though that is asked for; None where it is."""
-    key = notes.key(entry, resource.identity)
-    others = notes.others(noted, key, task.cluster)
-    if others:
-        return "set up for %s, too" % " and ".join(others)
-    if not notes.is_made(noted, entry, resource.identity):
-        return "not made by us, or not noted as such"
-    if resource.EDITED_IS_THEIRS and notes.is_theirs(noted[key], found, notes.own_key(task.plan["fingerprint_key"])):
-        return "changed since we made it"
-    return None
+    return left_alone(task)
 
 
 def _steps(seen: Seen) -> List[Any]:

@@ -33,10 +33,8 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._state import receipts
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import account_key
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import (
-        AccountSession,
-        Conversation,
-    )
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import AccountSession
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation import Conversation
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.answer import Notes, Receipt, ReceiptNote
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import (
