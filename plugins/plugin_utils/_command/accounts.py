@@ -61,6 +61,16 @@ def not_found(environment: Mapping[str, str]) -> Refused:
     return Refused(f"no accounts file. Looked for: {looked}.\n{NEXT}")
 
 
+def written(file: Path) -> set[str]:
+    """The accounts of a file and their clusters as they are written, without a look at any profile. Raises Mistakes."""
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, read_text
+
+    document = Lines(file, read_text(file)).document()
+    entries = document.get("accounts") if isinstance(document, dict) else None
+    names = set(map(str, entries)) if isinstance(entries, dict) else set()
+    return names | {name.rpartition("@")[2].replace("-", "_") for name in names}
+
+
 def known(file: Path) -> tuple[set[str], set[str]]:
     """The accounts of a file, and the groups that they are in: clusters, sites, container runtimes. Raises Mistakes."""
     # Here, since only a word that is not a verb needs them: YAML and profiles take longer than all else together.

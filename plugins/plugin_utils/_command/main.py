@@ -104,11 +104,14 @@ def _check_names(typed: Typed, source: accounts.Source) -> None:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.host_pattern import unknown_term
     from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Mistakes, nearest, shown
 
+    terms = ",".join(typed.names)
     try:
+        if not unknown_term(terms, accounts.written(file)):
+            return  # sites and container tools are groups as well, but to know them takes all profiles
         names, groups = accounts.known(file)
     except Mistakes:
         return  # the run will say what is wrong, in the same words as ever
-    word = unknown_term(",".join(typed.names), names | groups)
+    word = unknown_term(terms, names | groups)
     if word:
         advice = nearest(word, {*VERBS, *names, *groups}, groups)
         text = f'"{word}" is not a verb, and not an account or a cluster in {shown(file)}; {advice}'

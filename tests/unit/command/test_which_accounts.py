@@ -4,10 +4,18 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._command.accounts import Source, find, known, not_found
+from ansible_collections.hpc.onboard.plugins.plugin_utils._command.accounts import (
+    Source,
+    find,
+    known,
+    not_found,
+    written,
+)
 from ansible_collections.hpc.onboard.plugins.plugin_utils._command.refused import Refused
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Mistakes
 
@@ -63,6 +71,32 @@ def test_without_a_file_all_places_are_named(desk: Path) -> None:
     text = str(not_found({"HOME": str(desk)}))
     assert "accounts.yml, inventory/accounts.yml, ~/.config/hpc.onboard/accounts.yml" in text
     assert "plugin: hpc.onboard.accounts" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        (ACCOUNTS, {"ada@narval", "ada@dfki", "narval", "dfki"}),
+        ("accounts: {ada@podman-hpc: }", {"ada@podman-hpc", "podman_hpc"}),
+        *((text, set[str]()) for text in ("", "accounts:", "accounts: [a]", "- a", "a")),
+    ],
+)
+def test_what_is_written_is_known_without_a_profile(text: str, names: set[str], desk: Path) -> None:
+    (desk / "a.yml").write_text(text, encoding="utf-8")
+    assert written(desk / "a.yml") == names
+
+
+def test_names_that_are_written_need_no_profile(desk: Path) -> None:
+    put(desk / "a.yml")
+    program = f"""
+import sys
+sys.path[:0] = {sys.path!r}
+from pathlib import Path
+from ansible_collections.hpc.onboard.plugins.plugin_utils._command.accounts import written
+written(Path("{desk}/a.yml"))
+assert not [name for name in sys.modules if "onboard.plugins.plugin_utils._accounts" in name]
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 def test_accounts_clusters_and_sites_are_known(desk: Path) -> None:
