@@ -7,7 +7,11 @@ The only place where a secret's name becomes its value.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import (
@@ -19,7 +23,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect 
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import PLACES, USUAL
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answer as _answer
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import patience, payload
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation import Conversation, Message
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import (
@@ -47,6 +51,9 @@ if TYPE_CHECKING:
     )
 
 Variables = Mapping[str, Any]  # Ansible's, of one account
+
+PATIENCE = 600.0
+"""Seconds that one command on an account is waited for. Each file system that hangs costs half a minute of them."""
 
 
 def prepare(places: Mapping[str, str] = PLACES, usual: Iterable[str] = USUAL) -> None:
@@ -130,7 +137,7 @@ class AccountSession:
         if not preferred or str(preferred).startswith("auto"):
             preferred = None
         candidates = (self._reached.get("cluster") or {}).get("python", []) if self._reached.get("account") else []
-        with patience.awaited(patience.PATIENCE + document.get("follow_seconds", 0)):
+        with awaited(PATIENCE + document.get("follow_seconds", 0)):
             said = self._action._low_level_execute_command(
                 payload.command(preferred, candidates),
                 sudoable=self._become,
@@ -231,3 +238,29 @@ class AccountSession:
 
 def _lacks_path(note: Note) -> bool:
     return note["code"] == "path_unknown"
+
+
+@contextmanager
+def awaited(seconds: float) -> Iterator[None]:
+    """Raise NoAnswer when what is done within takes longer. Ansible's own alarm goes on afterwards.
+
+    The engine bounds its own work, but what goes before it does not: a start-up file that waits, a home that hangs.
+    Ansible's limit for the task must leave room for an installation of an hour.
+    """
+    if threading.current_thread() is not threading.main_thread():  # signals are not ours there
+        yield
+        return
+
+    def give_up(_signal: int, _frame: object) -> None:
+        raise _answer.NoAnswer(
+            f"no answer in {seconds / 60:.0f} minutes: does a start-up file wait for something, or the home hang?"
+            f" Log in as you do by hand, and look; then run again: it reads back what was done"
+        )
+
+    began = time.monotonic()
+    theirs, left = signal.signal(signal.SIGALRM, give_up), signal.setitimer(signal.ITIMER_REAL, seconds)[0]
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, max(0.1, left - (time.monotonic() - began)) if left else 0)
+        signal.signal(signal.SIGALRM, theirs)
