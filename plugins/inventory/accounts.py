@@ -46,6 +46,9 @@ options:
       - C(without) lists roles that the account does not want.
       - C(sandbox) is as above, for this account.
       - C(jump_user) is the user name on the jump host, where it differs.
+      - C(ssh) is a name from your own ssh settings that leads to the account; host, port and jump host are then theirs.
+      - A session that you have opened there by hand (C(ssh -MNf narval), with a ControlPath in your settings) is used,
+        for the login host as well as for a name of yours that is the cluster's and leads to that host.
       - C(forward_agent), when true, lets programs on that login node use your ssh agent. Agent, display and ports are
         not forwarded otherwise, whatever your own ssh settings say.
       - C(vars) holds any variables of Ansible's own, and wins over everything else.
@@ -161,8 +164,17 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible is 
         # Ansible walks through every value to tag it with its origin. A profile is plain data and needs none,
         # and the values in it that come from the accounts file are tagged already: 10 ms for 20 accounts.
         untagged: Any = getattr(self.inventory, "__wrapped__", self.inventory)
-        for name, value in host.variables.items():
+        for name, value in {**host.variables, **self._session(host)}.items():
             (untagged if name == "cluster" else self.inventory).set_variable(host.name, name, value)
+
+    def _session(self, host: Host) -> dict[str, str]:
+        """How the session is used that a person has opened to this account, where one is open."""
+        if host.variables.get("ansible_connection", "ssh") != "ssh":
+            return {}
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts import open_sessions  # not for sandboxes
+
+        options = open_sessions.options(host.variables)
+        return {"ansible_ssh_args": options} if options else {}
 
     def _check_readable(self, path: str) -> None:
         """A file that a playbook of ours is to look at and that is not there, or may not be read."""

@@ -267,12 +267,13 @@ def identity(account: Account) -> dict[str, Any]:
 def connection(account: Account) -> dict[str, Any]:
     """How Ansible reaches the account."""
     login = account.cluster["login"]
-    jump = login.get("jump")
+    own = account.entry.get("ssh")  # the person's own settings of ssh say the rest
+    jump = None if own else login.get("jump")
     user = str(account.entry.get("jump_user") or (jump or {}).get("user") or account.user)
     return {
         "ansible_user": account.user,
-        "ansible_host": login["host"],
-        **({"ansible_port": login["port"]} if "port" in login else {}),
+        "ansible_host": own or login["host"],
+        **({"ansible_port": login["port"]} if "port" in login and not own else {}),
         "ansible_ssh_common_args": shlex.join(["-o", f"ProxyJump={user}@{jump['host']}"]) if jump else "",
         "ansible_ssh_extra_args": ssh_options(account),
         **({"ansible_connection": "local"} if account.sandbox else {}),

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 
 Variables = Mapping[str, Any]  # Ansible's, of one account
 
+ASKING = ("key_otp", "password_otp", "session")  # archetypes of doors at which a person is asked something
 PATIENCE = 600.0
 """Seconds that one command on an account is waited for. Each file system that hangs costs half a minute of them."""
 
@@ -144,7 +145,7 @@ class AccountSession:
                 in_data=payload.payload(document, self._places),
             )
         self._is_between = True
-        answer = _answer.parse(said["stdout"], said["stderr"], said["rc"], self.name)
+        answer = _answer.parse(said["stdout"], said["stderr"], said["rc"], self._way)
         if answer["error"]:
             raise _answer.NoAnswer(answer["error"])
         return answer
@@ -203,7 +204,15 @@ class AccountSession:
         """
         is_told = self._action._connection.transport == "ssh" and not isinstance(error.__context__, OSError)
         began = self._is_between or not is_told or payload.BEGUN in str(error)
-        return _answer.line_failure(str(error), self.name, began)
+        archetype = ((self._reached.get("cluster") or {}).get("auth") or {}).get("archetype")
+        return _answer.line_failure(str(error), self._way, began, archetype in ASKING)
+
+    @property
+    def _way(self) -> str:
+        """Where a person's own ssh gets to this account: the inventory's name is no host."""
+        host = self._action._templar.template(self._reached.get("ansible_host")) or self.name
+        user = self._action._templar.template(self._reached.get("ansible_user"))
+        return f"{user}@{host}" if user and "@" not in str(host) else str(host)
 
     def connect_once(self) -> None:
         """Let a connection that fails not be tried again: nobody would tell what the first attempt has begun."""

@@ -125,6 +125,7 @@ def test_the_jump_host_is_used_with_its_own_user_name(roles):
         return one(entry, roles, name).variables["ansible_ssh_common_args"]
 
     assert "ProxyJump" not in arguments("", "a@dfki")
+    assert "ProxyJump" not in arguments("{ssh: mine}", "a@daint")
     assert "-o ProxyJump=a@ela.cscs.ch" in arguments("", "a@daint")
     assert "-o ProxyJump=b@sshgate.sb.dfki.de" in arguments("{jump_user: b}", "a@dfki_pegasus")
 
