@@ -11,7 +11,7 @@ from .._core.resource import Evidence, Resource, State
 from .._core.values import PathScriptOptions
 from .._formats.origin_mark import is_ours, is_untouched, stamped
 
-AWAY = "move it away (mv {0} {0}.mine), then run again"
+AWAY = "move it away (mv -n {0} {0}.mine), then run again"
 
 
 class PathScript(PathScriptOptions, Resource):

@@ -43,7 +43,7 @@ class StorageLink(StorageLinkOptions, Resource):
         path, target = self.options["path"], self.options["target"]
         shown = host.shown(path)
         if "is" in before:
-            return "%s is a real %s, which is yours: move it away (mv %s %s.mine), then run again" % (
+            return "%s is a real %s, which is yours: move it away (mv -n %s %s.mine), then run again" % (
                 shown,
                 before["is"],
                 shown,
@@ -54,7 +54,7 @@ class StorageLink(StorageLinkOptions, Resource):
                 return "%s leads to %s, not where ours would: remove it yourself" % (shown, before["target"])
             return None
         if before and before["target"] != target and not self._is_ours(before, host):
-            return "%s is a link of yours to %s: move it away (mv %s %s.mine), then run again" % (
+            return "%s is a link of yours to %s: move it away (mv -n %s %s.mine), then run again" % (
                 shown,
                 before["target"],
                 shown,

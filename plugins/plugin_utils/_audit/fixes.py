@@ -102,7 +102,7 @@ class Commands:
             return []
         path = finding["in_the_way"]
         if PLACE.fullmatch(path):
-            return [self._there(["mv", path, f"{path}.mine"], account)]
+            return [self._there(["mv", "-n", path, f"{path}.mine"], account)]
         return [advice(FIRST.get(finding["cause"], YOURSELF))]
 
     def _by_hand(self, finding: Seen) -> Step:

@@ -75,7 +75,7 @@ def test_a_link_of_a_persons_own_is_never_turned(bed: Any, tmp_path: Path) -> No
     desk = Desk(bed, account, tmp_path)
     ran = desk.run("onboard.yml")
     assert ran.code == 2, ran.text
-    assert "~/dss is a link of yours to teamdir: move it away (mv ~/dss ~/dss.mine), then run again" in ran.text
+    assert "~/dss is a link of yours to teamdir: move it away (mv -n ~/dss ~/dss.mine), then run again" in ran.text
     assert tree(account)[f"{account.home}/dss"][2] in (b"", b"teamdir", "teamdir")
     audit = desk.run("audit.yml")
     assert (audit.code, "LNK-002" in audit.text) == (2, True), audit.text

@@ -215,7 +215,7 @@ def test_nothing_is_run_by_hand_in_a_sandbox_since_it_would_be_run_here() -> Non
     commands = Commands(INSTALLED, {"a@lrz"})
     moved = finding("SCR-002", in_the_way="~/bin/x", blocked=True)
     assert parts(moved, commands) == [
-        ("In its sandbox: mv ~/bin/x ~/bin/x.mine, then:", False),
+        ("In its sandbox: mv -n ~/bin/x ~/bin/x.mine, then:", False),
         ("ansible-playbook hpc.onboard.onboard -l a@lrz --tags storage_links", True),
     ]
 
@@ -226,7 +226,7 @@ def test_nothing_is_run_by_hand_in_a_sandbox_since_it_would_be_run_here() -> Non
         (finding("LNK-001"), [(ONBOARD, True)]),
         (
             finding("SCR-002", in_the_way="~/bin/x", blocked=True),
-            [(f"{ON_ACCOUNT}'mv ~/bin/x ~/bin/x.mine' && {ONBOARD}", True)],
+            [(f"{ON_ACCOUNT}'mv -n ~/bin/x ~/bin/x.mine' && {ONBOARD}", True)],
         ),
         (
             finding("SCR-002", in_the_way="~/$(id)", text="move it away (mv ~/a ~/b), then run again.", blocked=True),

@@ -19,7 +19,7 @@ GONE = {**LINK, "state": "absent"}
         {**AREA, "~/work": Link("/work")},
         LINK,
         "blocked",
-        "a link of yours to /work: move it away (mv ~/work ~/work.mine)",
+        "a link of yours to /work: move it away (mv -n ~/work ~/work.mine)",
     ),
     Case(
         "a dangling link of the user's elsewhere is kept",
@@ -35,7 +35,7 @@ GONE = {**LINK, "state": "absent"}
         {**AREA, "~/work": Folder(), "~/work/x": Plain(b"1")},
         LINK,
         "blocked",
-        "mv ~/work",
+        "mv -n ~/work",
     ),
     Case("a real file in the way is kept", {**AREA, "~/work": Plain(b"x")}, LINK, "blocked", "is a real file"),
     Case("a missing target is said", {"/work": Folder()}, LINK, "blocked", "nothing is at /work/p"),
