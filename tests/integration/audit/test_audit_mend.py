@@ -4,11 +4,14 @@
 from __future__ import annotations
 
 import re
+import sys
+from pathlib import Path
 from typing import Any, NamedTuple
 
+import pexpect
 import pytest
 
-from tests.integration.runs import Ran, play
+from tests.integration.runs import REPOSITORY, Ran, play
 
 from .audit_scene import Audit, Scene, at, by_root
 
@@ -192,4 +195,23 @@ def test_without_a_terminal_nothing_is_done_that_nobody_agreed_to(mended: Mended
     ran = play(mended.scene.bed, *order, playbook="mend.yml", environment=mended.scene.environment)
     assert ran.code == 2
     assert "mend_sure=true" in ran.text
-    at(mended.account, "test -L gone2; rm gone2")
+    at(mended.account, "test -L gone2")
+    assert at_terminal(mended, "n") == 2
+    at(mended.account, "test -L gone2")
+    at_terminal(mended, "y")
+    at(mended.account, "test ! -L gone2")
+
+
+def at_terminal(mended: Mended, answer: str) -> int:
+    """The exit code of the command, where a person is shown what it is about and answers so."""
+    scene = mended.scene
+    environment = {**scene.bed.client.environment(), **scene.environment, "TERM": "dumb"}
+    program = str(Path(sys.executable).with_name("hpc-onboard"))
+    order = ["mend", "-i", str(scene.inventory)]
+    run = pexpect.spawn(program, order, cwd=str(REPOSITORY), env=environment, encoding="utf-8", timeout=60)
+    run.expect("gone2")
+    run.expect("Mend this")
+    run.send(f"{answer}\r")
+    run.expect(pexpect.EOF)
+    run.close()
+    return int(run.exitstatus or 0)
