@@ -56,7 +56,8 @@ def asked(
         answer = ask(QUESTION)
         if answer.lower() in YES:
             return agreed
-        again = shlex.join(command_line.command("mend", ["-e", "mend_sure=true"]))
+        limit = ["-l", str(called.options["subset"])] if called.options.get("subset") else []
+        again = shlex.join(command_line.command("mend", [*limit, "-e", "mend_sure=true"]))
         why = "it was not agreed to" if answer else f"nobody agreed to it. Without a terminal: {again}"
         raise AccountError(f"nothing was mended: {why}")
     except (AccountError, StateError) as error:

@@ -82,5 +82,6 @@ class Mended(Part):
 def _named(outcome: Mapping[str, Any]) -> str:
     """What was mended; of a link, where it led, so that it can be made again."""
     target = outcome["before"].get("leads to")
-    fields = ", ".join(outcome["fields"]) if not target else f"it led to {target}"
+    said = [field for field in outcome["fields"] if field != "holds"]
+    fields = f"it led to {target}" if target else ", ".join(said)
     return f"{outcome['identity']}: {fields}" if fields else str(outcome["identity"])
