@@ -59,6 +59,7 @@ def replace(
     draft = DRAFT % name
     try:
         write_draft(folder, draft, content, mode, attributes)
+        keep_group(folder, name, draft)
         if check:
             check(draft)
         os.rename(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
@@ -90,6 +91,16 @@ def write_draft(folder: int, name: str, content: bytes, mode: int, attributes: D
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def keep_group(folder: int, name: str, draft: str) -> None:
+    """Give a draft the group of the file that it replaces, as far as this user may."""
+    try:
+        wanted = os.stat(name, dir_fd=folder, follow_symlinks=False).st_gid
+        if os.stat(draft, dir_fd=folder, follow_symlinks=False).st_gid != wanted:
+            os.chown(draft, -1, wanted, dir_fd=folder, follow_symlinks=False)
+    except OSError:
+        pass  # there is none, or it is a group that the user has left
 
 
 def entry(found: os.stat_result, target: str) -> Entry:

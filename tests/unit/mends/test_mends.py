@@ -87,6 +87,15 @@ def test_a_file_with_two_names_keeps_both(scene: Scene) -> None:
     assert life(scene, "mended_statement", path=RC, marks=[mark(scene, "K=v")]) == "blocked"
 
 
+@pytest.mark.skipif(os.getuid() != 0, reason="only root may give a file to any group")
+def test_a_file_keeps_its_group(scene: Scene) -> None:
+    scene.make({RC: Plain(b"K=v\n", 0o640)})
+    os.chown(scene.at(RC), -1, 4242)
+    assert life(scene, "mended_statement", path=RC, marks=[mark(scene, "K=v")]) == "unwanted"
+    assert scene.at(RC).stat().st_gid == 4242
+    assert scene.tree()[f"{HOME}/.bashrc"] == Plain(b"", 0o640)
+
+
 def test_of_a_history_the_key_alone_goes(scene: Scene) -> None:
     scene.make({"~/.bash_history": Plain(f"#17\nlogin --key {SECRET} now\nls\n".encode(), 0o600)})
     assert life(scene, "mended_key", path="~/.bash_history", marks=[mark(scene, SECRET)]) == "unwanted"
