@@ -24,6 +24,7 @@ class DryHost(Host):
     def __init__(self, host: Host) -> None:
         super().__init__(host.account, host.fingerprint_key, host.root)
         self._changed: Dict[str, Optional[Tuple[Entry, bytes]]] = {}
+        self._removed: List[str] = []
 
     def _place(self, path: str) -> str:
         folder, name = os.path.split(path)
@@ -33,7 +34,11 @@ class DryHost(Host):
         if path in self._changed:
             changed = self._changed[path]
             return changed[0] if changed else None
-        return super().look_at(path)
+        return None if self._is_gone(path) else super().look_at(path)
+
+    def _is_gone(self, path: str) -> bool:
+        """Whether it, or a folder above it, would have been removed, whatever is there anew."""
+        return any(path == one or path.startswith(one + "/") for one in self._removed)
 
     def entry(self, path: str) -> Optional[Entry]:
         return self.look_at(self._place(path))
@@ -44,7 +49,8 @@ class DryHost(Host):
 
     def names(self, folder: str) -> List[str]:
         place = self.resolve(folder) or folder
-        names = set(super().names(folder)) if os.path.isdir(self.real(place)) else set()
+        is_real = os.path.isdir(self.real(place)) and not self._is_gone(place)
+        names = set(super().names(folder)) if is_real else set()
         for path, changed in self._changed.items():
             if os.path.dirname(path) == place:
                 (names.add if changed else names.discard)(os.path.basename(path))
@@ -70,6 +76,7 @@ class DryHost(Host):
     def remove(self, path: str) -> None:
         self._needs_folder(path, "removing ")
         self._changed[self._place(path)] = None
+        self._removed.append(self._place(path))
 
     def remove_folder(self, path: str) -> None:
         self.remove(path)

@@ -1,0 +1,25 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A dry run sees what its own changes would leave."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ansible_collections.hpc.onboard.plugins.module_utils._core.account import Account
+from ansible_collections.hpc.onboard.plugins.module_utils._core.dry import DryHost
+from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
+
+
+def test_what_lay_in_a_folder_goes_with_it_and_what_is_made_anew_is_there(tmp_path: Path) -> None:
+    (tmp_path / "conda/etc").mkdir(parents=True)
+    (tmp_path / "conda/etc/condarc").write_text("mine")
+    dry = DryHost(Host(Account(str(tmp_path), "/bin/sh", {}), b"key"))
+    folder = f"{tmp_path}/conda"
+    dry.remove_folder(folder)
+    assert dry.entry(f"{folder}/etc/condarc") is None
+    assert dry.names(folder) == []
+    dry.make_folders(f"{folder}/etc", 0o755)
+    assert dry.names(folder) == ["etc"]
+    assert dry.names(f"{folder}/etc") == []
+    assert (tmp_path / "conda/etc/condarc").read_text() == "mine"
