@@ -31,6 +31,11 @@ class Entry(NamedTuple):
     links: int  # names of the same file
     target: str  # of a link, else ""
 
+    @property
+    def foreign(self) -> bool:
+        """Whether it belongs to neither this account nor root: its owner may put anything there."""
+        return not (self.mine or self.roots)
+
 
 KINDS = {stat.S_IFDIR: "folder", stat.S_IFREG: "file", stat.S_IFLNK: "link"}
 

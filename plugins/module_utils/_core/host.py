@@ -125,11 +125,14 @@ class Host:
             pending = found.target.strip("/").split("/") + pending
         return None
 
+    def behind(self, path: str) -> Optional[Entry]:
+        """What lies there when links are followed."""
+        real = self.resolve(path)
+        return self.entry(real) if real else None
+
     def kind_behind(self, path: str) -> str:
         """What is there when links are followed: folder, file, other or nothing."""
-        real = self.resolve(path)
-        found = self.entry(real) if real else None
-        return found.kind if found else "nothing"
+        return getattr(self.behind(path), "kind", "nothing")
 
     def in_the_way(self, folder: str) -> Optional[str]:
         """Why folder is not there and cannot be made: what lies where it, or a folder above it, belongs."""

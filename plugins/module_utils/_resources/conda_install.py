@@ -53,9 +53,12 @@ class CondaInstall(CondaInstallOptions, Resource):
 
     def inspect(self, host: Host) -> State:
         prefix = self.options["prefix"]
-        kind = host.kind_behind(prefix)
-        if kind == "nothing":
+        there = host.behind(prefix)
+        if there is None:
             return {}
+        kind = there.kind
+        if there.foreign:
+            return {"is": "folder of somebody else"}  # whatever its files say: its commands would run as us
         made = _words(host, os.path.join(prefix, MADE))
         if made is None:
             return {"is": "half made" if self._half_made(host) else kind}

@@ -3,11 +3,15 @@
 """A folder of the account's own, in its home or in a storage area of the site."""
 
 import os
+import stat
 from typing import List, Optional
 
+from .._core.files import Entry
 from .._core.host import Host
 from .._core.resource import Resource, State
 from .._core.values import DirectoryOptions
+
+FOREIGN, OPEN = "folder of somebody else", "folder that everybody may write in"
 
 
 class Directory(DirectoryOptions, Resource):
@@ -27,15 +31,29 @@ class Directory(DirectoryOptions, Resource):
         return found is None or (found.kind == "folder" and found.mine and not host.names(self.options["path"]))
 
     def inspect(self, host: Host) -> State:
-        kind = host.kind_behind(self.options["path"])
+        found = host.behind(self.options["path"])
+        kind = found.kind if found else "nothing"
         if self.options["state"] == "absent" and not self._is_to_go(host):
             return self.desired(host)
+        if found and kind == "folder" and self.options["state"] == "present":
+            kind = FOREIGN if found.foreign else OPEN if self._is_open(found) else kind
         return {} if kind == "nothing" and host.entry(self.options["path"]) is None else {"is": kind}
+
+    def _is_open(self, found: Entry) -> bool:
+        """Whether everybody may put something into a folder of ours, though that is not wanted."""
+        wanted = int(self.options["mode"], 8)
+        meant = (found.mode & stat.S_ISVTX) or (wanted & stat.S_IWOTH)
+        return bool(found.mine and found.mode & stat.S_IWOTH and not meant)
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         path = self.options["path"]
         if self.options["state"] == "absent":
             return None
+        shown = host.shown(path)
+        if before.get("is") == FOREIGN:
+            return "%s belongs to somebody else, who could put anything there: ask who made it, then run again" % shown
+        if before.get("is") == OPEN:
+            return "everybody may write in %s: look at what is in it, chmod o-w there, then run again" % shown
         if before.get("is", "folder") != "folder":
             return "%s is there already, and is no folder: move it away, then run again" % host.shown(path)
         root = self.options.get("root") or os.path.dirname(path)

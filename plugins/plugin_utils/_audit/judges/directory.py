@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
 def judge(entry: PlanEntry, outcome: Outcome, look: Look) -> list[Wrong]:
     """What is wrong with it."""
-    if outcome["before"]:
-        return [Wrong("DIR-002", "changed", it(f"is a {outcome['before'].get('is', 'thing')}, no folder."))]
     reason = reason_of(outcome)
+    if outcome["before"]:
+        text = reason or it(f"is a {outcome['before'].get('is', 'thing')}, no folder.")
+        return [Wrong("DIR-002", "changed", text)]
     if reason:
         return [Wrong("DIR-001", "broken", reason, cause="site")]
     return [Wrong("DIR-001", "missing", it("is not there."), cause="time" if is_purged(entry, look) else "")]

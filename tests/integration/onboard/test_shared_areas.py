@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A colleague may make anything in a shared area, under our names too; none of it is taken for ours."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pytest
+from ansible_collections.hpc.onboard.plugins.module_utils._jobs.conda_spec import MADE
+
+from tests.integration.audit.audit_scene import by_root
+from tests.integration.runs import Ran, onboard, play
+
+pytestmark = pytest.mark.testbed
+
+COLLEAGUE = 4321  # a user id of nobody else's
+
+
+def planted(account: Any, folder: str, *more: str) -> None:
+    """What a colleague has made where ours belongs, open to all."""
+    by_root(account, "; ".join([f"mkdir -p {folder}", *more, f"chown -R {COLLEAGUE} {folder}; chmod -R 777 {folder}"]))
+
+
+def blocked(ran: Ran, account: Any) -> dict[str, str]:
+    """What was not made, and why."""
+    outcomes = ran.of(account.name)["outcomes"]
+    return {one["identity"]: one["reason"] for one in outcomes if one["status"] in ("blocked", "failed")}
+
+
+def test_a_colleagues_folder_of_our_name_is_no_place_for_ours(bed: Any) -> None:
+    account = bed.new_account("wilson")
+    folder = f"/work1/{account.project}/{account.user}"
+    planted(account, folder)
+    ran = onboard(bed, account)
+    assert ran.code == 2, ran.text
+    said = blocked(ran, account)
+    assert said[f"folder {folder}"].startswith(f"{folder} belongs to somebody else"), said
+    assert said["link ~/work"] == f"waits for: folder {folder}"
+    assert not account.exists("work")
+    audit = play(bed, "-i", str(bed.accounts_file([account])), playbook="audit.yml")
+    assert audit.code == 2, audit.text
+    assert "DIR-002" in audit.text
+
+
+def test_a_colleagues_conda_is_not_run_whatever_it_says(bed: Any) -> None:
+    account = bed.new_account("dfki")
+    prefix = f"/data/{account.user}/miniconda3"
+    names = " ".join(f"{prefix}/{name}" for name in ("bin/conda", "bin/python", "etc/profile.d/conda.sh"))
+    trap = f"echo 'touch /tmp/caught' | tee {names}"
+    forged = f"echo 'miniconda py399_99.9.9-9 for {os.uname().machine}' > {prefix}/{MADE}"
+    by_root(account, f"install -d -o {account.user} /data/{account.user}")
+    planted(
+        account, prefix, f"mkdir -p {prefix}/bin {prefix}/etc/profile.d {prefix}/{os.path.dirname(MADE)}", trap, forged
+    )
+    conda = {"distribution": "miniconda", "anaconda_terms": "accepted"}
+    ran = onboard(bed, account, more=("--tags", "conda"), settings={account.name: {"conda": conda}})
+    assert ran.code == 2, ran.text
+    assert "is there and was not made by us" in str(blocked(ran, account))
+    account.login_shell("conda activate demo")
+    assert not os.path.exists("/tmp/caught")
