@@ -47,6 +47,9 @@ class KeptKey(Resource):
         """Why this text must not be edited, and what to do; None when it may."""
         raise NotImplementedError
 
+    def prepare(self, host: Host) -> None:
+        """Bring the key to what its program keeps beside the file, before it is replaced there by a rotation."""
+
     # -- the resource --------------------------------------------------------------------------
 
     @property

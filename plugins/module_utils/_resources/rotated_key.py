@@ -117,6 +117,7 @@ class RotatedKey(Resource):
         kept = Remembering(host)
         try:
             for part in self._parts:
+                part.prepare(kept)
                 reconcile(part, kept)
             self._prove(host)
         except AccountError as error:

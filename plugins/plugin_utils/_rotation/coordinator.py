@@ -133,7 +133,7 @@ class Lead:
         for target in self._wishes.excuse:
             self._rotation.excuse(target)
         if self._is_to_read_again():
-            self._rotation.reread()
+            self._rotation.note("settle", "begun", self._rotation.situation().version)
         return checks
 
     def _is_to_read_again(self) -> bool:

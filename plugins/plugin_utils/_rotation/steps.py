@@ -115,16 +115,10 @@ class Rotation(Delivery):
     def give_up(self) -> None:
         """Abort the rotation: nothing is left of the new version. Raises RotationError where the old one is gone."""
         now = self.situation()
-        if (
-            not now.version
-            or now.secret is None
-            or (now.given_up(now.version) and now.last("abort", now.version, "ok"))
-        ):
+        if not now.version or now.secret is None or now.last("abort", now.version, "ok"):
             raise RotationError(f"no rotation of '{self.name}' is open: there is nothing to abort")
         if now.way_back is None:
-            raise RotationError(
-                f"the old key of '{self.name}' is out of use already: rotate again to replace the new one"
-            )
+            raise RotationError(f"the old key of '{self.name}' is out of use already: rotate again to replace this one")
         if now.maybe_gone(now.way_back.id):
             raise RotationError(f"the old key of '{self.name}' may be dead already: resume, the new one is needed")
         self.note("abort", "begun", now.version)
@@ -154,10 +148,6 @@ class Rotation(Delivery):
             self.note("settle", "failed", step.version, target)
         else:
             self.note("settle", "verified" if found.verdict in WORKS else "failed", step.version, target, found)
-
-    def reread(self) -> None:
-        """Have every target read again: what a run says is what it has seen."""
-        self.note("settle", "begun", self.situation().version)
 
     def unless_refused(self, step: Step) -> Step:
         """The step, with an obstacle where targets are to work by a current version that is refused.

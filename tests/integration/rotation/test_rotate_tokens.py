@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import json
 import secrets
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -28,6 +30,22 @@ SERVICES = {
         "https://huggingface.co/settings/tokens",
     ),
 }
+
+
+STORED = ".cache/huggingface/stored_tokens"
+
+
+def stored(token: str) -> str:
+    """Tokens by name, as Hugging Face's program keeps them: this one, and another."""
+    return f"[other]\nhf_token = hf_{'o' * 34}\n\n[work]\nhf_token = {token}\n"
+
+
+def named_by_hugging_face(account: Any) -> str:
+    """What Hugging Face's own program lists of the account's tokens, with a mark before the one in use."""
+    own = {"HF_HOME": str(account.path(".cache/huggingface")), "PATH": "/usr/bin:/bin", "HF_HUB_OFFLINE": "1"}
+    program = [str(Path(sys.executable).with_name("hf")), "auth", "list"]
+    done = subprocess.run(program, env=own, text=True, capture_output=True, check=True)
+    return " ".join(done.stdout.replace("|", " ").split())
 
 
 @pytest.fixture
@@ -58,6 +76,8 @@ def test_a_token_is_rotated_and_all_else_in_its_file_stays(
     settings = {account.name: {"tokens": {"programs": [{"program": secret}]}} for account in accounts}
     for account in accounts:
         account.ssh("cat > ~/.netrc && chmod 600 ~/.netrc", text=NETRC.decode())
+        if secret == "huggingface":
+            account.ssh(f"mkdir -p -m 700 .cache/huggingface && cat > {STORED} && chmod 600 {STORED}", text=stored(old))
     assert onboard(bed, *accounts, settings=settings, environment=environment).code == 0
     assert all(old.encode() in account.read(file) for account in accounts)
 
@@ -87,6 +107,9 @@ def test_a_token_is_rotated_and_all_else_in_its_file_stays(
         assert new.encode() in account.read(file)
         assert old.encode() not in account.read(file)
         assert NETRC in account.read(".netrc")
+    if secret == "huggingface":
+        assert all(account.read(STORED).decode() == stored(new) for account in accounts)
+        assert all("* work" in named_by_hugging_face(account) for account in accounts)
     registry.revoke(old)
     ended = rotate(rotate_retired=True)
     print(ended.text)

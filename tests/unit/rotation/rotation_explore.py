@@ -96,7 +96,7 @@ def _run(plan: Plan, rotation: Rotation, world: World) -> None:
     elif world.away:
         _excuse(rotation, world)
     if next_step.next_step(rotation.situation()).name == "settle":
-        rotation.reread()
+        rotation.note("settle", "begun", rotation.situation().version)
     for _ in range(STEPS):
         now = rotation.situation()
         if next_step.done(now) and not plan.give_up:
