@@ -22,6 +22,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key
 if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.answer import Rotations
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import Secret
 
 
 def known(user: str) -> Rotations:
@@ -30,20 +31,24 @@ def known(user: str) -> Rotations:
     key = bytes.fromhex(local_key())
     try:
         secret = Sidecar(name, key).secret()
-        if secret is None:
-            return {"sequence": 0, "known": [], "mark": None}
-        one = secret.version(version) if version else secret.current
+        return of_secret(secret, version, machine_id(key))
     except (StateError, VersionError) as error:
         raise AccountError(str(error)) from None
+
+
+def of_secret(secret: Secret | None, version: str, machine: str) -> Rotations:
+    """What a machine with these labels knows, which installs the version; none named: the current one."""
+    if secret is None:
+        return {"sequence": 0, "known": [], "mark": None}
+    one = secret.version(version) if version else secret.current
     before = [other.sequence for other in secret.versions if other.label != "pending"]
     found: Rotations = {"sequence": max(before), "known": [other.id for other in secret.versions], "mark": None}
     if one.sequence:
-        is_ours = one.machine == machine_id(key)
         found["mark"] = {
             "sequence": one.sequence,
             "rotation": one.id,
             "machine": one.machine,
-            "controller": re.sub(r"[^A-Za-z0-9.-]", "-", os.uname().nodename)[:63] if is_ours else "",
+            "controller": re.sub(r"[^A-Za-z0-9.-]", "-", os.uname().nodename)[:63] if one.machine == machine else "",
             "when": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         }
     return found

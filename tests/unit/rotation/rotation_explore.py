@@ -79,17 +79,17 @@ def execute(plan: Plan, choices: Choices) -> tuple[str, int]:
     while runs < RUNS:
         runs += 1
         try:
-            _run(plan, rotation, world)
+            one_run(plan, rotation, world)
         except (Died, StateError):
             continue
         if next_step.state(rotation.situation()) in ("clean", "aborted"):
             break
-    return _ended(
+    return ended(
         rotation, world, targets, thorough=len(choices.ways) % 7 == 0 or sum(map(bool, choices.taken)) < 2
     ), runs
 
 
-def _run(plan: Plan, rotation: Rotation, world: World) -> None:
+def one_run(plan: Plan, rotation: Rotation, world: World) -> None:
     """One run of rotate or rotate_resume, to the step that cannot be taken or brings nothing."""
     if not world.book:
         rotation.begin(plan.kind, plan.mode)
@@ -122,7 +122,7 @@ def _excuse(rotation: Rotation, world: World) -> None:
         rotation.excuse(world.away)
 
 
-def _ended(rotation: Rotation, world: World, targets: tuple[str, ...], thorough: bool) -> str:
+def ended(rotation: Rotation, world: World, targets: tuple[str, ...], thorough: bool) -> str:
     """The state at the end, which must be whole and true."""
     if (
         thorough
@@ -146,11 +146,19 @@ def _ended(rotation: Rotation, world: World, targets: tuple[str, ...], thorough:
 
 def prefixes(plan: Plan, faults: int, count: Count) -> None:
     """Explore every execution with up to so many faults."""
+    explore(plan, faults, count, execute)
+
+
+Execute = Callable[[Plan, Choices], tuple[str, int]]
+
+
+def explore(plan: Plan, faults: int, count: Count, execute: Execute) -> None:
+    """Explore every execution with up to so many faults."""
     todo: list[tuple[list[int], int]] = [([], 0)]
     while todo:
         prefix, used = todo.pop()
         choices = Choices(prefix, plan.every)
-        _count(plan, choices, count)
+        _count(plan, choices, count, execute)
         if used < faults:
             todo += [(more, used + 1) for more in _next(prefix, choices)]
 
@@ -163,8 +171,13 @@ def _next(prefix: Sequence[int], choices: Choices) -> Iterator[list[int]]:
 
 def sample(plan: Plan, faults: int, number: int, seed: int, count: Count) -> None:
     """Executions with this many faults at places that a seed chooses."""
+    sampled(plan, faults, number, seed, count, execute)
+
+
+def sampled(plan: Plan, faults: int, number: int, seed: int, count: Count, execute: Execute) -> None:
+    """Executions with this many faults at places that a seed chooses."""
     chance = random.Random(seed)
-    length = len(_length(plan).ways)
+    length = len(_length(plan, execute).ways)
     for _ in range(number):
         places = set(chance.sample(range(length), faults))
         choices = Choices([], plan.every)
@@ -173,16 +186,16 @@ def sample(plan: Plan, faults: int, number: int, seed: int, count: Count) -> Non
             return chance.randrange(1, ways) if len(choices.ways) - 1 in places else 0
 
         choices.more = more
-        _count(plan, choices, count)
+        _count(plan, choices, count, execute)
 
 
-def _length(plan: Plan) -> Choices:
+def _length(plan: Plan, execute: Execute) -> Choices:
     choices = Choices([], plan.every)
     execute(plan, choices)
     return choices
 
 
-def _count(plan: Plan, choices: Choices, count: Count) -> None:
+def _count(plan: Plan, choices: Choices, count: Count, execute: Execute) -> None:
     count.executions += 1
     try:
         state, runs = execute(plan, choices)
