@@ -3,8 +3,8 @@
 """A rotation with others beside it: onboarding, a second machine that does not know of it, a hand on the files.
 
 Before each effect one of them may act. What decides is the real code: the steps, which files onboarding leaves alone
-(Situation.pending), what an account is told of a key's rotations (key_rotations), and when it leaves a key alone and what
-it marks (_receipt/notes.py).
+(Situation.pending), what an account is told of a key's rotations (key_rotations), and when it leaves a key alone and
+what it marks (_receipt/notes.py).
 """
 
 from __future__ import annotations
@@ -63,7 +63,6 @@ class Beside(World):
     mark_first: bool = True
     cached: dict[tuple[str, str], str] = field(default_factory=dict)
     read_now: set[str] = field(default_factory=set)  # targets that were seen to hold the version in this run
-    acted: list[str] = field(default_factory=list)
 
     def begin_run(self) -> None:
         """A process of its own, which has seen nothing yet."""
@@ -72,7 +71,6 @@ class Beside(World):
     def _effect(self, what: str, ways: Any, deed: Callable[[], None]) -> str:
         act = self.choose(f"beside {what}", (NOTHING, *ACTS))
         if act != NOTHING:
-            self.acted.append(act)
             ACTS[act](self)
         return super()._effect(what, ways, deed)
 
