@@ -28,6 +28,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema imp
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import ssh_arguments
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import passphrase_fd
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.backends import MissingKey
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import state_folder
 
 if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import DoctorResult
@@ -53,7 +54,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
         checks, hosts = accounts(list((task_vars or {}).get("ansible_inventory_sources") or []))
         real = [host for host in hosts if not judge.is_sandbox(host)]
         return judge.result(
-            [*machine(), keyring(arguments["key"], bool(real)), *ssh(bool(real)), *checks, *routes(real)]
+            [*machine(), keyring(arguments["key"], bool(real)), *keys(), *ssh(bool(real)), *checks, *routes(real)]
         )
 
 
@@ -101,6 +102,15 @@ def keyring(key: str, needed: bool) -> Check:
         unseen = isinstance(cause, StoreLocked)
         return judge.unseen_keyring(words) if unseen else judge.closed_keyring(str(error), needed)
     return judge.keyring(words, key, there, warnings + person.told)
+
+
+def keys() -> Iterator[Check]:
+    """What the records of rotations remind of: a key that expires, a rotation that is open, an old key that lives."""
+    if (state_folder() / "secrets").is_dir():
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import reminders  # few keys were rotated
+
+        for one in reminders.reminders():
+            yield judge.reminder(one.text, one.command)
 
 
 def accounts(sources: Sequence[str]) -> tuple[list[Check], list[Host]]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ansible.errors import AnsibleConnectionFailure
 from ansible.parsing.dataloader import DataLoader
@@ -103,8 +103,9 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
             raise AccountError(why)
         targets = [file.target for host, found in declared.items() for file in _targets.files(host, secret, found)]
         lead = coordinator.Lead(coordinator.Given(secret, tuple(targets), wished, PIPED))
-        if session.is_check_run:
-            return lead.foreseen()
+        if session.is_check_run:  # what the first lead foresees is all of it
+            before = arguments["lead"]
+            return cast("RotationState", {**before, "checks": []}) if before else lead.foreseen()
         return lead.taken(arguments["lead"] or None, arguments["last"])
 
     # An account

@@ -247,7 +247,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.reminders import reminders  # few have any
 
         for one in reminders():
-            self._say([(), *layout.indented(one.text, 0, look, "changed"), *layout.command(one.command, 2, look)])
+            self._say([(), *layout.indented(f"{one.text}:", 0, look, "changed"), *layout.command(one.command, 2, look)])
 
     def _run(self) -> summary.Run:
         story, options = self._story, context.CLIARGS

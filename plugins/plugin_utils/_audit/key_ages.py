@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Severity
     from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.key_marks import Marks
 
-SOON = timedelta(days=14)
+SOON, VERY_SOON = timedelta(days=30), timedelta(days=7)
 REPLACED = ("previous", "retired")
 
 
@@ -64,7 +64,8 @@ def _of_secret(secret: Secret, today: date) -> Iterator[tuple[str, Severity | Li
     if last and last < today.isoformat():
         yield "KEY-007", "high", f"Its last day was {last}."
     elif last and last <= (today + SOON).isoformat():
-        yield "KEY-007", "", f"Its last day is {last}."
+        severity: Severity | Literal[""] = "high" if last <= (today + VERY_SOON).isoformat() else ""
+        yield "KEY-007", severity, f"Its last day is {last}."
     if current.kind == "legacy":
         yield "KEY-008", "", "It is a key of the older kind, of which there is one at a time."
     for version in secret.labelled(*REPLACED):

@@ -129,6 +129,11 @@ def unseen_keyring(words: str) -> Check:
     )
 
 
+def reminder(text: str, command: str) -> Check:
+    """What is to be done about a key before long."""
+    return Check("keys", WARNING, f"{text}.", command)
+
+
 def ssh(version: str | None, needed: bool) -> Check:
     """The ssh client, by what `ssh -V` says; None where there is none."""
     bad = FAILED if needed else WARNING

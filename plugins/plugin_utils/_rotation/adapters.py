@@ -8,6 +8,7 @@ Controller does what is done on this machine; Account does what is done on one a
 from __future__ import annotations
 
 import hmac
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
     Work = Literal["foresee", "examine", "reconcile"]  # of the engine; it foresees with a key that is nobody's
     Trip = Callable[[list[File], str, Work], list[Outcome]]
+
+DAY = r"20\d\d-[01]\d-[0-3]\d"
 
 
 def kind_of(key: Key) -> str:
@@ -83,6 +86,10 @@ class Nothing:
 
     reactivate = deactivate
 
+    def last_day(self, version: str) -> str:
+        """Not known from here."""
+        return ""
+
     def forget(self, version: str) -> None:
         """Not from here."""
         raise Refused
@@ -95,6 +102,12 @@ class Controller(Nothing):
         """new: gives the new key, for the keyring username that it is to have."""
         self._name, self._service, self._settings, self._new = name, service, settings, new
         self.sentences: dict[str, str] = {}
+        self.said_day = ""  # the last day of the new key, as a person says
+        self._days: dict[str, str] = {}
+
+    def last_day(self, version: str) -> str:
+        """As a person says, else as the issuer did."""
+        return self.said_day or self._days.get(version, "")
 
     def _current(self) -> str:
         secret = Sidecar(self._name, record_key()).secret()
@@ -123,6 +136,8 @@ class Controller(Nothing):
         except (MissingKey, Malformed) as error:
             raise Refused(str(error)) from None
         self.sentences[version] = found.sentence
+        said = next((one.details["expires"] for one in found.findings if "expires" in one.details), "")
+        self._days[version] = said[:10] if re.fullmatch(DAY, said[:10]) else ""
         if found.verdict is Verdict.INVALID and version != self._current() and not self._control(found):
             return Found("inconclusive")
         status = next((one.status for one in found.findings if one.status), None)

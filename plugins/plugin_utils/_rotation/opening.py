@@ -37,6 +37,7 @@ class Opening:
         self._secret, self._service, self._targets, self._wishes, self._stdin = secret, service, targets, wishes, stdin
         self.settings = wishes.settings(service)
         self.outside = Controller(secret, service, self.settings, self.at_hand)
+        self.outside.said_day = wishes.expires
 
     # -- the new key ---------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
@@ -32,6 +33,7 @@ class Wishes:
     retired: bool = False
     mode: str = SCHEDULED
     grace: int = 0
+    expires: str = ""
     canary: str = ""
     excuse: tuple[str, ...] = ()
     levels: tuple[str, ...] | None = None
@@ -70,6 +72,19 @@ def _seconds(name: str, value: Any) -> int:
     return seconds
 
 
+def _day(name: str, value: Any) -> str:
+    """A day that is to come, such as 2027-01-31."""
+    try:
+        day = date.fromisoformat(str(value))
+    except ValueError:
+        raise AccountError(
+            f"{name} is {str(value)!r}, not a day: 2027-01-31, as the page where the key was made has it"
+        ) from None
+    if day < date.today():
+        raise AccountError(f"{name} is {day}, which is over: a key that has expired replaces none")
+    return day.isoformat()
+
+
 SETTINGS: dict[str, Reader] = {
     "rotate_key_file": extra_vars.text,
     "rotate_resume": extra_vars.truth,
@@ -77,6 +92,7 @@ SETTINGS: dict[str, Reader] = {
     "rotate_retired": extra_vars.truth,
     "rotate_mode": extra_vars.one_of(*MODES),
     "rotate_grace": _seconds,
+    "rotate_expires": _day,
     "rotate_canary": extra_vars.text,
     "rotate_excuse": extra_vars.words,
     "rotate_levels": extra_vars.words,

@@ -72,6 +72,9 @@ class Outside(Protocol):
     def prove(self, version: str) -> Found:
         """What the issuer says of the version."""
 
+    def last_day(self, version: str) -> str:
+        """Until when the version is good, as far as anybody said when it was proven; empty where nobody did."""
+
     def install(self, target: str, version: str) -> Found:
         """Write the version to the target and read it back."""
 

@@ -5,21 +5,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import targets
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import Ledger
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.next_step import resume, said_dead
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.next_step import playbook, resume, said_dead
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.standing import Situation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import Sidecar
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import Version, VersionError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import Secret, Version, VersionError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import local_key, state_folder
 from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.issuers import KEY_PAGES
 
 if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import Declared
+
+
+SOON_DAYS = 30
 
 
 class Reminder(NamedTuple):
@@ -59,12 +63,30 @@ def _of(name: str) -> Iterator[Reminder]:
     key = bytes.fromhex(local_key())
     secret = Sidecar(name, key).secret()
     if secret and secret.one("pending"):
-        yield Reminder(f"A rotation of '{name}' is open, and onboarding leaves its files alone: go on:", resume(name))
+        yield Reminder(
+            f"A rotation of '{name}' is open, and onboarding leaves its files alone: go on with it", resume(name)
+        )
+    yield from _ending(secret)
     living = secret.labelled("previous", "retired") if secret else ()
     situation = Situation(name, secret, Ledger(key).records() if living else ())
     for one in living:
         page = KEY_PAGES[targets.service(name, one.targets)]
-        yield Reminder(f"{_lives(situation, one)}: deactivate it at {page}, then:", said_dead(name))
+        yield Reminder(f"{_lives(situation, one)}: deactivate it at {page}, and say so", said_dead(name))
+
+
+def _ending(secret: Secret | None) -> Iterator[Reminder]:
+    """That the current key ends within a month, or has."""
+    day = secret.current.expires[:10] if secret else ""
+    left = (date.fromisoformat(day) - date.today()).days if secret and day else SOON_DAYS + 1
+    if secret is None or left > SOON_DAYS:
+        return
+    ends = f"expires on {day}, {_in_days(left)}" if left >= 0 else f"has expired on {day}"
+    page = KEY_PAGES[targets.service(secret.name, secret.current.targets)]
+    yield Reminder(f"The key '{secret.name}' {ends}: make a new one at {page}, and bring it out", playbook(secret.name))
+
+
+def _in_days(left: int) -> str:
+    return {0: "today", 1: "in 1 day"}.get(left, f"in {left} days")
 
 
 def _lives(situation: Situation, one: Version) -> str:

@@ -181,6 +181,9 @@ class Rotation(Delivery):
 
     def _prove(self, step: Step) -> None:
         found = self._asked(step.version)
+        day = self.outside.last_day(step.version)
+        if day:
+            self.labels.move(lambda secret: versions.ending(secret, step.version, day))
         self.note("prove", "ok" if found.verdict == "valid" else "failed", step.version, found=found)
 
     def _asked(self, version: str) -> Found:

@@ -178,6 +178,13 @@ def promote(secret: Secret, wanted: str, targets: tuple[str, ...]) -> Secret:
     return checked(replace(moved, versions=versions))
 
 
+def ending(secret: Secret, wanted: str, day: str) -> Secret:
+    """The version with its last day, as its issuer or its owner says."""
+    secret.version(wanted)
+    versions = tuple(replace(one, expires=day) if one.id == wanted else one for one in secret.versions)
+    return checked(replace(secret, versions=versions))
+
+
 def step_down(secret: Secret, wanted: str) -> Secret:
     """The current version, which is given up, is pending again, and the one before it current."""
     previous = secret.one("previous")

@@ -8,14 +8,14 @@ import json
 import os
 import subprocess
 import sys
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.effort import turns
-from tests.integration.runs import onboard
+from tests.integration.runs import onboard, play
 from tests.testbed.registry import PRIVATE, new_key
 
 from .rotation_scene import Stage, elsewhere, settled
@@ -212,6 +212,22 @@ def test_every_file_of_keys_is_opened_before_it_is_said_that_nothing_is_left(sta
     assert f"still stood in files of {odd.name} (5)" in said(ended)
     assert "nothing is left to do" not in said(ended)
     assert {path: odd.read(path).decode() for path in planted("")} == planted(stage.old), "they are a person's"
+
+
+@pytest.mark.parametrize("who", ["issuer", "person"])
+def test_the_last_day_of_a_key_is_kept_and_every_run_reminds_of_it(stage: Stage, who: str) -> None:
+    new, day = new_key(), (date.today() + timedelta(days=6)).isoformat()
+    stage.registry.allow(new, [PRIVATE])
+    wishes = {"rotate_expires": day} if who == "person" else {}
+    if who == "issuer":
+        stage.registry.doorkeeper.expires = f"{day}T10:00:00Z"
+    assert stage.rotate(key=new, **wishes).code == 0
+    accounts = ("-i", str(stage.bed.accounts_file(stage.accounts)))
+    for playbook in ("onboard.yml", "doctor.yml"):
+        ran = play(stage.bed, *accounts, playbook=playbook, environment=stage.environment)
+        assert f"The key 'ngc' expires on {day}, in 6 days" in said(ran), ran.text
+    ran = play(stage.bed, *accounts, playbook="audit.yml", environment=stage.environment)
+    assert "KEY-007" in ran.text
 
 
 def command(stage: Stage, *words: str) -> subprocess.CompletedProcess[str]:

@@ -36,6 +36,7 @@ class Doorkeeper:
         self.signer = Signer()
         self.public = set(public)
         self.lenient = False
+        self.expires = "2031-01-01T00:00:00Z"
         """Wrong credentials are taken for none, where a token is given (the specification forbids it) and at wandb."""
         self.refuses = True
         """403 where a key is not entitled; otherwise a token that allows nothing, as the specification has it."""
@@ -89,7 +90,7 @@ class Doorkeeper:
                 "type": "PERSONAL_KEY",
                 "orgName": "uni-muster",
                 "products": ["artifact-catalog", "private-registry"],
-                "expiryDate": "2031-01-01T00:00:00Z",
+                "expiryDate": self.expires,
                 "user": person,
             },
             key,

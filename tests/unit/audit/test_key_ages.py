@@ -21,9 +21,10 @@ def secret(*versions: Version) -> dict[str, Secret]:
     ("version", "said"),
     [
         (Version("v1", "personal", "current"), []),
-        (Version("v1", "personal", "current", expires="2026-12-06"), []),
-        (Version("v1", "personal", "current", expires="2026-12-05"), [("KEY-007", "medium")]),
-        (Version("v1", "personal", "current", expires="2026-11-21"), [("KEY-007", "medium")]),
+        (Version("v1", "personal", "current", expires="2026-12-22"), []),
+        (Version("v1", "personal", "current", expires="2026-12-21"), [("KEY-007", "medium")]),
+        (Version("v1", "personal", "current", expires="2026-11-29"), [("KEY-007", "medium")]),
+        (Version("v1", "personal", "current", expires="2026-11-28"), [("KEY-007", "high")]),
         (Version("v1", "personal", "current", expires="2026-11-20T10:00:00Z"), [("KEY-007", "high")]),
         (Version("v1", "legacy", "current"), [("KEY-008", "low")]),
     ],

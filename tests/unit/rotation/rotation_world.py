@@ -151,6 +151,9 @@ class World:
         self._effect("prove", LOOK, lambda: None)
         return Found("valid" if self.issuer[version] else "invalid", {"http_status": 200, "level": "L1"})
 
+    def last_day(self, version: str) -> str:
+        return ""
+
     def install(self, target: str, version: str) -> Found:
         assert versions.username(NAME, version) in self.keyring
         if target == self.away:
