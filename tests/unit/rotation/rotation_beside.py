@@ -86,7 +86,7 @@ class Beside(World):
                 self.accounts.onboarded(target, version, of_secret(self.known, version, MACHINE))
         if self.known and self.known.one("pending") and before != self.targets:
             raise Violation("onboarding took part in an open rotation")
-        self.excused -= {target for target in self.targets if self.targets[target] == version}
+        self.excused -= {target for target in self.targets if target not in left and self.targets[target] == version}
 
     def other_onboards(self) -> None:
         """Onboarding by a machine that has the first key, and no records."""
