@@ -4,9 +4,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.module_utils._formats.key_forms import NGC
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import messages as words
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.adapters import Controller, fingerprint, kind_of
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import record_key
@@ -21,7 +24,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.session impor
 from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.issuers import KEY_PAGES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.key_kinds import Key, Malformed, recognised
 from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.validate import judged
-from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.verdict import Judgement, Verdict
+from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.verdict import ISSUER, Judgement, Verdict
 
 if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import CheckStatus, TargetCheck
@@ -109,9 +112,32 @@ class Opening:
         found = judged(key, self.settings)
         if found.verdict is not Verdict.VALID:
             return [judgement_check(found)]
+        less = self._opens_less(found, situation)
+        if less:
+            return [
+                words.check("new key", "failed", f"not_entitled: {less}; make one with the services of the old one")
+            ]
         version = self._open(kind_of(key), kind, first)
         SESSION.keep(versions.username(self._secret, version), key.value)
         return [judgement_check(found)]
+
+    def _opens_less(self, new: Judgement, situation: Situation) -> str:
+        """What the old key opens and the new one does not, as their issuer says; nothing where it does not tell."""
+        if self._service != NGC or ISSUER not in self.settings.levels:
+            return ""
+        current = situation.secret.current.id if situation.secret else versions.FIRST
+        try:
+            old = recognised(SESSION.value(versions.username(self._secret, current))[0], self._service)
+        except (MissingKey, Malformed):
+            return ""
+        before, after = told_by_issuer(judged(old, replace(self.settings, levels=(ISSUER,)))), told_by_issuer(new)
+        if before.get("org") and after.get("org") and before["org"] != after["org"]:
+            return f"it is of the organisation {after['org']}, and the old one of {before['org']}"
+        there = set(after.get("products", "").split(", "))
+        gone = [
+            one for one in before.get("products", "").split(", ") if one and "products" in after and one not in there
+        ]
+        return f"it does not open {', '.join(gone)}, which the old one does" if gone else ""
 
     def _open(self, kind: str, first_kind: str, first: str) -> str:
         sealed = ""
@@ -132,6 +158,11 @@ class Opening:
             return fingerprint(value), kind_of(recognised(value, self._service))
         except Malformed:
             return fingerprint(value), ""
+
+
+def told_by_issuer(found: Judgement) -> Mapping[str, str]:
+    """What the issuer says of a key beside its verdict."""
+    return next((one.details for one in found.findings if one.level == ISSUER), {})
 
 
 def judgement_check(found: Judgement) -> TargetCheck:

@@ -230,6 +230,17 @@ def test_the_last_day_of_a_key_is_kept_and_every_run_reminds_of_it(stage: Stage,
     assert "KEY-007" in ran.text
 
 
+def test_a_key_that_opens_less_than_the_old_one_is_not_spread(stage: Stage) -> None:
+    new = new_key()
+    stage.registry.allow(new, [PRIVATE])
+    stage.registry.doorkeeper.products[new] = ["artifact-catalog"]
+    ran = stage.rotate(key=new)
+    assert ran.code == 2, ran.text
+    assert "it does not open private-registry, which the old one does" in said(ran)
+    assert settled(stage, stage.old)
+    assert not (stage.folder / "state" / "hpc.onboard" / "ledger.jsonl").exists()
+
+
 def command(stage: Stage, *words: str) -> subprocess.CompletedProcess[str]:
     """The command hpc-onboard, on the machine of the stage."""
     program = [str(Path(sys.executable).with_name("hpc-onboard")), *words]

@@ -35,8 +35,11 @@ class Doorkeeper:
         self.service = service
         self.signer = Signer()
         self.public = set(public)
-        self.lenient = False
         self.expires = "2031-01-01T00:00:00Z"
+        """The last day of every key, as the issuer tells it."""
+        self.products: dict[str, list[str]] = {}
+        """What keys open, of those that do not open all."""
+        self.lenient = False
         """Wrong credentials are taken for none, where a token is given (the specification forbids it) and at wandb."""
         self.refuses = True
         """403 where a key is not entitled; otherwise a token that allows nothing, as the specification has it."""
@@ -89,7 +92,7 @@ class Doorkeeper:
                 "requestStatus": {"statusCode": "SUCCESS"},
                 "type": "PERSONAL_KEY",
                 "orgName": "uni-muster",
-                "products": ["artifact-catalog", "private-registry"],
+                "products": self.products.get(str(key), ["artifact-catalog", "private-registry"]),
                 "expiryDate": self.expires,
                 "user": person,
             },
