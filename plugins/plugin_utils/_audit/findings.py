@@ -47,12 +47,13 @@ def of_resource(entry: PlanEntry, key: str, outcome: Outcome, look: Look) -> lis
     obstacle = outcome["evidence"].get("obstacle")
     if outcome["status"] == "in_place" and not obstacle:
         return []
-    if obstacle:  # the next run that has to change it could not: a new key, say
-        outcome = {**outcome, "status": "blocked", "reason": obstacle}
-        wrongs = judge_of(entry["kind"])(entry, outcome, look)
-    else:
-        wrongs = _unmeasured(outcome) or judge_of(entry["kind"])(entry, outcome, look)
     note = look.notes.get(key)
+    if obstacle:  # the next run that has to change it could not: a new key, say; when it was set up, one could
+        outcome = {**outcome, "status": "blocked", "reason": obstacle}
+        cause: Cause = "hand" if note and note["state"] == DONE else "unknown"
+        wrongs = judge_of(entry["kind"])(entry, outcome, look)
+        return [_finding(entry, outcome, wrong, wrong.cause or cause) for wrong in wrongs]
+    wrongs = _unmeasured(outcome) or judge_of(entry["kind"])(entry, outcome, look)
     return [_finding(entry, outcome, wrong, wrong.cause or _cause(outcome, wrong, note, look)) for wrong in wrongs]
 
 

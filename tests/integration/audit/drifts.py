@@ -38,7 +38,7 @@ def _enroot(file: str) -> list[Drift]:
               by_hand=f"sed -i 's/\\r$//' {file}"),
         Drift("an entry over three lines", ("KEY-004 broken hand high",),
               f"sed -i -E '1s/ (login|password)/\\n\\1/g' {file}", by_hand=f"sed -i 1,3d {file}"),
-        Drift("a byte-order mark", ("KEY-004 broken hand high",) * 2,
+        Drift("a byte-order mark", ("KEY-004 broken hand high",) * 3,
               f"sed -i '1s/^/\\xef\\xbb\\xbf/' {file}", by_hand=f"sed -i '1s/^\\xef\\xbb\\xbf//' {file}"),
         Drift("a key file that is a link", ("KEY-004 broken hand high",) * 2,
               f"mv {file} mine; ln -s {{home}}/mine {file}", by_hand=f"rm {file}; mv mine {file}"),
@@ -136,7 +136,7 @@ PEGASUS = [
 WILSON = [
     Drift("an open login file", ("SEC-001 changed hand critical",), f"chmod 664 {JSON}"),
     Drift("a home in which all can write", ("SEC-002 changed hand critical",), "chmod 777 {home}", place="~"),
-    Drift("a program that answers in place of the login file", ("KEY-004 broken unknown high",),
+    Drift("a program that answers in place of the login file", ("KEY-004 broken hand high",),
           f"sed -i '1s/{{{{/{{{{\"credsStore\": \"pass\", /' {JSON}",
           by_hand=f"sed -i 's/\"credsStore\": \"pass\", //' {JSON}"),
     Drift("an open folder of the login file", ("SEC-002 changed hand critical",), "chmod 750 .apptainer"),

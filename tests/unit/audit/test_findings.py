@@ -235,3 +235,22 @@ def test_a_state_that_no_account_should_tell_is_judged_all_the_same(
     said = of_resource({"kind": kind, "options": {}}, "k", told, look(note(KEY)))
     assert said
     assert all(one["rule"] in RULES for one in said)
+
+
+@pytest.mark.parametrize("kind", KEPT)
+def test_what_onboarding_could_not_change_is_found_though_nothing_differs(kind: str) -> None:
+    hindered = {**outcome(KEY, KEY), "evidence": {"obstacle": "it is shut: open it"}}
+    entry: Any = {"kind": kind, "capability": "some", "options": {"path": "~/x"}}
+    assert of_resource(entry, "k", {**hindered, "evidence": {}}, look()) == []
+    (found,) = of_resource(entry, "k", hindered, look(note(KEY)))
+    assert found["text"] == "it is shut: open it."
+    assert found["rule"] in RULES
+    assert found["blocked"]
+
+
+def test_an_open_folder_of_a_key_is_shut_by_a_mend() -> None:
+    opened = {**outcome(KEY, KEY), "evidence": {"obstacle": "others may write in ~", "open_folder": "~"}}
+    entry: Any = {"kind": "netrc_entry", "capability": "some", "options": {"path": "~/.netrc"}}
+    (found,) = of_resource(entry, "k", opened, look(note(KEY)))
+    assert (found["rule"], found["severity"], found["cause"]) == ("SEC-002", "critical", "hand")
+    assert found["mend"] == {"kind": "mended_access", "options": {"path": "~", "way": "folder"}}
