@@ -5,6 +5,7 @@
 import os
 from typing import List, Optional
 
+from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.resource import Evidence, Resource, State
 from .._core.values import StorageLinkOptions
@@ -81,5 +82,8 @@ class StorageLink(StorageLinkOptions, Resource):
         if self.options["state"] == "absent":
             host.remove(path)
             return
+        found = host.entry(path)
+        if found and (found.kind != "link" or not self._is_ours({"target": found.target}, host)):
+            raise AccountError("%s is there meanwhile: run again" % host.shown(path))
         host.make_folders(os.path.dirname(path), 0o755)
         host.make_link(path, self.options["target"])
