@@ -103,7 +103,18 @@ def joined(
             keys[name] = dict(new)
         else:
             keys.pop(name, None)
+        if old != new:
+            noted.update(_key_unknown(noted, name, news))
     return {"resources": noted, "keys": keys}
+
+
+def _key_unknown(noted: Mapping[str, Document], secret: str, news: Mapping[str, Any]) -> Dict[str, Document]:
+    """The notes of what holds a secret that has just been rotated, without what they say of the key before."""
+    return {
+        key: dict(note, keyed={})
+        for key, note in noted.items()
+        if key not in news and note["keyed"] and note.get("secret", secret) == secret
+    }
 
 
 def is_newer(mark: Mapping[str, Any], rotations: Mapping[str, Any]) -> bool:
@@ -204,7 +215,8 @@ def note(declared: Mapping[str, Any], document: Mapping[str, Any], own: str, clu
         "state": DONE if done else INTENDED,
         "for": "",
     }
-    return dict(whole, **found)
+    secret = str(declared.get("key") or "").partition("@")[0]
+    return dict(whole, **found, **({"secret": secret} if secret else {}))
 
 
 def values(found: Mapping[str, str]) -> Dict[str, str]:
@@ -215,7 +227,8 @@ def values(found: Mapping[str, str]) -> Dict[str, str]:
 def is_theirs(note: Mapping[str, Any], found: State, own: str) -> bool:
     """Whether what was found of a thing that we noted as made is not ours: changed since, or not yet touched by us.
 
-    own: which key the fingerprints in it are made with; a key that another machine noted is taken for ours.
+    own: which key the fingerprints in it are made with. A key of which nothing is noted with it is taken for ours:
+    another machine, or a rotation, has installed it.
     """
     there = hashes(values(found))
     if not there:
@@ -223,8 +236,8 @@ def is_theirs(note: Mapping[str, Any], found: State, own: str) -> bool:
     if note["state"] == INTENDED:
         return there == note.get("found")
     noted = dict(note["hashes"], **note["keyed"].get(own, {}))
-    foreign = {field for each in note["keyed"].values() for field in each} - set(noted)
-    return any(one != noted.get(field) for field, one in there.items() if field not in foreign)
+    untold = {field for field in there if is_keyed(found[field])} - set(noted)
+    return any(one != noted.get(field) for field, one in there.items() if field not in untold)
 
 
 def notes(

@@ -22,6 +22,7 @@ ReceiptNote = TypedDict(
         "made": bool,
         "found": NotRequired[State],
         "former": NotRequired[list[State]],
+        "secret": NotRequired[str],
         "state": Literal["intended", "done"],
         "for": str,
     },

@@ -72,6 +72,19 @@ def test_a_key_that_a_hand_put_back_is_seen_before_the_rotation_settles(stage: S
     assert "deactivate the old key" in said(ended)
 
 
+def test_what_a_rotation_installed_is_ours_and_what_a_hand_put_there_is_theirs(stage: Stage) -> None:
+    new = new_key()
+    stage.registry.allow(new, [PRIVATE])
+    assert stage.rotate(key=new).code == 0
+    theirs = stage.accounts[0]
+    assert onboard(stage.bed, theirs, environment=stage.environment).code == 0
+    theirs.ssh(f"sed -i s/{new}/nvapi-of-a-hand/ enroot/.credentials .config/enroot/.credentials 2>/dev/null; true")
+    accounts = str(stage.bed.accounts_file(stage.accounts))
+    ran = play(stage.bed, "-i", accounts, playbook="offboard.yml", environment=stage.environment)
+    assert ran.code == 0, ran.text
+    assert [set(stage.held(one)) for one in stage.accounts] == [{"nvapi-of-a-hand"}, set(), set(), set()]
+
+
 def rotated_elsewhere(stage: Stage, folder: Path) -> tuple[Stage, str]:
     """Rotate, and give another machine that still has the old key and knows nothing of it; and the new key."""
     new = new_key()

@@ -121,7 +121,7 @@ def test_a_key_may_be_taken_out_whoever_rotated_it(scene: Scene) -> None:
     assert status(sent(scene, "old", knowing(0), {**CREDENTIAL, "state": "absent"})) == ["unwanted"]
 
 
-def test_a_rotation_marks_and_notes_nothing_else(scene: Scene) -> None:
+def test_a_rotation_marks_and_notes_only_that_another_key_is_there(scene: Scene) -> None:
     sent(scene, "old", knowing(0))
     before = json.loads(scene.at(f"~/{receipt.PLACE}").read_text())["resources"]
     place = {"kind": "enroot_credential", "machine": "nvcr.io"}
@@ -129,7 +129,8 @@ def test_a_rotation_marks_and_notes_nothing_else(scene: Scene) -> None:
     found = sent(scene, "new", knowing(0, "first", "r1", installs=1), rotated, receipt=False)
     assert (status(found), found["receipt"]) == (["different"], None)
     assert keys(scene) == {"ngc": mark(1)}
-    assert json.loads(scene.at(f"~/{receipt.PLACE}").read_text())["resources"] == before
+    after = json.loads(scene.at(f"~/{receipt.PLACE}").read_text())["resources"]
+    assert after == {key: {**note, "keyed": {}} for key, note in before.items()}
 
 
 def test_where_no_mark_can_be_made_no_key_is_installed(scene: Scene) -> None:
