@@ -78,7 +78,7 @@ def test_a_real_folder_in_the_way_is_kept_and_said(bed: Any) -> None:
     assert account.read("work/thesis.tex") == b"mine"
     assert ran.statuses(account.name)["link ~/work"] == "blocked"
     assert ran.statuses(account.name)["link ~/wclustre"] == "missing"
-    assert "mv ~/work ~/work.mine" in " ".join(ran.text.split())
+    assert "mv -n ~/work ~/work.mine" in " ".join(ran.text.split())
 
 
 def test_a_start_up_file_in_a_dotfiles_folder_is_edited_where_it_lies(bed: Any) -> None:

@@ -35,9 +35,16 @@ def test_what_ends_in_time_leaves_no_alarm(alarms: list[int]) -> None:
     assert alarms == []
 
 
+def test_a_limit_of_the_task_that_comes_first_is_heeded(alarms: list[int]) -> None:
+    signal.setitimer(signal.ITIMER_REAL, 0.1)
+    with awaited(0.3):
+        time.sleep(0.2)
+        assert alarms == [signal.SIGALRM]
+
+
 def test_the_alarm_of_the_task_goes_on(alarms: list[int]) -> None:
     signal.setitimer(signal.ITIMER_REAL, 0.3)
-    with awaited(5):
+    with awaited(0.2):
         time.sleep(0.1)
     time.sleep(0.5)
     assert alarms == [signal.SIGALRM]
