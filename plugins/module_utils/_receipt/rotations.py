@@ -60,6 +60,8 @@ class Keyed:
             return None  # beside such a receipt nothing is made anyway
         if mark is None or not is_newer(mark, self.keys[name]) or not _keys(resource.desired(host)):
             return None
+        if _holds_one_of(resource, host, self.keys[name].get("held", [])):
+            return None  # the sender's own current key: it is not behind, whatever it has lost of its records
         alike = [one.bound(host) for one in self._resources if self.names[one.identity] == name]
         return None if any(_holds(one, host) for one in alike) else dict(mark, secret=name)
 
@@ -80,6 +82,12 @@ WANTED = ("in_place", "missing", "different")
 def _keys(state: State) -> State:
     """The fields of a state that hold fingerprints of keys."""
     return {field: value for field, value in state.items() if field.rpartition(" ")[2] == "password"}
+
+
+def _holds_one_of(resource: Resource, host: Host, fingerprints: List[str]) -> bool:
+    """Whether all keys that are there have these fingerprints."""
+    there = _keys(resource.inspect(host))
+    return bool(there) and set(there.values()) <= set(fingerprints)
 
 
 def _holds(resource: Resource, host: Host) -> bool:

@@ -4,11 +4,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.backends import MissingKey
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import account_key, state_folder
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.run_memory import BOARD
 
@@ -28,6 +31,9 @@ class Session(Protocol):
     name: str
     cluster: str
     sandbox: dict[str, Any] | None
+
+    def key(self, name: str) -> str:
+        """The value of a key. Raises MissingKey."""
 
     def ask(self, document: Message) -> Answer:
         """Send a plan, and give its answer. Raises NoAnswer."""
@@ -50,7 +56,7 @@ class Conversation:
             "fingerprint_key": account_key(session.name),
             "cluster": session.cluster,
             "sandbox": session.sandbox,
-            "keys": {} if session.sandbox else _rotations(entries),
+            "keys": {} if session.sandbox else _keys(session, entries),
             **wishes,
         }
 
@@ -100,6 +106,21 @@ class Conversation:
         self._show({"step": "taking the installer there", "done": None, "total": None, "unit": "steps"})
         self._session.take(str(file), wants["path"])
         return self._asked([position])[0]
+
+
+def _keys(session: Session, entries: Iterable[PlanEntry]) -> dict[str, Rotations]:
+    """What is sent of the rotations of the keys in a plan, by name. Raises AccountError."""
+    own = bytes.fromhex(account_key(session.name))
+    return {name: {**one, "held": _held(session, name, own)} for name, one in _rotations(entries).items()}
+
+
+def _held(session: Session, name: str, own: bytes) -> list[str]:
+    """The fingerprint of the key that is current here, as the account makes it (module_utils/_core/host.py)."""
+    try:
+        digest = hashlib.sha256(session.key(name).encode()).digest()
+    except MissingKey:
+        return []
+    return [f"key {hmac.digest(own, digest, 'sha256').hex()[:12]}"]
 
 
 def _rotations(entries: Iterable[PlanEntry]) -> dict[str, Rotations]:

@@ -46,11 +46,13 @@ class Rotations(TypedDict):
     """What this machine tells an account of a key's rotations (docs/schemas/plan.schema.json).
 
     sequence: the highest of those that it knows. known: their ids. mark: of the one whose key is sent; None: of none.
+    held: fingerprints of the key that is current here.
     """
 
     sequence: int
     known: list[str]
     mark: Mark | None
+    held: NotRequired[list[str]]
 
 
 class Receipt(TypedDict):
