@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
@@ -25,6 +24,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_fil
 from ansible_collections.hpc.onboard.plugins.plugin_utils._doctor import judge
 from ansible_collections.hpc.onboard.plugins.plugin_utils._doctor.judge import Check
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema import is_template
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.programs import ask
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import ssh_arguments
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import passphrase_fd
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.backends import MissingKey
@@ -69,9 +69,9 @@ def machine() -> Iterator[Check]:
 
 def ssh(needed: bool) -> Iterator[Check]:
     """The ssh client, its agent, and the place for its sockets."""
-    code, _out, error = told(["ssh", "-V"])
+    code, _out, error = ask(["ssh", "-V"], SECONDS)
     yield judge.ssh(None if code is None else error, needed)
-    code, out, _error = told(["ssh-add", "-l"])
+    code, out, _error = ask(["ssh-add", "-l"], SECONDS)
     yield judge.agent(code, out, needed)
     connection_loader.get("ssh", class_only=True)
     name = constants.config.get_config_value("control_path_dir", plugin_type="connection", plugin_name="ssh")
@@ -143,14 +143,14 @@ def routes(hosts: Sequence[Host]) -> Iterator[Check]:
         except ValueError as error:
             yield judge.no_route(host.name, f"{error} in ansible_ssh_common_args or ansible_ssh_extra_args")
             continue
-        code, out, said = told(["ssh", "-G", *arguments])
+        code, out, said = ask(["ssh", "-G", *arguments], SECONDS)
         if code != 0:
             yield judge.no_route(host.name, said)
             continue
         found = judge.settings(out)
         near = nearest(found, arguments)
         if near and near not in known:
-            known[near] = told([sys.executable, "-I", "-c", RESOLVE, near])[0] == 0
+            known[near] = ask([sys.executable, "-I", "-c", RESOLVE, near], SECONDS)[0] == 0
         yield judge.route(host.name, found, near or found["hostname"][0], known.get(near) if near else None)
         yield from certificates(host.name, found)
 
@@ -160,7 +160,7 @@ def nearest(found: dict[str, list[str]], arguments: list[str]) -> str:
     hop = judge.first_hop(found)
     if hop:
         file = arguments[arguments.index("-F") :][:2] if "-F" in arguments else []
-        code, out, _error = told(["ssh", "-G", *file, hop])
+        code, out, _error = ask(["ssh", "-G", *file, hop], SECONDS)
         return judge.settings(out).get("hostname", [hop])[0] if code == 0 else hop
     if found.get("proxycommand", ["none"])[0] != "none":
         return ""
@@ -177,17 +177,6 @@ def certificates(name: str, found: dict[str, list[str]]) -> Iterator[Check]:
     named = [Path(path).expanduser() for path in found.get("certificatefile", []) if path != "none"]
     beside = [Path(f"{path}-cert.pub").expanduser() for path in found.get("identityfile", [])]
     for path in dict.fromkeys([*named, *(one for one in beside if one.is_file())]):
-        code, out, _error = told(["ssh-keygen", "-L", "-f", str(path)])
+        code, out, _error = ask(["ssh-keygen", "-L", "-f", str(path)], SECONDS)
         listing = None if not path.is_file() else out if code == 0 else ""
         yield judge.certificate(name, path, listing, datetime.now())
-
-
-def told(command: list[str]) -> tuple[int | None, str, str]:
-    """Code, output and errors of a program that asks nobody anything; no code where it does not run or end."""
-    try:
-        done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS, check=False, errors="replace"
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None, "", ""
-    return done.returncode, done.stdout, done.stderr

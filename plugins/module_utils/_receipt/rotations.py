@@ -33,6 +33,7 @@ class Keyed:
             resource.identity: name_of(entry) for entry, resource in zip(entries, resources) if name_of(entry) in keys
         }
         self._resources = [resource for resource in resources if resource.identity in self.names]
+        self._marks: Optional[Dict[str, Document]] = None
 
     def careful(self, loop: Loop) -> Loop:
         """The loop, in which a key of a rotation that the sender does not know is only looked at."""
@@ -54,16 +55,22 @@ class Keyed:
         name = self.names.get(resource.identity)
         if name is None:
             return None
-        try:
-            mark = read_marks(Receipt({}).inspect(host)).get(name)
-        except AccountError:
-            return None  # beside such a receipt nothing is made anyway
+        mark = self._marked(host).get(name)
         if mark is None or not is_newer(mark, self.keys[name]) or not _keys(resource.desired(host)):
             return None
         if _holds_one_of(resource, host, self.keys[name].get("held", [])):
             return None  # the sender's own current key: it is not behind, whatever it has lost of its records
         alike = [one.bound(host) for one in self._resources if self.names[one.identity] == name]
         return None if any(_holds(one, host) for one in alike) else dict(mark, secret=name)
+
+    def _marked(self, host: Host) -> Dict[str, Document]:
+        """The marks as they were before this plan, by name: what it adds itself is of rotations that are known."""
+        if self._marks is None:
+            try:
+                self._marks = read_marks(Receipt({}).inspect(host))
+            except AccountError:
+                self._marks = {}  # beside such a receipt nothing is made anyway
+        return self._marks
 
     def installed(self, documents: List[Document]) -> Dict[str, Document]:
         """What is to be marked, by name: of the keys that are, or are about to be, as wanted on the account."""

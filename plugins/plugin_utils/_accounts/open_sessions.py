@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import subprocess
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -42,7 +41,7 @@ def options(variables: Mapping[str, Any]) -> str:
         found = _settings(named)
         path = found.get("controlpath", "none")
         same = all(found.get(word) == there.get(word) for word in ("hostname", "user", "port"))
-        if same and path != "none" and _told(["ssh", "-O", "check", *named]) is not None:
+        if same and path != "none" and _ssh("-O", "check", *named) is not None:
             return shlex.join(["-o", "ControlMaster=no", "-o", f"ControlPath={path}"])
     return ""
 
@@ -59,16 +58,13 @@ def _may_share(arguments: list[str]) -> bool:
 
 def _settings(arguments: Iterable[str]) -> dict[str, str]:
     """What ssh would do, word to value; of a word that is there several times the last."""
-    lines = (_told(["ssh", "-G", *arguments]) or "").splitlines()
+    lines = (_ssh("-G", *arguments) or "").splitlines()
     return {word: value for word, _blank, value in (line.partition(" ") for line in lines)}
 
 
-def _told(command: list[str]) -> str | None:
-    """What a program prints that asks nobody anything; None where it fails."""
-    try:
-        done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS, check=False, text=True
-        )
-    except (OSError, ValueError, subprocess.TimeoutExpired):
-        return None
-    return done.stdout if done.returncode == 0 else None
+def _ssh(*arguments: str) -> str | None:
+    """What ssh says without connecting; None where it fails."""
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._input.programs import ask  # most have no session
+
+    said = ask(["ssh", *arguments], SECONDS)
+    return said.output if said.code == 0 else None

@@ -11,14 +11,13 @@ import datetime
 import os
 import re
 import shlex
-import shutil
-import subprocess
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import RULES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import Step, advice, here
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.programs import ask
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_certificate import read_end
 
 if TYPE_CHECKING:
@@ -157,20 +156,5 @@ def _certificate(file: str) -> str:
 
 def _said(line: list[str]) -> str | None:
     """What a program prints, in English and in UTC; None where it is not there or does not end."""
-    if shutil.which(line[0]) is None:
-        return None
-    try:
-        done = subprocess.run(
-            line,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env={**os.environ, "LC_ALL": "C", "TZ": "UTC"},
-            timeout=SECONDS,
-            check=False,
-            encoding="utf-8",
-            errors="replace",
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return done.stdout
+    said = ask(line, SECONDS, {"LC_ALL": "C", "TZ": "UTC"})
+    return None if said.code is None else said.output

@@ -18,7 +18,12 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._input.argument_spec i
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import Roles
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Declaration, Note, PlanEntry
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import (
+        Declaration,
+        Entry,
+        Note,
+        PlanEntry,
+    )
 
 Value = Callable[[str], Any]
 PREFIXES = tuple(f"{name}_" for name in CAPABILITIES)
@@ -56,7 +61,9 @@ def collect(names: Iterable[str], without: Iterable[str], resources: Sequence[ob
             why = "the accounts file says so (without)"
             declared.notes.append({"capability": name, "code": "without", "text": why})
             continue
-        _add(declared, name, _declaration(name, value))
+        declaration = _declaration(name, value)
+        declared.resources.extend(_entries(name, declaration["resources"]))
+        declared.notes.extend({**reason, "capability": name} for reason in declaration["notes"])
     _add_beside(declared, names)
     for entry in plain(resources):
         if "password" in entry:
@@ -114,10 +121,9 @@ def _declaration(name: str, value: Value) -> Declaration:
     return declaring(name)(settings)
 
 
-def _add(declared: Declared, name: str, declaration: Declaration) -> None:
-    for entry in declaration["resources"]:
-        declared.resources.append({"kind": entry["kind"], "options": entry["options"], "capability": name})
-    declared.notes.extend({**reason, "capability": name} for reason in declaration["notes"])
+def _entries(name: str, resources: Iterable[Entry]) -> list[PlanEntry]:
+    """What a capability declares, as it is sent."""
+    return [{"kind": one["kind"], "options": one["options"], "capability": name} for one in resources]
 
 
 def _add_beside(declared: Declared, names: Iterable[str]) -> None:
@@ -126,9 +132,7 @@ def _add_beside(declared: Declared, names: Iterable[str]) -> None:
         mine = [entry for entry in declared.resources if entry["capability"] == name]
         beside = getattr(load(name), "beside", None) if mine else None
         if beside:
-            for entry in beside(mine, declared.resources):
-                added: PlanEntry = {"kind": entry["kind"], "options": entry["options"], "capability": name}
-                declared.resources.append(added)
+            declared.resources.extend(_entries(name, beside(mine, declared.resources)))
 
 
 class RoleSettings(NamedTuple):

@@ -5,14 +5,17 @@
 from __future__ import annotations
 
 import hashlib
-import hmac
 import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.backends import MissingKey
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import account_key, state_folder
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import (
+    account_key,
+    shown_by,
+    state_folder,
+)
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.run_memory import BOARD
 
 if TYPE_CHECKING:
@@ -110,17 +113,15 @@ class Conversation:
 
 def _keys(session: Session, entries: Iterable[PlanEntry]) -> dict[str, Rotations]:
     """What is sent of the rotations of the keys in a plan, by name. Raises AccountError."""
-    own = bytes.fromhex(account_key(session.name))
-    return {name: {**one, "held": _held(session, name, own)} for name, one in _rotations(entries).items()}
+    return {name: {**one, "held": _held(session, name)} for name, one in _rotations(entries).items()}
 
 
-def _held(session: Session, name: str, own: bytes) -> list[str]:
-    """The fingerprint of the key that is current here, as the account makes it (module_utils/_core/host.py)."""
+def _held(session: Session, name: str) -> list[str]:
+    """The fingerprint of the key that is current here."""
     try:
-        digest = hashlib.sha256(session.key(name).encode()).digest()
+        return [shown_by(session.name, hashlib.sha256(session.key(name).encode()).digest())]
     except MissingKey:
         return []
-    return [f"key {hmac.digest(own, digest, 'sha256').hex()[:12]}"]
 
 
 def _rotations(entries: Iterable[PlanEntry]) -> dict[str, Rotations]:

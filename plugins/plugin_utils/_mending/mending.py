@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import FAILURES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import mends, run
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.options import checked
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input import command_line, extra_vars
@@ -27,7 +28,6 @@ Variables = Mapping[str, Any]  # Ansible's, of the host that the part is run for
 SETTINGS = {"mend_sure": extra_vars.truth}
 QUESTION = "Mend this? Only what is listed above is touched. [y/N] "
 YES = ("y", "yes")
-FAILURES = ("blocked", "failed", "not_measured")
 
 
 def shown(variables: Variables, value: Value, called: run.Called) -> MendShown | Refusal:

@@ -9,14 +9,13 @@ gone, a version's record keeps that hash, sealed with a pad of this machine's ke
 from __future__ import annotations
 
 import hashlib
-import hmac
 from collections.abc import Mapping
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.backends import MissingKey
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.session import SESSION
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import Secret, Version
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import account_key, derived
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import derived, shown_by
 
 Marks = dict[tuple[str, str], str]
 """By secret and version: the fingerprint as one account shows it, 'key ' and twelve hexadecimal digits."""
@@ -35,12 +34,11 @@ def _padded(digest: bytes, name: str, version: str, key: bytes) -> bytes:
 def marks(secrets: Mapping[str, Secret], account: str, key: bytes) -> Marks:
     """The fingerprints of all versions that can be told: by their records, or while their value is in the keyring."""
     found = {}
-    own = bytes.fromhex(account_key(account))
     for name, secret in secrets.items():
         for one in secret.versions:
             digest = _digest(name, one, key)
             if digest:
-                found[name, one.id] = f"key {hmac.digest(own, digest, 'sha256').hex()[:12]}"
+                found[name, one.id] = shown_by(account, digest)
     return found
 
 

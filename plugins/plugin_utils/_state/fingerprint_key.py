@@ -47,6 +47,11 @@ def account_key(account: str) -> str:
     return derived(bytes.fromhex(local_key()), "fingerprints of an account", account).hex()
 
 
+def shown_by(account: str, digest: bytes) -> str:
+    """The fingerprint that an account shows of a value (Host.fingerprint there); digest: the value's SHA-256."""
+    return f"key {hmac.digest(bytes.fromhex(account_key(account)), digest, 'sha256').hex()[:12]}"
+
+
 def machine_id(key: bytes) -> str:
     """What tells the machine of this key from others in records and receipts: 16 hexadecimal digits."""
     return derived(key, "id of the machine").hex()[:16]

@@ -122,7 +122,10 @@ class Beside(World):
         known = self._tell(version)
         if self.accounts.refuses(target, version, known):
             raise Outdated
-        marking = lambda: self._effect("mark", DISK, lambda: self.accounts.mark(target, known))  # noqa: E731
+
+        def marking() -> None:
+            self._effect("mark", DISK, lambda: self.accounts.mark(target, known))
+
         if self.mark_first:
             marking()
         self._effect(what, ways, lambda: self._install(target, version))

@@ -1,0 +1,36 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a program of this machine says that asks nobody anything: ssh -G, ssh-keygen -L, klist."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+
+class Answer(NamedTuple):
+    """code: None where the program is not there, or did not end in time."""
+
+    code: int | None
+    output: str
+    errors: str
+
+
+def ask(command: Sequence[str], seconds: float, environment: Mapping[str, str] | None = None) -> Answer:
+    """Run a program without a standard input. environment: what is set beside this process's own variables."""
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            env={**os.environ, **(environment or {})},
+            timeout=seconds,
+            check=False,
+            encoding="utf-8",
+            errors="replace",
+        )
+    except (OSError, ValueError, subprocess.TimeoutExpired):
+        return Answer(None, "", "")
+    return Answer(done.returncode, done.stdout, done.stderr)
