@@ -43,6 +43,7 @@ KINDS = {  # of the results of our actions that say none, since Ansible failed o
     "hpc.onboard.rotate": "rotation_share",
     "hpc.onboard.audit": "audit_settings",
     "hpc.onboard.mend": "mend_shown",
+    "hpc.onboard.connect": "door",
 }
 NARROWEST = 20
 WIDEST = 100
@@ -133,6 +134,10 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
                 self._line.clear()
 
     # What Ansible tells
+
+    def v2_playbook_on_no_hosts_matched(self) -> None:
+        if self._others or self._display.verbosity >= 2:  # of a play of ours, others have told why
+            super().v2_playbook_on_no_hosts_matched()
 
     def v2_playbook_on_play_start(self, play: Any) -> None:
         self._unsaid = play

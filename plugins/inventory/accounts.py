@@ -14,7 +14,8 @@ author:
 description:
   - Makes one host, named C(user@cluster), of each account in a YAML file.
   - Puts it in the groups C(accounts), the cluster's name, the family of sites where there is one, such as
-    C(cscs) or C(alliance), and the container runtime, C(enroot) or C(apptainer).
+    C(cscs) or C(alliance), the container runtime, C(enroot) or C(apptainer), and C(needs_person) where only a person
+    can open the way in.
   - Gives it the variables C(cluster), which is the cluster's profile with the account's names filled in, and
     C(account), and those that Ansible needs to connect.
   - A mistake in the file, or a C(--limit) that names nothing in it, is one error with file, line and the
@@ -49,6 +50,9 @@ options:
       - C(ssh) is a name from your own ssh settings that leads to the account; host, port and jump host are then theirs.
       - A session that you have opened there by hand (C(ssh -MNf narval), with a ControlPath in your settings) is used,
         for the login host as well as for a name of yours that is the cluster's and leads to that host.
+      - C(door) says C(key) where your key alone lets you in although the cluster's profile says that a code is asked
+        for, and C(ask) where ssh asks you for something at every connection, such as the passphrase of a key. What is
+        asked for is asked at the terminal before the work begins; the session then stays open for later runs.
       - C(forward_agent), when true, lets programs on that login node use your ssh agent. Agent, display and ports are
         not forwarded otherwise, whatever your own ssh settings say.
       - C(vars) holds any variables of Ansible's own, and wins over everything else.
@@ -113,6 +117,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics imp
 OURS = re.compile(r"^plugin:\s*[\"']?hpc\.onboard\.", re.MULTILINE)
 DOCTOR = re.compile(r"(^|[/.])doctor(\.ya?ml)?$")
 WRONG = 2  # exit code
+NEEDS_PERSON = "needs_person"  # the group of accounts that are entered by a session which only a person can open
 ANY_PLUGIN = re.compile(r"^plugin:", re.MULTILINE)
 
 
@@ -142,6 +147,7 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible is 
             if only_doctor(context.CLIARGS.get("args") or ()):
                 return  # it tells them, beside all else that it finds
             refuse(self.display, str(mistakes))
+        self.inventory.add_group(NEEDS_PERSON)  # Ansible would warn of a play for a group that is not there
         for host in made:
             self._add(host)
         self._check_limit(path, made)
@@ -158,23 +164,24 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible is 
 
     def _add(self, host: Host) -> None:
         self.inventory.add_host(host.name)
-        for group in host.groups:
+        way = self._way(host)
+        asks = "session" in way.get("account", {})
+        for group in [*host.groups, *([NEEDS_PERSON] if asks else [])]:
             self.inventory.add_group(group)
             self.inventory.add_child(group, host.name)
         # Ansible walks through every value to tag it with its origin. A profile is plain data and needs none,
         # and the values in it that come from the accounts file are tagged already: 10 ms for 20 accounts.
         untagged: Any = getattr(self.inventory, "__wrapped__", self.inventory)
-        for name, value in {**host.variables, **self._session(host)}.items():
+        for name, value in {**host.variables, **way}.items():
             (untagged if name == "cluster" else self.inventory).set_variable(host.name, name, value)
 
-    def _session(self, host: Host) -> dict[str, str]:
-        """How the session is used that a person has opened to this account, where one is open."""
+    def _way(self, host: Host) -> dict[str, Any]:
+        """The variables of an account that is entered by an open session."""
         if host.variables.get("ansible_connection", "ssh") != "ssh":
             return {}
         from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts import open_sessions  # not for sandboxes
 
-        options = open_sessions.options(host.variables)
-        return {"ansible_ssh_args": options} if options else {}
+        return open_sessions.way(host.variables)
 
     def _check_readable(self, path: str) -> None:
         """A file that a playbook of ours is to look at and that is not there, or may not be read."""

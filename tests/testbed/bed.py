@@ -115,7 +115,7 @@ class Testbed:
             more = dict((settings or {}).get(account.name, {}))
             variables = {**self._variables(account), **_mapping(more.pop("vars", {}))}
             storage = {key: path.format(project=account.project) for key, path in account.cluster.site.storage.items()}
-            entry: dict[str, object] = {"project": account.project, "vars": variables}
+            entry: dict[str, object] = {"project": account.project, "door": "key", "vars": variables}
             written[account.name] = {**entry, **({"storage": storage} if storage else {}), **more}
         folder = self.folder / f"inventory{next(self._files)}"
         return write_accounts(folder / "accounts.yml", written, extra or {})

@@ -1,13 +1,16 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The sessions that a person has opened by hand (ssh -MNf narval), which Ansible's own options would hide.
+"""The sessions that let programs into accounts at whose door a person is asked for something at every connection.
 
-Where a site asks for a second factor at every connection, such a session is the only way in that needs nobody. ssh
-itself says where a person's sessions lie (ssh -G), and whether one is open (ssh -O check); neither connects.
+A session that the person has opened by hand (ssh -MNf narval) is used, which Ansible's own options would hide. ssh
+itself says where a person's sessions lie (ssh -G), and whether one is open (ssh -O check); neither connects. Where
+there is none, it is ours, which connect.yml opens at a terminal. Nothing but a session is ever used there: no program
+tries the door, for a site counts what it refuses.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
 import shlex
 from collections.abc import Iterable, Mapping
@@ -16,33 +19,67 @@ from typing import Any
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema import is_template
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import ssh_arguments
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import state_folder
 
+ASKING = ("key_otp", "password_otp", "session")  # archetypes of doors at which a person is asked for something
+OWN_WAYS = ("ansible_ssh_args", "ansible_password", "ansible_ssh_pass")  # whoever says these knows how to get in
+NO_OTHER = ("-o", "ProxyCommand=false")  # where the session has ended, ssh fails here, and tries nothing there
 SECONDS = 5  # for what asks nobody anything
 MENTIONS = re.compile(r"^\s*(controlpath|include)\b", re.IGNORECASE | re.MULTILINE)
 
 
-def options(variables: Mapping[str, Any]) -> str:
-    """The options of ssh (ansible_ssh_args) by which an account's open session is used; empty where there is none.
+def way(variables: Mapping[str, Any]) -> dict[str, Any]:
+    """What is to be said to Ansible of an account that is entered by a session; nothing where none is needed.
 
-    variables: the account's. The session may be one of its host, or of a name that leads there, such as the cluster's.
+    variables: the account's, to which these are added. account.session is the socket of the session that is ours.
     """
-    if "ansible_ssh_args" in variables or variables.get("ansible_connection", "ssh") != "ssh":
-        return ""
+    if variables.get("ansible_connection", "ssh") != "ssh" or any(name in variables for name in OWN_WAYS):
+        return {}
     known = {key: str(value) for key, value in variables.items() if value is not None and not is_template(value)}
     try:
         arguments = ssh_arguments(known, "")
     except ValueError:
-        return ""  # doctor says what is wrong with them
-    if not _may_share(arguments):
-        return ""
+        return {}  # doctor says what is wrong with them
+    asks = is_asked(variables)
+    path = _open_by_hand(arguments, str(variables["cluster"]["id"])) if _may_share(arguments) else ""
+    if path:
+        return {"ansible_ssh_args": shlex.join([*through(path), *(NO_OTHER if asks else ())])}
+    if not asks:
+        return {}
+    ours = str(socket_of(arguments))
+    return {
+        "ansible_ssh_args": shlex.join([*through(ours), *NO_OTHER]),
+        "account": {**variables["account"], "session": ours},
+    }
+
+
+def is_asked(variables: Mapping[str, Any]) -> bool:
+    """Whether a person is asked for something at every new connection: the account says so, or else its cluster."""
+    said = variables["account"].get("door")
+    archetype = (variables["cluster"].get("auth") or {}).get("archetype")
+    return bool(said == "ask" or (said is None and archetype in ASKING))
+
+
+def through(socket: str) -> list[str]:
+    """The options of ssh by which a session is used, and none is opened."""
+    return ["-o", "ControlMaster=no", "-o", f"ControlPath={socket}"]
+
+
+def socket_of(arguments: Iterable[str]) -> Path:
+    """Where our session lies that these arguments of ssh lead to: two accounts with the same ones share it."""
+    return state_folder() / "doors" / hashlib.sha256("\0".join(arguments).encode()).hexdigest()[:12]
+
+
+def _open_by_hand(arguments: list[str], cluster: str) -> str:
+    """The socket of a session that the person has opened to the host, or to a name that leads there; empty if none."""
     there = _settings(arguments)
-    for host in dict.fromkeys((arguments[-1], str(variables["cluster"]["id"]))):
+    for host in dict.fromkeys((arguments[-1], cluster)):
         named = [*arguments[:-1], host]
         found = _settings(named)
         path = found.get("controlpath", "none")
         same = all(found.get(word) == there.get(word) for word in ("hostname", "user", "port"))
         if same and path != "none" and _ssh("-O", "check", *named) is not None:
-            return shlex.join(["-o", "ControlMaster=no", "-o", f"ControlPath={path}"])
+            return path
     return ""
 
 

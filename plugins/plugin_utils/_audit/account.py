@@ -26,7 +26,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import offbo
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS, Plan, key_of
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import (
     ARGUMENTS,
-    OPTIONS,
+    SSH_VARIABLES,
     ssh_arguments,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import receipts
@@ -73,8 +73,7 @@ def here(variables: Variables) -> list[Seen]:
     cluster, account = variables.get("cluster") or {}, variables.get("account") or {}
     if not cluster or account.get("sandbox"):
         return []
-    known = (*ARGUMENTS, *OPTIONS.values(), "ansible_host")
-    values = {name: str(variables[name]) for name in known if variables.get(name)}
+    values = {name: str(variables[name]) for name in SSH_VARIABLES if variables.get(name)}
     try:
         destination = ssh_arguments(values, str(variables.get("inventory_hostname", "")))
     except ValueError:  # Ansible will not connect with such arguments either, and says so

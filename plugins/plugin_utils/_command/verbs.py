@@ -31,6 +31,13 @@ VERBS = {
         "way to each account, as far as it can be seen from here. Connects to nothing.",
         (("hpc-onboard doctor", "all that a run needs"),),
     ),
+    "connect": Verb(
+        FIRST,
+        "open the doors that ask a person for a code or a password",
+        "ssh itself asks, once and unseen, also for a jump host; the session stays for\n"
+        "later runs. onboard, rotate, mend and offboard ask by themselves when they must.",
+        (("hpc-onboard connect narval", "then even a run from cron gets in"),),
+    ),
     "plan": Verb(
         FIRST,
         "foresee exactly what onboard would do; nothing is changed",

@@ -33,6 +33,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result impor
     spoken_of,
     unnoted,
 )
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import SSH_VARIABLES, ssh_arguments
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.session import SESSION, current_version
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import receipts
 
@@ -52,7 +53,6 @@ if TYPE_CHECKING:
 
 Variables = Mapping[str, Any]  # Ansible's, of one account
 
-ASKING = ("key_otp", "password_otp", "session")  # archetypes of doors at which a person is asked something
 PATIENCE = 600.0
 """Seconds that one command on an account is waited for. Each file system that hangs costs half a minute of them."""
 
@@ -204,8 +204,11 @@ class AccountSession:
         """
         is_told = self._action._connection.transport == "ssh" and not isinstance(error.__context__, OSError)
         began = self._is_between or not is_told or payload.BEGUN in str(error)
-        archetype = ((self._reached.get("cluster") or {}).get("auth") or {}).get("archetype")
-        return _answer.line_failure(str(error), self._way, began, archetype in ASKING)
+        if self.door and not began:
+            from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import closed_door  # few doors ask
+
+            return _answer.LineFailure(closed_door.advice(self.name), began)
+        return _answer.line_failure(str(error), self._way, began)
 
     @property
     def _way(self) -> str:
@@ -213,6 +216,17 @@ class AccountSession:
         host = self._action._templar.template(self._reached.get("ansible_host")) or self.name
         user = self._action._templar.template(self._reached.get("ansible_user"))
         return f"{user}@{host}" if user and "@" not in str(host) else str(host)
+
+    @property
+    def door(self) -> str | None:
+        """The socket of the session by which the account is entered, which only a person can open; None: none is."""
+        session = (self._reached.get("account") or {}).get("session")
+        return str(session) if session else None
+
+    def ssh_arguments(self) -> list[str]:
+        """The arguments with which Ansible would call ssh for this account, but for those of sessions."""
+        values = {name: self._action._templar.template(self._reached.get(name)) for name in SSH_VARIABLES}
+        return ssh_arguments({name: str(value) for name, value in values.items() if value}, self.name)
 
     def connect_once(self) -> None:
         """Let a connection that fails not be tried again: nobody would tell what the first attempt has begun."""

@@ -269,10 +269,10 @@ def _instead(stdout: str, stderr: str, code: int, name: str) -> str:
     )
 
 
-def line_failure(words: str, way: str, began: bool, asks: bool = False) -> LineFailure:
+def line_failure(words: str, way: str, began: bool) -> LineFailure:
     """What ssh's failure means, and the next step. words: Ansible's for it, which hold ssh's own and are shown.
 
-    way: USER@HOST. asks: whether a person is asked for a second factor there, so that only an open session gets in.
+    way: USER@HOST.
     """
     lines = harmless(words.replace("\r", ""), 2000).rpartition("over ssh:")[2].strip().split("\n")
     reason = " | ".join(line for line in lines if line and line != payload.BEGUN)
@@ -280,7 +280,4 @@ def line_failure(words: str, way: str, began: bool, asks: bool = False) -> LineF
         dropped = f"the line dropped ({reason})" if reason else "the line dropped"
         return LineFailure(f"{dropped}. What was done is not known; run again: it reads back and decides", began)
     said = reason or "ssh ended without a word"
-    if asks:
-        text = f"{said}. A second factor is asked for there: open a session with 'ssh -MNf {way}', then run again"
-        return LineFailure(f"{text} (with a ControlPath in your ~/.ssh/config, it is used)", began)
     return LineFailure(f"{said}. Does 'ssh {way}' with your own settings get there? Then run again", began)

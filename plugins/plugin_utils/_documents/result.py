@@ -124,6 +124,17 @@ class AuditReported(Ended):
     report: Report
 
 
+class DoorResult(TypedDict):
+    """Of the task that opens the session by which an account is entered. msg: why there is none; work may follow."""
+
+    kind: Literal["door", "door_ahead"]
+    changed: Literal[False]
+    state: Literal["unasked", "open", "opened", "closed", "refused"]
+    unreachable: NotRequired[Literal[True]]
+    failed: NotRequired[Literal[True]]
+    msg: NotRequired[str]
+
+
 class OneResult(TypedDict):
     """Of the module of a kind. diff: where it changed something; msg: where it failed."""
 

@@ -24,6 +24,7 @@ PLAYBOOKS: dict[str, tuple[str, ...]] = {  # verb -> playbook, and the options t
     "rotate": ("rotate_ngc",),
     "offboard": ("offboard",),
     "doctor": ("doctor",),
+    "connect": ("connect",),
 }
 
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 ARGUMENTS = ("ansible_ssh_common_args", "ansible_ssh_extra_args")
 OPTIONS = {"-p": "ansible_port", "-l": "ansible_user", "-i": "ansible_ssh_private_key_file"}
+SSH_VARIABLES = (*ARGUMENTS, *OPTIONS.values(), "ansible_host")
 
 
 def ssh_arguments(values: Mapping[str, str], name: str) -> list[str]:

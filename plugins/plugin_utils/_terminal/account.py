@@ -147,6 +147,8 @@ class Renderer:
 
 RENDERERS = {  # for each kind that a result names, its class, in the file of this room that it is loaded with
     "doctor": "checks.Doctor",
+    "door": "doors.Door",
+    "door_ahead": "doors.Ahead",
     "rotation_lead": "rotation.Lead",
     "rotation_share": "rotation.Share",
     "audit_settings": "audit.Part",

@@ -38,7 +38,7 @@ def defaults(name: str) -> dict[str, Any]:
 
 def test_every_capability_is_a_role_and_onboarding_takes_them_in_this_order() -> None:
     assert set(CAPABILITIES) == {folder.name for folder in (CHECKOUT / "roles").iterdir() if folder.is_dir()}
-    play = yaml.safe_load((CHECKOUT / "playbooks" / "onboard.yml").read_text(encoding="utf-8"))[0]
+    play = yaml.safe_load((CHECKOUT / "playbooks" / "onboard.yml").read_text(encoding="utf-8"))[-1]
     assert play["tasks"][0]["hpc.onboard.converge"]["capabilities"] == list(CAPABILITIES)
 
 

@@ -36,7 +36,7 @@ CONTROLLER = {
     "_secrets": {"_input/command_line", "_state", "_core"},
     "_validate": {"_text", "_core", "_formats"},
     "_capabilities": {"_documents", "_input", "_core"},
-    "_accounts": {"_input", "_capabilities"},
+    "_accounts": {"_input", "_state", "_capabilities"},
     "_delivery": {
         *("_documents", "_text", "_input", "_state", "_secrets", "_capabilities"),
         *("_core", "_receipt", "_jobs", "_resources"),
@@ -45,6 +45,7 @@ CONTROLLER = {
         *("_documents", "_input", "_state", "_secrets", "_validate", "_capabilities"),
         *("_core", "_formats"),
     },
+    "_doors": {"_text", "_core"},
     "_transfer": {"_text", "_state", "_secrets", "_rotation/ledger", "_core"},
     "_audit/judges": {"_documents", "_audit/finding_text"},
     "_audit/formats": {"_documents", "_audit/rules", "_text", "_core"},
@@ -64,7 +65,7 @@ DOORS = {  # what Ansible and the keyring library load; nothing but an action im
     "inventory": {"_input", "_accounts"},
     "action": {
         *("_documents", "_input", "_state", "_secrets", "_capabilities", "_accounts"),
-        *("_delivery", "_rotation", "_audit", "_mending", "_doctor", "_core"),
+        *("_delivery", "_doors", "_rotation", "_audit", "_mending", "_doctor", "_core", "_text"),
     },
     "callback": {"_text", "_input", "_state", "_rotation/reminders", "_terminal", "_command/verdict"},
     "doc_fragments": set(),

@@ -16,7 +16,7 @@ ROTATE = "hpc.onboard.rotate"
 
 def tasks() -> list[dict[str, Any]]:
     """The tasks of the playbook, without their names."""
-    play = yaml.safe_load(PLAYBOOK.read_text(encoding="utf-8"))[0]
+    play = yaml.safe_load(PLAYBOOK.read_text(encoding="utf-8"))[-1]
     return [{key: value for key, value in task.items() if key != "name"} for task in play["tasks"]]
 
 

@@ -168,11 +168,6 @@ def test_what_a_line_that_failed_means_is_told_by_a_fact(words: str, began: bool
     assert payload.BEGUN not in error.text
 
 
-def test_where_a_person_is_asked_the_next_step_is_a_session() -> None:
-    error = _answer.line_failure(f"{SSH}Permission denied", "ada@narval.alliancecan.ca", False, asks=True)
-    assert "open a session with 'ssh -MNf ada@narval.alliancecan.ca', then run again" in error.text
-
-
 def test_the_mark_of_a_command_that_began_stands_on_standard_error_and_not_in_the_command() -> None:
     command = payload.command(None, [])
     assert payload.BEGUN not in command

@@ -1,0 +1,87 @@
+# Copyright: hpc.onboard authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Opens the session of an account at whose door a person is asked for something, by asking them.
+
+The documentation is in plugins/modules/connect.py.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from typing import Literal
+
+from ansible.plugins.action import ActionBase
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import closed_door
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import AccountSession, Variables
+from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import DoorResult
+from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import opening
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.prompt import NotAnswered, NoTerminal, asked
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import clean
+
+LONGEST = 500  # characters of a question: it comes from the login node
+
+
+def _is_at_terminal() -> bool:
+    """Whether somebody can be asked, as Ansible itself sees it; to be called before the forks, which have no input."""
+    try:
+        return os.isatty(sys.stdin.fileno()) and os.getpgrp() == os.tcgetpgrp(sys.stdin.fileno())
+    except (OSError, ValueError, AttributeError):
+        return False
+
+
+AT_TERMINAL = _is_at_terminal()
+
+
+class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
+    """hpc.onboard.connect"""
+
+    TRANSFERS_FILES = False
+
+    def run(self, tmp: str | None = None, task_vars: Variables | None = None) -> Mapping[str, object]:
+        """Open the session, if the account has a door that asks and nobody has opened it yet."""
+        super().run(tmp, task_vars)
+        _validation, arguments = self.validate_argument_spec({"ahead": {"type": "bool", "default": False}})
+        found = self._connected(task_vars)
+        if arguments["ahead"]:
+            found["kind"] = "door_ahead"
+        if "msg" in found:
+            found["unreachable" if arguments["ahead"] else "failed"] = True
+        return found
+
+    def _connected(self, task_vars: Variables | None) -> DoorResult:
+        session = AccountSession(self, task_vars)
+        if session.door is None:
+            return _result("unasked")
+        if opening.is_open(session.door):
+            return _result("open")
+        if not AT_TERMINAL:
+            return _result("closed", closed_door.advice(session.name))
+        try:
+            why = self._opened(session, session.door)
+        except (AccountError, NoTerminal) as error:
+            why = str(error) or closed_door.advice(session.name)
+        except NotAnswered:
+            why = "the question was not answered"
+        return _result("refused", why) if why else _result("opened")
+
+    def _opened(self, session: AccountSession, door: str) -> str:
+        """Ask whatever ssh asks for; what it said where it was not let in."""
+        cluster = session.variables.get("cluster") or {}
+        hours = int((cluster.get("auth") or {}).get("session_hours") or opening.HOURS)
+
+        def ask(question: str) -> str:
+            return asked(f"{session.name}: {clean(question)[:LONGEST]} ", unseen=True)
+
+        def tell(text: str) -> None:
+            self._display.display(f"{session.name}: {text[:LONGEST]}")
+
+        return opening.open_session(session.ssh_arguments(), door, hours, ask, tell)
+
+
+def _result(state: Literal["unasked", "open", "opened", "closed", "refused"], why: str = "") -> DoorResult:
+    found: DoorResult = {"kind": "door", "changed": False, "state": state}
+    return {**found, "msg": why} if why else found

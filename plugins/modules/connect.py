@@ -1,0 +1,59 @@
+#!/usr/bin/python
+# Copyright: hpc.onboard authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The documentation of connect, which is an action plugin."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: connect
+short_description: Open the session by which an account is entered, at the terminal
+version_added: 0.1.0
+author: The hpc.onboard authors (@hpc-onboard)
+description:
+  - Made for C(connect.yml), and for the playbooks that do work. Where a person is asked for something at every
+    connection (a code, a password, the passphrase of a key), ssh itself asks them, once and unseen, also for a jump
+    host; the session stays open for this run and for later ones.
+  - The session goes when nobody has used it for four hours, or for as many as the cluster's profile names.
+  - Without a terminal nothing is tried. The account is not entered then, and the command that opens a session is said.
+  - Of an account that asks nobody, or whose session is open, nothing is done.
+options:
+  ahead:
+    description: Whether work follows, which tells itself of an account that is not reached.
+    type: bool
+    default: false
+attributes:
+  check_mode:
+    description: The session is opened in a check run, too, since it is the way to look.
+    support: none
+  diff_mode:
+    description: Nothing on the account changes.
+    support: none
+  action:
+    description: Runs on the controller.
+    support: full
+seealso:
+  - plugin: hpc.onboard.accounts
+    plugin_type: inventory
+"""
+
+EXAMPLES = r"""
+- name: Open the session
+  hpc.onboard.connect:
+  throttle: 1  # one question at a time
+"""
+
+RETURN = r"""
+state:
+  description: >-
+    unasked: nobody is asked at this door. open: a session was open. opened: now it is. closed: nobody was there to be
+    asked, and nothing was tried. refused: the account did not let them in.
+  returned: always
+  type: str
+  sample: opened
+msg:
+  description: What is to be done, or what ssh said.
+  returned: when the session is not open
+  type: str
+"""

@@ -1,0 +1,121 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Open the session by which an account is entered: ssh itself asks the person, through the run that they look at.
+
+One attempt, each thing asked once: what a site refuses it counts. The session is a master connection of ssh, which
+stays when the run has ended and goes when nobody has used it for some time.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import shlex
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import askpass
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import flat
+
+Ask = Callable[[str], str]
+HOURS = 4  # that a session stays after its last use, where the site names no number
+LONGEST = 90  # bytes of a socket's path: ssh makes it under a longer name first, and 107 fit
+GLANCE = 0.2  # seconds between two looks whether ssh has ended
+TELLS = "none"  # what ssh says of a text that wants no answer: that a security key waits to be touched
+
+
+def is_open(path: str) -> bool:
+    """Whether somebody listens at the socket: a session that ended by a crash leaves its file."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
+        try:
+            line.connect(path)
+        except OSError:
+            return False
+    return True
+
+
+def open_session(arguments: Sequence[str], path: str, hours: int, ask: Ask, tell: Callable[[str], None]) -> str:
+    """Open the session; what ssh said where it was not let in, else nothing.
+
+    arguments: of ssh, the host last. path: of the socket. hours: that the session stays unused. ask: gives what the
+    person types, unseen. What ask raises ends the attempt. Raises AccountError where no socket can lie there.
+    """
+    _make_folder(Path(path))
+    command = ["ssh", "-MNf", "-o", "ControlMaster=yes", "-o", f"ControlPath={path}"]
+    command += ["-o", f"ControlPersist={hours * 3600}", "-o", "NumberOfPasswordPrompts=1", *arguments]
+    with _asking() as (line, environment), tempfile.TemporaryFile() as errors:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=errors,
+            env={**os.environ, **environment},
+            start_new_session=True,
+        )
+        questions: set[str] = set()
+        try:
+            while process.poll() is None:
+                _answer(line, ask, tell, questions)
+        finally:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+        return "" if process.returncode == 0 else _said(errors)
+
+
+def _make_folder(path: Path) -> None:
+    if len(os.fsencode(path)) > LONGEST:
+        raise AccountError(f"no session can lie at {path}: the path is too long; set XDG_STATE_HOME to a shorter one")
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path.parent.chmod(0o700)
+    path.unlink(missing_ok=True)  # nobody listens there any more
+
+
+@contextmanager
+def _asking() -> Iterator[tuple[socket.socket, Mapping[str, str]]]:
+    """The socket at which ssh's questions come, and the variables that lead them there."""
+    with (
+        tempfile.TemporaryDirectory(prefix="hpc.onboard-") as folder,
+        socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line,
+    ):
+        program = Path(folder) / "askpass"
+        program.write_text(f'#!/bin/sh\nexec {shlex.join([sys.executable, "-I", "-S", askpass.__file__])} "$@"\n')
+        program.chmod(0o700)
+        line.bind(f"{folder}/questions")
+        line.listen()
+        # Before OpenSSH 8.4 the program is asked only where there is a display, and no terminal.
+        display = os.environ.get("DISPLAY") or ":"
+        words = {"SSH_ASKPASS": str(program), "SSH_ASKPASS_REQUIRE": "force", "DISPLAY": display}
+        yield line, {**words, askpass.LINE: f"{folder}/questions"}
+
+
+def _answer(line: socket.socket, ask: Ask, tell: Callable[[str], None], before: set[str]) -> None:
+    """Answer one question, if one comes soon and was not asked before: then the first answer was wrong.
+
+    ssh knows of one attempt only for the host itself, and would ask three times for a jump host's.
+    """
+    if not select.select([line], [], [], GLANCE)[0]:
+        return
+    asked, _address = line.accept()
+    with asked, asked.makefile("rw", encoding="utf-8") as stream:
+        kind, question = json.loads(stream.readline())
+        if kind == TELLS:
+            tell(flat(question))
+        elif question not in before:
+            before.add(question)
+            stream.write(f"{ask(question.strip())}\n")
+
+
+def _said(errors: IO[Any]) -> str:
+    """What ssh said, in one line."""
+    errors.seek(0)
+    lines = errors.read(8192).decode(errors="replace").replace("\r", "").split("\n")
+    return " | ".join(flat(line) for line in lines if line.strip())[-500:] or "ssh ended without a word"

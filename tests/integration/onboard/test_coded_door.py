@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A site that asks for a code at every connection: the person is asked once, no program ever tries the door."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pexpect
+import pytest
+
+from tests.integration.command.test_command import Desk
+from tests.testbed.coded_door import PORT, CodedDoor, code
+
+pytestmark = pytest.mark.testbed
+
+PASSWORD = "correct horse"
+ASKS = "-o PreferredAuthentications=publickey,keyboard-interactive"
+ENTRY = {"door": "ask", "vars": {"ansible_port": PORT, "ansible_ssh_extra_args": ASKS}}
+
+
+def desk_before(bed: Any, door: CodedDoor, *accounts: Any) -> Desk:
+    """Somebody whose accounts lie behind the door."""
+    door.admit(accounts)
+    return Desk(bed, *accounts, settings={account.name: ENTRY for account in accounts})
+
+
+def ended(run: pexpect.spawn[str]) -> tuple[int, str]:
+    """The exit code of a command, and what it said since the last look."""
+    run.expect(pexpect.EOF)
+    run.close()
+    return int(run.exitstatus or 0), " ".join(str(run.before).split())
+
+
+def test_a_code_is_asked_for_once_and_no_program_ever_tries_the_door(bed: Any) -> None:
+    door = CodedDoor(bed.cluster("narval"))
+    account = bed.new_account("narval")
+    desk = desk_before(bed, door, account)
+
+    for verb, exit_code in (("onboard", 4), ("audit", 2)):
+        ran = desk.types(verb)
+        said = " ".join((ran.stdout + ran.stderr).split())
+        assert ran.returncode == exit_code, said
+        assert "needs a person" in said
+        assert f"connect -l {account.name}" in said
+    assert door.connections == 0
+
+    wrong = desk.at_terminal("onboard")
+    wrong.expect("One-time password")
+    wrong.sendline("000000")
+    exit_code, said = ended(wrong)
+    assert exit_code == 4, said
+    assert "Permission denied" in said
+    assert (door.connections, door.refused) == (1, 1), "one attempt: a site counts"
+
+    door.admit([account])
+    run = desk.at_terminal("onboard")
+    run.expect(f"{account.name}: .*One-time password")
+    run.sendline(code())
+    exit_code, said = ended(run)
+    assert exit_code == 0, said
+    assert account.exists(".config/hpc.onboard/env.sh") or account.exists(".config/hpc.onboard")
+
+    again = desk.at_terminal("narval")
+    exit_code, said = ended(again)
+    assert exit_code == 0, said
+    assert "password" not in said
+    assert desk.types("audit").returncode == 0
+    assert "a session is open" in desk.types("connect").stdout
+    assert (door.connections, door.refused) == (2, 1)
+
+
+def test_password_and_code_of_two_accounts_are_asked_for_in_turn_before_any_work(bed: Any) -> None:
+    door = CodedDoor(bed.cluster("lrz"), PASSWORD)
+    accounts = [bed.new_account("lrz"), bed.new_account("lrz")]
+    other = bed.new_account("wilson")
+    door.admit(accounts)
+    desk = Desk(bed, *accounts, other, settings={account.name: ENTRY for account in accounts})
+    run = desk.at_terminal("plan")
+    for account in accounts:
+        run.expect(f"{account.name}: .*Password:")
+        assert other.sessions() == 0
+        run.sendline(PASSWORD)
+        run.expect(f"{account.name}: .*One-time password")
+        run.sendline(code())
+    exit_code, said = ended(run)
+    assert exit_code == 0, said
+    assert PASSWORD not in said
+    assert (door.connections, door.refused) == (2, 0)
