@@ -64,7 +64,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
         if arguments["part"] != "account":
             return self._here(arguments["part"], session)
         try:
-            self._ask_nobody()
+            session.ask_nobody()  # it runs from cron
             row = _look(session, arguments)
         except AnsibleConnectionFailure as error:
             row = unmeasured(session.variables, session.failure(error).text)
@@ -81,12 +81,6 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
             return _audit_run.prepared(session.variables, session.value)
         called = _audit_run.Called(context.CLIARGS, __version__)
         return _audit_run.reported(session.variables, session.value, called, self._display.warning, BEGUN)
-
-    def _ask_nobody(self) -> None:
-        """Let ssh fail where it would ask a person: an audit runs from cron."""
-        if self._connection.transport == "ssh":
-            given = self._connection.get_option("ssh_extra_args") or ""
-            self._connection.set_option("ssh_extra_args", f"{given} -o BatchMode=yes".strip())
 
 
 def _look(session: AccountSession, arguments: Mapping[str, Any]) -> Row:

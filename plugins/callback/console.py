@@ -44,6 +44,7 @@ KINDS = {  # of the results of our actions that say none, since Ansible failed o
     "hpc.onboard.audit": "audit_settings",
     "hpc.onboard.mend": "mend_shown",
     "hpc.onboard.connect": "door",
+    "hpc.onboard.preflight": "preflight_settings",
 }
 NARROWEST = 20
 WIDEST = 100

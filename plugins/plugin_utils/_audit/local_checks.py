@@ -29,6 +29,8 @@ SECONDS = 10
 SOON = datetime.timedelta(hours=1)
 MAX_AGE = 180
 OLD_PROFILE = "Compare the profile with its sources and set verified_on, or take a newer version of hpc.onboard."
+BROKEN: Class = "broken"
+AT_RISK: Class = "at_risk"
 STAMP = "%Y-%m-%d %H:%M UTC"
 
 
@@ -106,8 +108,9 @@ def ticket_ends(text: str) -> list[datetime.datetime]:
 def _ending(cluster: Cluster, what: str, place: str, end: datetime.datetime, now: datetime.datetime) -> list[Seen]:
     if end - now > SOON:
         return []
-    text = f"the {what} {'ended' if end <= now else 'ends'} on {end.strftime(STAMP)}"
-    return [_finding("SES-001", f"{what} for {cluster['name']}", place, "at_risk", text, _renewal(cluster))]
+    word, kind = ("ended", BROKEN) if end <= now else ("ends", AT_RISK)
+    text = f"the {what} {word} on {end.strftime(STAMP)}"
+    return [_finding("SES-001", f"{what} for {cluster['name']}", place, kind, text, _renewal(cluster))]
 
 
 def _renewal(cluster: Cluster) -> Step:

@@ -31,6 +31,16 @@ VERBS = {
         "way to each account, as far as it can be seen from here. Connects to nothing.",
         (("hpc-onboard doctor", "all that a run needs"),),
     ),
+    "preflight": Verb(
+        FIRST,
+        "say whether each account can be entered now, without a person",
+        "One connection and one attempt each; asks nobody, changes nothing. Tells apart\n"
+        "what is shut: key, ticket, code, host key, name, network, the account itself.",
+        (
+            ("hpc-onboard preflight", "all accounts at once"),
+            ("hpc-onboard preflight lrz", "one cluster's"),
+        ),
+    ),
     "connect": Verb(
         FIRST,
         "open the doors that ask a person for a code or a password",

@@ -145,7 +145,7 @@ class AccountSession:
                 in_data=payload.payload(document, self._places),
             )
         self._is_between = True
-        answer = _answer.parse(said["stdout"], said["stderr"], said["rc"], self._way)
+        answer = _answer.parse(said["stdout"], said["stderr"], said["rc"], self.way)
         if answer["error"]:
             raise _answer.NoAnswer(answer["error"])
         return answer
@@ -208,10 +208,10 @@ class AccountSession:
             from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import closed_door  # few doors ask
 
             return _answer.LineFailure(closed_door.advice(self.name), began)
-        return _answer.line_failure(str(error), self._way, began)
+        return _answer.line_failure(str(error), self.way, began)
 
     @property
-    def _way(self) -> str:
+    def way(self) -> str:
         """Where a person's own ssh gets to this account: the inventory's name is no host."""
         host = self._action._templar.template(self._reached.get("ansible_host")) or self.name
         user = self._action._templar.template(self._reached.get("ansible_user"))
@@ -227,6 +227,12 @@ class AccountSession:
         """The arguments with which Ansible would call ssh for this account, but for those of sessions."""
         values = {name: self._action._templar.template(self._reached.get(name)) for name in SSH_VARIABLES}
         return ssh_arguments({name: str(value) for name, value in values.items() if value}, self.name)
+
+    def ask_nobody(self) -> None:
+        """Let ssh fail where it would ask a person."""
+        if self._action._connection.transport == "ssh":
+            given = self._action._connection.get_option("ssh_extra_args") or ""
+            self._action._connection.set_option("ssh_extra_args", f"{given} -o BatchMode=yes".strip())
 
     def connect_once(self) -> None:
         """Let a connection that fails not be tried again: nobody would tell what the first attempt has begun."""

@@ -50,10 +50,14 @@ class NoAnswer(Exception):
 
 
 class LineFailure(NamedTuple):
-    """No way to the account, or none back. began: the command may have begun there, and what it did is not known."""
+    """No way to the account, or none back. began: the command may have begun there, and what it did is not known.
+
+    words: ssh's own, in one line.
+    """
 
     text: str
     began: bool
+    words: str = ""
 
 
 def parse(stdout: str, stderr: str, code: int, name: str) -> Answer:
@@ -278,6 +282,8 @@ def line_failure(words: str, way: str, began: bool) -> LineFailure:
     reason = " | ".join(line for line in lines if line and line != payload.BEGUN)
     if began:
         dropped = f"the line dropped ({reason})" if reason else "the line dropped"
-        return LineFailure(f"{dropped}. What was done is not known; run again: it reads back and decides", began)
+        return LineFailure(
+            f"{dropped}. What was done is not known; run again: it reads back and decides", began, reason
+        )
     said = reason or "ssh ended without a word"
-    return LineFailure(f"{said}. Does 'ssh {way}' with your own settings get there? Then run again", began)
+    return LineFailure(f"{said}. Does 'ssh {way}' with your own settings get there? Then run again", began, reason)

@@ -135,6 +135,23 @@ class DoorResult(TypedDict):
     msg: NotRequired[str]
 
 
+class PreflightAccount(TypedDict):
+    """Of the look whether an account can be entered. state: a word of docs/schemas/preflight.schema.json."""
+
+    kind: Literal["preflight_account"]
+    changed: Literal[False]
+    state: str
+    text: str
+    next: str
+
+
+class PreflightReport(Ended):
+    """Of the part of a preflight that tells all accounts together. accounts: {name, state, text, next}."""
+
+    kind: Literal["preflight_report"]
+    accounts: list[dict[str, str]]
+
+
 class OneResult(TypedDict):
     """Of the module of a kind. diff: where it changed something; msg: where it failed."""
 

@@ -25,6 +25,7 @@ PLAYBOOKS: dict[str, tuple[str, ...]] = {  # verb -> playbook, and the options t
     "offboard": ("offboard",),
     "doctor": ("doctor",),
     "connect": ("connect",),
+    "preflight": ("preflight",),
 }
 
 

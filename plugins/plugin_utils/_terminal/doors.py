@@ -1,11 +1,13 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A door that was opened, or was not, in lines for a person."""
+"""Doors in lines for a person: one that was opened, or was not; and which accounts can be entered now."""
 
 from __future__ import annotations
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.account import Renderer, Result, View, heading
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Line, indented
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.audit import Part
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Line, Span, indented
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.amounts import count
 
 WORDS = {
     "unasked": "nobody is asked for anything",
@@ -13,6 +15,20 @@ WORDS = {
     "opened": "a session is open now, and stays for later runs",
     "closed": "needs a person",
     "refused": "not let in",
+}
+
+
+STATES = {  # of a preflight, in a word or two; the worst last
+    "open": "open",
+    "needs_person": "needs a person",
+    "ended": "ended",
+    "refused": "key refused",
+    "host_key_unknown": "host key unknown",
+    "host_key_changed": "HOST KEY CHANGED",
+    "unresolved": "no such name",
+    "unreachable": "no way there",
+    "dropped": "turned away",
+    "not_ready": "not ready",
 }
 
 
@@ -35,3 +51,28 @@ class Ahead(Door):
 
     def is_quiet(self, result: Result, view: View) -> bool:
         return result.get("state") not in ("opened", "refused")
+
+
+class Report(Part):
+    """Which accounts can be entered now, and what to do about the others."""
+
+    def is_quiet(self, result: Result, view: View) -> bool:
+        return "accounts" not in result
+
+    def error(self, result: Result) -> str:
+        return "" if "accounts" in result else super().error(result)
+
+    def lines(self, name: str, result: Result, view: View, like: str | None = None) -> list[Line]:
+        rows, look = result["accounts"], view.look
+        lines: list[Line] = []
+        for row in sorted(rows, key=lambda one: list(STATES).index(one["state"])):
+            is_open = row["state"] == "open"
+            mark, style = (look.mark("good"), "ok") if is_open else (look.mark("bad"), "error")
+            lines.append(
+                (Span(mark, style), Span(" "), Span(row["name"], "bold"), Span(f"  {STATES[row['state']]}", style))
+            )
+            for text in filter(None, (row["text"], row["next"])):
+                lines += indented(text, 4, look)
+        shut = sum(row["state"] != "open" for row in rows)
+        said = f"{count(len(rows), 'account')}: {len(rows) - shut} open" + (f", {shut} shut" if shut else "")
+        return [*lines, (), (Span(said, "error" if shut else "ok"),)]

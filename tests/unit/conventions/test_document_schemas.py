@@ -15,6 +15,7 @@ from ansible_collections.hpc.onboard.plugins.module_utils._engine import engine
 from ansible_collections.hpc.onboard.plugins.module_utils._receipt import notes, receipt
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import accepted, report, waivers
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS
+from ansible_collections.hpc.onboard.plugins.plugin_utils._preflight import report as preflight
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import ledger
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import Sidecar
@@ -33,7 +34,7 @@ REGISTRY = Registry().with_resources([(one["$id"], Resource.from_contents(one)) 
 KNOWN = (
     *(notes.SCHEMA, engine.SCHEMA, engine.PLAN, signed_record.SCHEMA, ledger.HEAD_SCHEMA, versions.SCHEMA),
     *(audit_history.KNOWN_SCHEMA, audit_history.RUN_SCHEMA, state_file.SCHEMA, accepted.BASELINE, waivers.SCHEMA),
-    report.SCHEMA,
+    *(report.SCHEMA, preflight.SCHEMA),
 )
 WRITTEN_BY_PEOPLE = {"accounts", "cluster", "profile"}  # which are checked, and have no version
 DETAIL = {"accounts": 2, "by_severity": {"high": 1}, "not_measured": 0, "started": "2026-01-01T00:00:00Z"}
@@ -70,7 +71,17 @@ def written(scene: Scene, state: Path) -> dict[str, Any]:
         "audit-run": json.loads((folder / audit_history.HISTORY).read_text()),
         "state": state_file.collect(),
         "waivers": {"schema": waivers.SCHEMA, "waivers": []},
+        "preflight": preflighted(state),
     }
+
+
+def preflighted(state: Path) -> Any:
+    """The document of a preflight of one account."""
+    file = state / "preflight.json"
+    looked = {"a@lrz": {"looked": {"state": "ended", "text": "the ticket ended", "next": "kinit"}}}
+    variables = {"ansible_play_hosts_all": ["a@lrz"], "hostvars": looked, "preflight_output": str(file)}
+    preflight.reported(variables, variables.get, ledger.now())
+    return json.loads(file.read_text(encoding="utf-8"))
 
 
 def problems(name: str, document: Any) -> list[str]:

@@ -53,6 +53,7 @@ CONTROLLER = {
         *("_documents", "_text", "_input", "_state", "_secrets", "_capabilities", "_accounts", "_delivery"),
         *("_audit/judges", "_audit/formats", "_core", "_formats", "_receipt", "_mends", "_watches"),
     },
+    "_preflight": {"_documents", "_input", "_delivery", "_audit", "_core"},
     "_mending": {"_documents", "_input", "_state", "_audit", "_core"},
     "_terminal": {"_documents", "_text", "_delivery", "_audit/rules", "_audit/formats"},
     "_doctor": {"_documents", "_text", "_input", "_accounts"},
@@ -65,7 +66,7 @@ DOORS = {  # what Ansible and the keyring library load; nothing but an action im
     "inventory": {"_input", "_accounts"},
     "action": {
         *("_documents", "_input", "_state", "_secrets", "_capabilities", "_accounts"),
-        *("_delivery", "_doors", "_rotation", "_audit", "_mending", "_doctor", "_core", "_text"),
+        *("_delivery", "_doors", "_preflight", "_rotation", "_audit", "_mending", "_doctor", "_core", "_text"),
     },
     "callback": {"_text", "_input", "_state", "_rotation/reminders", "_terminal", "_command/verdict"},
     "doc_fragments": set(),

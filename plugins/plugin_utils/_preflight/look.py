@@ -1,0 +1,87 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whether one account can be entered now, without a person: what is known here first, then one connection, one attempt.
+
+Where a ticket or certificate has ended, or a session is needed that nobody has opened, nothing is tried. An account
+that lets us in is asked for its Python, its home and its quotas.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import findings, watch_places
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.account import here
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation import Conversation
+from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import in_one_line
+from ansible_collections.hpc.onboard.plugins.plugin_utils._preflight.ssh_words import State, meaning
+
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import AccountSession
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import PreflightAccount
+
+Facts = Mapping[str, Any]
+ENDED = "SES-001"  # the rule of tickets and certificates
+GRAVE = ("critical", "high")  # a quota that is used up keeps onboarding from its work
+SECONDS = 20  # for the home and the quotas
+
+
+def known(variables: Facts) -> PreflightAccount | None:
+    """What is amiss as far as this machine can tell; None where the account must be asked."""
+    for one in here(variables):
+        if one["rule"] == ENDED and one["class"] != "at_risk":  # which is one that will end soon
+            return seen("ended", one["text"], in_one_line(one.get("fix", [])))
+    return None
+
+
+def asked(session: AccountSession) -> PreflightAccount:
+    """What the account answers. Raises what a session raises."""
+    cluster, account = session.variables.get("cluster") or {}, session.variables.get("account") or {}
+    entries = [one for one in watch_places.watches(cluster, account, []) if one["kind"] == "quota"] if cluster else []
+    conversation = Conversation(session, entries, {"work": "examine", "seconds": SECONDS, "receipt": True})
+    outcomes = conversation.outcomes(0, asks=True)
+    if conversation.receipt and conversation.receipt["problem"]:
+        return seen("not_ready", conversation.receipt["problem"])
+    found = [one for entry, outcome in zip(entries, outcomes, strict=True) for one in findings.of_watch(entry, outcome)]
+    grave = [one for one in found if one["severity"] in GRAVE]
+    if grave:
+        return seen("not_ready", " ".join(one["text"] for one in grave))
+    return seen("open", "")
+
+
+def shut(words: str, way: str, cluster: Facts) -> PreflightAccount:
+    """What ssh's failure means, and what to do. words: ssh's. way: USER@HOST. cluster: the profile."""
+    state = meaning(words)
+    auth = cluster.get("auth") or {}
+    host = way.rpartition("@")[2]
+    advice = {
+        "refused": f"Is your public key in place there, and the user name right? {_of_keys(auth)} Try 'ssh {way}'",
+        "host_key_unknown": f"Log in by hand, and compare the fingerprint with what the site publishes: 'ssh {way}'",
+        "host_key_changed": "Connect no more until the site says that it has a new key. Then take out the old one:"
+        f" 'ssh-keygen -R {host}'",
+        "unresolved": f"Is the network there, does the name need the VPN, is {host} spelled right?",
+        "unreachable": f"Is the network there, does the site want its VPN or a jump host? Try 'ssh {way}'",
+        "dropped": "The login node turns connections away: it is busy, or had too many from here. Wait some minutes.",
+    }
+    return seen(state, _shown(state, words), " ".join(advice.get(state, "").split()))
+
+
+def _shown(state: State, words: str) -> str:
+    """What ssh said; of the page about a changed host key the fingerprint alone."""
+    key = re.search(r"SHA256:[A-Za-z0-9+/=]+", words)
+    if state == "host_key_changed" and key:
+        return f"the login node shows the key {key[0]}, and your known_hosts has another one"
+    return words or "ssh ended without a word"
+
+
+def _of_keys(auth: Facts) -> str:
+    """Where keys are put in place, in the site's words."""
+    said: Sequence[Any] = [auth[name] for name in ("keys_by", "keys_url") if auth.get(name)]
+    return f"Keys are put there by: {', '.join(map(str, said))}." if said else ""
+
+
+def seen(state: State, text: str, further: str = "") -> PreflightAccount:
+    """The result for one account."""
+    return {"kind": "preflight_account", "changed": False, "state": state, "text": text, "next": further}

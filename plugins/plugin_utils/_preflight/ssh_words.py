@@ -1,0 +1,43 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What OpenSSH's last words mean: it has one exit code for everything, and its words are never translated.
+
+Source: sshconnect.c, sshconnect2.c, ssh.c and packet.c of OpenSSH 8.0 to 10.0, whose messages these are.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+State = Literal[
+    "open",
+    "ended",
+    "needs_person",
+    "refused",
+    "host_key_unknown",
+    "host_key_changed",
+    "unresolved",
+    "unreachable",
+    "dropped",
+    "not_ready",
+]
+STATES: tuple[State, ...] = State.__args__  # type: ignore[attr-defined]  # the words of the Literal
+
+MEANINGS: tuple[tuple[State, str], ...] = (  # the first that is found: a changed host key is refused, too
+    ("host_key_changed", r"REMOTE HOST IDENTIFICATION HAS CHANGED|[Hh]ost key for \S+ has changed"),
+    ("host_key_unknown", r"Host key verification failed|host key is known for|authenticity of host"),
+    ("unresolved", r"Could not resolve hostname|Name or service not known|nodename nor servname"),
+    ("refused", r"Permission denied \(|Too many authentication failures|No supported authentication methods"),
+    (
+        "unreachable",
+        r"connect to host \S+ port|Connection timed out|Connection refused|No route to host|Network is unreachable"
+        r"|Operation timed out|stdio forwarding failed|open failed: connect failed",
+    ),
+    ("dropped", r"kex_exchange_identification|Connection (closed|reset) by|Exceeded MaxStartups|banner exchange"),
+)
+
+
+def meaning(words: str) -> State:
+    """The state of a door by what ssh said; what is not known counts as a way that is not there."""
+    return next((state for state, pattern in MEANINGS if re.search(pattern, words)), "unreachable")

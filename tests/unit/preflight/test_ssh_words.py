@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What ssh's last words mean. The words are those of OpenSSH, from its sources."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.hpc.onboard.plugins.plugin_utils._preflight.ssh_words import meaning
+
+
+@pytest.mark.parametrize(
+    ("words", "state"),
+    [
+        ("ssh: Could not resolve hostname nowhere: Name or service not known", "unresolved"),
+        ("ssh: connect to host a.b port 22: Connection timed out", "unreachable"),
+        ("ssh: connect to host a.b port 22: Network is unreachable", "unreachable"),
+        ("channel 0: open failed: connect failed: No route to host | stdio forwarding failed", "unreachable"),
+        ("ada@a.b: Permission denied (publickey,keyboard-interactive).", "refused"),
+        ("Received disconnect from 10.0.0.1 port 22:2: Too many authentication failures", "refused"),
+        ("No ED25519 host key is known for a.b and you have requested strict checking.", "host_key_unknown"),
+        ("Host key verification failed.", "host_key_unknown"),
+        ("Host key for a.b has changed and you have requested strict checking. | Host key verification failed.",
+         "host_key_changed"),
+        ("kex_exchange_identification: Connection closed by remote host", "dropped"),
+        ("kex_exchange_identification: read: Connection reset by peer", "dropped"),
+        ("Connection reset by 10.0.0.1 port 22", "dropped"),
+        ("", "unreachable"),
+    ],
+)  # fmt: skip
+def test_each_is_told_apart(words: str, state: str) -> None:
+    assert meaning(words) == state
