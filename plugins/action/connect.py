@@ -1,7 +1,7 @@
 # Copyright: hpc.onboard authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Opens the session of an account at whose door a person is asked for something, by asking them.
+"""Opens the session of an account at whose door a person is asked for something, by asking them; meets login nodes.
 
 The documentation is in plugins/modules/connect.py.
 """
@@ -18,11 +18,12 @@ from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import Ac
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import closed_door
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import AccountSession, Variables
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import DoorResult
-from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import opening
+from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import first_contact, opening
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.prompt import NotAnswered, NoTerminal, asked
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import clean
 
-LONGEST = 500  # characters of a question: it comes from the login node
+UNMET = "needs a person: the host key of the login node is not known yet; run this at a terminal"
+LONGEST = 1000  # characters of a question: it comes from the login node
 
 
 def _is_at_terminal() -> bool:
@@ -54,34 +55,42 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
 
     def _connected(self, task_vars: Variables | None) -> DoorResult:
         session = AccountSession(self, task_vars)
-        if session.door is None:
+        if session.sandbox or self._connection.transport != "ssh":
             return _result("unasked")
-        if opening.is_open(session.door):
+        if session.door is None and first_contact.is_known(session.ssh_arguments()):
+            return _result("unasked")
+        if session.door and opening.is_open(session.door):
             return _result("open")
         if not AT_TERMINAL:
-            return _result("closed", closed_door.advice(session.name))
+            return _result("closed", closed_door.advice(session.name) if session.door else UNMET)
         try:
-            why = self._opened(session, session.door)
+            why = self._let_in(session)
         except (AccountError, NoTerminal) as error:
             why = str(error) or closed_door.advice(session.name)
         except NotAnswered:
             why = "the question was not answered"
-        return _result("refused", why) if why else _result("opened")
+        if why:
+            return _result("refused", why)
+        return _result("opened" if session.door else "met")
 
-    def _opened(self, session: AccountSession, door: str) -> str:
+    def _let_in(self, session: AccountSession) -> str:
         """Ask whatever ssh asks for; what it said where it was not let in."""
         cluster = session.variables.get("cluster") or {}
         hours = int((cluster.get("auth") or {}).get("session_hours") or opening.HOURS)
 
         def ask(question: str) -> str:
-            return asked(f"{session.name}: {clean(question)[:LONGEST]} ", unseen=True)
+            is_seen = first_contact.FINGERPRINT.search(question) is not None  # yes or no is no secret
+            text = first_contact.compared(clean(question)[:LONGEST], cluster)
+            return asked(f"{session.name}: {text} ", unseen=not is_seen)
 
         def tell(text: str) -> None:
             self._display.display(f"{session.name}: {text[:LONGEST]}")
 
-        return opening.open_session(session.ssh_arguments(), door, hours, ask, tell)
+        if session.door is None:
+            return opening.connect([*session.ssh_arguments(), "true"], ask, tell)
+        return opening.open_session(session.ssh_arguments(), session.door, hours, ask, tell)
 
 
-def _result(state: Literal["unasked", "open", "opened", "closed", "refused"], why: str = "") -> DoorResult:
+def _result(state: Literal["unasked", "open", "opened", "met", "closed", "refused"], why: str = "") -> DoorResult:
     found: DoorResult = {"kind": "door", "changed": False, "state": state}
     return {**found, "msg": why} if why else found

@@ -69,6 +69,6 @@ def _looked(session: AccountSession) -> PreflightAccount:
         failure = session.failure(error)
         if failure.began:
             return look.seen("not_ready", failure.text)
-        return look.shut(failure.words, session.way, session.variables.get("cluster") or {})
+        return look.shut(failure.words, session.name, session.way, session.variables.get("cluster") or {})
     except (AccountError, NoAnswer) as error:
         return look.seen("not_ready", str(error))

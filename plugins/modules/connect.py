@@ -17,7 +17,9 @@ description:
     host; the session stays open for this run and for later ones.
   - The session goes when nobody has used it for four hours, or for as many as the cluster's profile names.
   - Without a terminal nothing is tried. The account is not entered then, and the command that opens a session is said.
-  - Of an account that asks nobody, or whose session is open, nothing is done.
+  - Where the host key of a login node is not known yet, ssh asks for it here, too. It is compared with the fingerprints
+    that the cluster's profile holds; one that the site does not publish ends the attempt. Nothing is trusted by itself.
+  - Of any other account that asks nobody, or whose session is open, nothing is done.
 options:
   ahead:
     description: Whether work follows, which tells itself of an account that is not reached.
@@ -47,8 +49,8 @@ EXAMPLES = r"""
 RETURN = r"""
 state:
   description: >-
-    unasked: nobody is asked at this door. open: a session was open. opened: now it is. closed: nobody was there to be
-    asked, and nothing was tried. refused: the account did not let them in.
+    unasked: nobody is asked at this door. open: a session was open. opened: now it is. met: the host key of the login
+    node is known now. closed: nobody was there to be asked, and nothing was tried. refused: there was no way in.
   returned: always
   type: str
   sample: opened

@@ -35,6 +35,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema imp
 
 KEEPALIVE = "-o ServerAliveInterval=15 -o ServerAliveCountMax=4"
 ALONE = "-o ClearAllForwardings=yes -o ForwardX11=no -o ForwardAgent=no"  # a login node gets no way to the next one
+DELEGATE = "-o GSSAPIAuthentication=yes -o GSSAPIDelegateCredentials=yes"  # for homes that only a ticket opens
 USUAL_VARS = {  # whoever says no more of Ansible's need not wait for the list of all
     *("ansible_host", "ansible_port", "ansible_user", "ansible_connection", "ansible_python_interpreter"),
     *("ansible_ssh_common_args", "ansible_ssh_extra_args", "ansible_ssh_private_key_file"),
@@ -285,7 +286,8 @@ def ssh_options(account: Account) -> str:
     """Options of ssh that every account has; what the account's own vars say of an option comes first, and wins."""
     own = str((account.entry.get("vars") or {}).get("ansible_ssh_extra_args") or "")
     alone = ALONE.replace("ForwardAgent=no", "ForwardAgent=yes") if account.entry.get("forward_agent") else ALONE
-    return f"{own} {KEEPALIVE} {alone}".strip()
+    ticket = DELEGATE if (account.cluster.get("auth") or {}).get("delegate") else ""
+    return " ".join(filter(None, (own, KEEPALIVE, alone, ticket)))
 
 
 def settings(account: Account, file: AccountsFile) -> dict[str, Any]:

@@ -49,8 +49,13 @@ def open_session(arguments: Sequence[str], path: str, hours: int, ask: Ask, tell
     person types, unseen. What ask raises ends the attempt. Raises AccountError where no socket can lie there.
     """
     _make_folder(Path(path))
-    command = ["ssh", "-MNf", "-o", "ControlMaster=yes", "-o", f"ControlPath={path}"]
-    command += ["-o", f"ControlPersist={hours * 3600}", "-o", "NumberOfPasswordPrompts=1", *arguments]
+    options = ["-MNf", "-o", "ControlMaster=yes", "-o", f"ControlPath={path}", "-o", f"ControlPersist={hours * 3600}"]
+    return connect([*options, *arguments], ask, tell)
+
+
+def connect(arguments: Sequence[str], ask: Ask, tell: Callable[[str], None]) -> str:
+    """Let ssh connect once, asking through the run; what it said where it failed, else nothing."""
+    command = ["ssh", "-o", "NumberOfPasswordPrompts=1", *arguments]
     with _asking() as (line, environment), tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(
             command,

@@ -9,6 +9,7 @@ that lets us in is asked for its Python, its home and its quotas.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import findings
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.account import here
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation import Conversation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import in_one_line
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import command
 from ansible_collections.hpc.onboard.plugins.plugin_utils._preflight.ssh_words import State, meaning
 
 if TYPE_CHECKING:
@@ -51,14 +53,15 @@ def asked(session: AccountSession) -> PreflightAccount:
     return seen("open", "")
 
 
-def shut(words: str, way: str, cluster: Facts) -> PreflightAccount:
+def shut(words: str, account: str, way: str, cluster: Facts) -> PreflightAccount:
     """What ssh's failure means, and what to do. words: ssh's. way: USER@HOST. cluster: the profile."""
     state = meaning(words)
     auth = cluster.get("auth") or {}
     host = way.rpartition("@")[2]
     advice = {
         "refused": f"Is your public key in place there, and the user name right? {_of_keys(auth)} Try 'ssh {way}'",
-        "host_key_unknown": f"Log in by hand, and compare the fingerprint with what the site publishes: 'ssh {way}'",
+        "host_key_unknown": "At a terminal, the fingerprint is compared with what the site publishes:"
+        f" {shlex.join([*command('connect'), '-l', account])}",
         "host_key_changed": "Connect no more until the site says that it has a new key. Then take out the old one:"
         f" 'ssh-keygen -R {host}'",
         "unresolved": f"Is the network there, does the name need the VPN, is {host} spelled right?",

@@ -13,6 +13,7 @@ WORDS = {
     "unasked": "nobody is asked for anything",
     "open": "a session is open",
     "opened": "a session is open now, and stays for later runs",
+    "met": "its host key is known now",
     "closed": "needs a person",
     "refused": "not let in",
 }
@@ -50,7 +51,7 @@ class Ahead(Door):
     is_look = False
 
     def is_quiet(self, result: Result, view: View) -> bool:
-        return result.get("state") not in ("opened", "refused")
+        return result.get("state") not in ("opened", "met", "refused")
 
 
 class Report(Part):

@@ -6,6 +6,7 @@ SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -144,6 +145,18 @@ def test_every_account_has_a_keepalive_and_forwards_nothing_unless_it_says_so(ro
     both = one("{vars: {ansible_ssh_common_args: -F mine}}", roles, "a@dfki").variables
     assert both["ansible_ssh_common_args"] == "-F mine"
     assert "ForwardAgent=no" in both["ansible_ssh_extra_args"]
+
+
+def test_a_ticket_goes_along_where_the_home_cannot_be_read_without_one(roles):
+    """ssh itself is the judge of what its options come to."""
+
+    def settings(name: str) -> str:
+        options = one("{project: p}", roles, name).variables["ansible_ssh_extra_args"].split()
+        order = ["ssh", "-F", "/dev/null", *options, "-G", "somewhere"]
+        return subprocess.run(order, check=True, capture_output=True, text=True).stdout
+
+    assert "gssapidelegatecredentials yes" in settings("a@wilson")
+    assert "gssapidelegatecredentials no" in settings("a@dfki")
 
 
 def test_sandbox(roles):

@@ -26,6 +26,7 @@ from ansible_collections.hpc.onboard.plugins.action import doctor
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import (
     ALONE,
+    DELEGATE,
     KEEPALIVE,
     AccountsFile,
     Host,
@@ -100,7 +101,7 @@ WORDS = (  # alone, and before and behind what may stand there
 )
 PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@-]*")
 JUMP = re.compile(r"ProxyJump=[A-Za-z0-9_][A-Za-z0-9_.@-]*@[A-Za-z0-9][A-Za-z0-9.-]*")
-OURS = f"{KEEPALIVE} {ALONE}".split()
+OURS = f"{KEEPALIVE} {ALONE} {DELEGATE}".split()  # every field is there, that of tickets too
 READS = re.compile(r"[A-Za-z0-9_-]*(quota|quotas|usage|usage_report)|df|dssusrinfo|lfs|jutil")
 WATCHED = ("subprocess.Popen", "os.system", "os.exec", "os.fork", "os.posix_spawn", "socket.connect", "os.remove")
 

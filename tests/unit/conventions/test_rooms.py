@@ -45,7 +45,7 @@ CONTROLLER = {
         *("_documents", "_input", "_state", "_secrets", "_validate", "_capabilities"),
         *("_core", "_formats"),
     },
-    "_doors": {"_text", "_core"},
+    "_doors": {"_text", "_input", "_core"},
     "_transfer": {"_text", "_state", "_secrets", "_rotation/ledger", "_core"},
     "_audit/judges": {"_documents", "_audit/finding_text"},
     "_audit/formats": {"_documents", "_audit/rules", "_text", "_core"},
