@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ansible import __version__, context
@@ -27,7 +28,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_sess
     prepare,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation import Conversation
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.prompt import NotAnswered, NoTerminal, asked
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import prompt
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import VersionError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
 
@@ -66,7 +67,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
             return mending.shown(session.variables, session.value, called)
         if arguments["part"] == "report":
             return mending.reported(session.variables, session.value, called, self._display.warning, BEGUN)
-        return mending.asked(session.variables, session.value, called, session.is_check_run, _answered)
+        ask = partial(prompt.answered, nothing=mending.NOTHING)
+        return mending.asked(session.variables, session.value, called, session.is_check_run, ask)
 
     def _mended(self, session: AccountSession, arguments: Mapping[str, Any]) -> MendAccount:
         """Mend the account, or foresee it, and look at it again in the same trip."""
@@ -86,13 +88,3 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
             found["audit"] = unmeasured(session.variables, str(error))
         found["changed"] = any(one["status"] == "unwanted" for one in found["outcomes"])
         return {**found, "sandbox": session.sandbox["root"]} if session.sandbox else found
-
-
-def _answered(question: str) -> str:
-    """What the person at the terminal says; nothing where there is none. Raises AccountError where they end it."""
-    try:
-        return asked(question).strip()
-    except NoTerminal:
-        return ""
-    except NotAnswered:
-        raise AccountError("nothing was mended: the question was not answered") from None

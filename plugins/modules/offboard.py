@@ -16,6 +16,18 @@ description:
   - What was there before stays, as the account's receipt tells it, and so does every folder with something in it.
     Empty folders that were made for a thing go with it.
 options:
+  part:
+    description:
+      - Which part of C(offboard.yml) this is - V(settings), whether a person must agree and is there; V(show), what
+        would be taken out of an account; V(ask), whether they agree; V(account), take it out, without a question.
+      - The first three do nothing in a check run and with C(offboard_sure).
+    type: str
+    default: account
+    choices:
+    - settings
+    - show
+    - ask
+    - account
   capabilities:
     description: Names of roles whose things are taken out. All of them unless given.
     type: list
@@ -65,12 +77,12 @@ EXAMPLES = r"""
 
 RETURN = r"""
 kind:
-  description: What the result is of, by which the console shows it - C(account).
+  description: What the result is of, by which the console shows it.
   type: str
   returned: always
 outcomes:
   description: What came of each resource; see M(hpc.onboard.converge).
   type: list
   elements: dict
-  returned: always
+  returned: by an account
 """

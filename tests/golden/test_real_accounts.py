@@ -40,7 +40,7 @@ def test_a_rotation_and_an_audit(bed: Any) -> None:
         stage.accounts[0].ssh("rm ~/dss; chmod 644 enroot/.credentials")
         see(stage, "audit-over-ssh", "audit.yml", *inventory)
         see(stage, "onboard-over-ssh", "onboard.yml", *inventory)
-        see(stage, "offboard-over-ssh", "offboard.yml", *inventory)
+        see(stage, "offboard-over-ssh", "offboard.yml", *inventory, "-e", "offboard_sure=true")
 
 
 RESUMED = {"rotate_resume": True, "rotate_retired": True}

@@ -107,8 +107,8 @@ def test_the_life_of_practice_accounts(desk: Desk) -> None:
         hold(f"report-{file.name}", desk.plain(file.read_text(encoding="utf-8")))
     hold("onboard-drifted.txt", desk.play("onboard.yml"))
     hold("offboard-foreseen.txt", desk.play("offboard.yml", "--check"))
-    hold("offboard.txt", desk.play("offboard.yml"))
-    hold("offboard-again.txt", desk.play("offboard.yml"))
+    hold("offboard.txt", desk.play("offboard.yml", "-e", "offboard_sure=true"))
+    hold("offboard-again.txt", desk.play("offboard.yml", "-e", "offboard_sure=true"))
 
 
 def drift_of_one(desk: Desk) -> None:

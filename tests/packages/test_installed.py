@@ -57,7 +57,7 @@ def test_it_audits_what_it_has_set_up_and_takes_it_out_again(installed: Environm
     fix = found[0]["fix"][-1]["command"]
     assert fix[1:3] == ["onboard", "-i"]
     assert "1 made" in installed.must(*fix), "what was told works as it was told"
-    installed.must("ansible-playbook", "hpc.onboard.offboard", *ONBOARD[2:])
+    installed.must("ansible-playbook", "hpc.onboard.offboard", *ONBOARD[2:], "-e", "offboard_sure=true")
     assert not work.is_symlink()
 
 

@@ -100,10 +100,12 @@ VERBS = {
     "offboard": Verb(
         ACCOUNTS,
         "take out what was made there, keys first",
-        "What was there before us stays, and so does every folder with something in it.",
+        "Shows it and asks first. What was there before us stays, what you have changed\n"
+        "since does, and so does every folder with something in it.",
         (
             ("hpc-onboard offboard wilson --check", "what would be taken out"),
-            ("hpc-onboard offboard wilson", "take it out"),
+            ("hpc-onboard offboard wilson", "show it, ask, and take it out"),
+            ("hpc-onboard offboard -e offboard_sure=true", "without a terminal"),
         ),
     ),
     "cheatsheet": Verb(

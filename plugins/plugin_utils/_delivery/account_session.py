@@ -83,10 +83,12 @@ class AccountSession:
         variables: Variables | None,
         places: Mapping[str, str] = PLACES,
         become: bool = False,
+        foresees: bool = False,
     ) -> None:
         """variables: those that Ansible gives the task. places: of the kinds that may be sent (_delivery/plan.py).
 
         become: whether become is heeded; what a whole account is set up with is run by nobody but its owner.
+        foresees: nothing is to be changed, as in a check run.
         """
         self.variables: Variables = variables or {}
         delegated = self.variables.get("ansible_delegated_vars") or {}
@@ -95,7 +97,7 @@ class AccountSession:
         self.sandbox: dict[str, Any] | None = (self._reached.get("account") or {}).get("sandbox")
         """The folder that stands for the account's cluster, and what is pretended there; None for a real account."""
         self.cluster = str((self._reached.get("cluster") or {}).get("id", ""))
-        self.is_check_run = bool(action._task.check_mode)
+        self.is_check_run = foresees or bool(action._task.check_mode)
         self._action = action
         self._places = places
         self._become = become

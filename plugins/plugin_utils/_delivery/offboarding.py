@@ -7,29 +7,18 @@ Whether a thing is ours to take out is decided on the account, by its receipt.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.module_utils._receipt.notes import folder_key, is_for
 from ansible_collections.hpc.onboard.plugins.module_utils._receipt.receipt import ABOVE
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.kept_key import KeptKey
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS, key_of
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input import extra_vars
 
 if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.answer import Notes
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
-
-SETTINGS = {
-    "offboard_only": extra_vars.one_of("everything", "undeclared"),
-    "offboard_capabilities": extra_vars.whole,
-}
-
-
-def check_settings(variables: Mapping[str, Any]) -> None:
-    """Refuse a setting that is not known: a misspelt offboard_only would take out everything. Raises AccountError."""
-    extra_vars.read("an offboarding", SETTINGS, variables, lambda _name: None)
 
 
 def to_take_out(

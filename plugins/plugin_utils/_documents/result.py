@@ -46,9 +46,12 @@ class Ended(TypedDict):
 
 @final
 class AccountResult(Ended):
-    """Of a task that sets an account up or takes things out. sandbox: its folder. keyring: where keys came from."""
+    """Of a task that sets an account up, takes things out, or shows a person what it would take out.
 
-    kind: Literal["account"]
+    sandbox: its folder. keyring: where keys came from.
+    """
+
+    kind: Literal["account", "offboard_shown"]
     outcomes: list[Outcome]
     notes: list[Note]
     remarks: list[Remark]
@@ -74,6 +77,13 @@ class Refusal(TypedDict):
     kind: str
     failed: Literal[True]
     msg: str
+
+
+class OffboardPart(TypedDict):
+    """Of the parts of an offboarding that are about no account: what a person wants of it, and whether they agree."""
+
+    kind: Literal["offboard_part"]
+    changed: Literal[False]
 
 
 class AuditSettings(TypedDict):

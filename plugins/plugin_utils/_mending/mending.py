@@ -12,7 +12,7 @@ from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import Ac
 from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import FAILURES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import mends, run
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.options import checked
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input import command_line, extra_vars
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input import agreement, command_line, extra_vars
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.extra_vars import Value
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Variables = Mapping[str, Any]  # Ansible's, of the host that the part is run for
 SETTINGS = {"mend_sure": extra_vars.truth}
 QUESTION = "Mend this? Only what is listed above is touched. [y/N] "
-YES = ("y", "yes")
+NOTHING = "nothing was mended"
 
 
 def shown(variables: Variables, value: Value, called: run.Called) -> MendShown | Refusal:
@@ -53,15 +53,12 @@ def asked(
     try:
         if is_check_run or _sure(variables, value) or not mends.of_run(variables, called.options):
             return agreed
-        answer = ask(QUESTION)
-        if answer.lower() in YES:
-            return agreed
         limit = ["-l", str(called.options["subset"])] if called.options.get("subset") else []
         again = shlex.join(command_line.command("mend", [*limit, "-e", "mend_sure=true"]))
-        why = "it was not agreed to" if answer else f"nobody agreed to it. Without a terminal: {again}"
-        raise AccountError(f"nothing was mended: {why}")
+        agreement.check(ask(QUESTION), NOTHING, again)
     except (AccountError, StateError) as error:
         return {"kind": "mend_asked", "failed": True, "msg": str(error)}
+    return agreed
 
 
 def reported(

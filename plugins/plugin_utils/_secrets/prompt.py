@@ -4,10 +4,12 @@
 
 from __future__ import annotations
 
+import os
 import time
 
 from ansible.errors import AnsibleError, AnsiblePromptNoninteractive
 from ansible.utils.display import Display
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.file_errors import StoreLocked
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.passphrase import NOBODY
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.run_memory import BOARD
@@ -34,6 +36,27 @@ def asked(question: str, unseen: bool = False) -> str:
     except AnsibleError as error:
         raise NotAnswered(type(error).__name__) from None
     return bytes(typed).decode(errors="replace")
+
+
+def answered(question: str, nothing: str) -> str:
+    """What the person at the terminal says; empty where there is none. Raises AccountError where they end it.
+
+    nothing: what did not happen then.
+    """
+    try:
+        return asked(question).strip()
+    except NoTerminal:
+        return ""
+    except NotAnswered:
+        raise AccountError(f"{nothing}: the question was not answered") from None
+
+
+def is_at_terminal() -> bool:
+    """Whether somebody is there to be asked, as Ansible finds it: only its main process has the terminal."""
+    try:
+        return os.isatty(0) and os.getpgrp() == os.tcgetpgrp(0)
+    except OSError:
+        return False
 
 
 def show_error(text: str) -> None:

@@ -160,6 +160,8 @@ RENDERERS = {  # for each kind that a result names, its class, in the file of th
     "mend_shown": "mend.Shown",
     "mend_asked": "audit.Part",
     "mend_account": "mend.Mended",
+    "offboard_part": "audit.Part",
+    "offboard_shown": "offboard.Shown",
 }
 
 

@@ -102,8 +102,8 @@ def mended(scene: Scene, planted: Planted, fixes: list[Fix]) -> str:
     for fix in fixes:
         for number, part in enumerate(said(fix)):
             if part.is_command:
-                sure = " -e mend_sure=true" if "mend.yml" in part.text else ""  # nobody is at a terminal
-                done = scene.pasted(part.text + sure)
+                asking = [one for one in ("mend", "offboard") if f"{one}.yml" in part.text]  # nobody is at a terminal
+                done = scene.pasted(part.text + "".join(f" -e {one}_sure=true" for one in asking))
                 problems += [f"{part.text}: {done.stdout[-800:]}{done.stderr[-300:]}"] if done.returncode else []
             elif number < len(fix) - 1 and not planted.drift.by_hand:
                 problems.append(f"a sentence, and nothing to do by hand: {part.text}")

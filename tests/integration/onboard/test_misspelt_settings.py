@@ -31,6 +31,7 @@ def test_a_misspelt_setting_of_a_role_is_one_error_and_nothing_is_touched(
         (tmp_path / "group_vars").mkdir()
         (tmp_path / f"{where}.yml").write_text("conda_wantd: true\n")
     more = ["-e", "conda_wantd=true"] if where == "-e" else []
+    more += ["-e", "offboard_sure=true"] if playbook == "offboard" else []
     done = subprocess.run(
         [str(Path(sys.executable).parent / "ansible-playbook"), f"{playbook}.yml", "-i", str(file), *more],
         cwd=REPOSITORY,

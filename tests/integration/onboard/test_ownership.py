@@ -43,11 +43,11 @@ def test_what_another_machine_made_or_whose_answer_was_lost_is_taken_out_all_the
     foreseen = other.run("offboard.yml", "--check")
     assert foreseen.code == 0, foreseen.text
     assert (tree(account), account.sessions()) == (made, 2), "once more, for what the account alone knows of"
-    done = other.run("offboard.yml")
+    done = other.run("offboard.yml", "-e", "offboard_sure=true")
     assert done.code == 0, done.text
     assert tree(account) == before
     account.reset_sessions()
-    again = other.run("offboard.yml")
+    again = other.run("offboard.yml", "-e", "offboard_sure=true")
     assert (again.code, account.sessions(), tree(account)) == (0, 1, before), again.text
     assert "it stays" not in again.text, "of what is not there, nothing is said"
 
@@ -59,7 +59,7 @@ def test_what_a_person_changed_stays_and_is_said(bed: Any, tmp_path: Path) -> No
     assert desk.run("onboard.yml").code == 0
     account.ssh(f"sed -i s/kkkk/jjjj/ {KEYS} && ln -sfn /tmp ~/dss")
     keys = account.read(KEYS)
-    done = desk.run("offboard.yml")
+    done = desk.run("offboard.yml", "-e", "offboard_sure=true")
     assert done.code == 0, done.text
     assert done.text.count("changed since we made it: it stays") >= 2
     left = {path: entry for path, entry in tree(account).items() if path not in before}
@@ -79,5 +79,5 @@ def test_a_link_of_a_persons_own_is_never_turned(bed: Any, tmp_path: Path) -> No
     assert tree(account)[f"{account.home}/dss"][2] in (b"", b"teamdir", "teamdir")
     audit = desk.run("audit.yml")
     assert (audit.code, "LNK-002" in audit.text) == (2, True), audit.text
-    assert desk.run("offboard.yml").code == 0
+    assert desk.run("offboard.yml", "-e", "offboard_sure=true").code == 0
     assert {"dss", "teamdir"} == {path.removeprefix(f"{account.home}/") for path in tree(account)} & {"dss", "teamdir"}

@@ -81,7 +81,8 @@ class Home:
 
     def run(self, playbook: str, *names: str) -> Ran:
         """A run over these of the two accounts."""
-        order = ("-i", str(self.inventory), "-l", ",".join(names or (self.first, self.second)))
+        sure = ("-e", "offboard_sure=true")
+        order = ("-i", str(self.inventory), "-l", ",".join(names or (self.first, self.second)), *sure)
         return play(self.bed, *order, playbook=playbook)
 
     def clusters(self) -> dict[str, list[str]]:

@@ -80,7 +80,8 @@ def test_what_a_rotation_installed_is_ours_and_what_a_hand_put_there_is_theirs(s
     assert onboard(stage.bed, theirs, environment=stage.environment).code == 0
     theirs.ssh(f"sed -i s/{new}/nvapi-of-a-hand/ enroot/.credentials .config/enroot/.credentials 2>/dev/null; true")
     accounts = str(stage.bed.accounts_file(stage.accounts))
-    ran = play(stage.bed, "-i", accounts, playbook="offboard.yml", environment=stage.environment)
+    order = ("-i", accounts, "-e", "offboard_sure=true")
+    ran = play(stage.bed, *order, playbook="offboard.yml", environment=stage.environment)
     assert ran.code == 0, ran.text
     assert [set(stage.held(one)) for one in stage.accounts] == [{"nvapi-of-a-hand"}, set(), set(), set()]
 
