@@ -11,13 +11,13 @@ import json
 import os
 import sys
 import time
-from typing import Any, Container, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from .._core.account import Account, Guard
 from .._core.document_version import refusal
 from .._core.errors import AccountError, explained, located
 from .._core.host import Host
-from .._core.resource import CHANGES, FAILURES, Resource, examine, reconcile
+from .._core.resource import CHANGES, FAILURES, Resource, State, examine, reconcile
 from .._receipt import notes, receipt, rotations
 from .isolation import Document, Step, run_isolated
 from .plan import LOCK, Kinds, build
@@ -52,11 +52,14 @@ def answer(plan: Mapping[str, Any], kinds: Kinds) -> Document:
         said["account"] = {"home": account.home, "shell": account.shell}
         first, plan = _mended(plan, kinds, account)
         task = _task(plan, kinds, account)
-        alone = _left_alone(task)
-        seen = WORKS[plan["work"]](task, alone)
+        if plan.get("only_made"):
+            from .ownership import left_alone  # few runs take anything out
+
+            task = task._replace(alone=left_alone(task))
+        seen = WORKS[plan["work"]](task)
         said["outcomes"] = first + _named(plan, seen.documents)
         if plan.get("receipt"):
-            news = _news(task, seen.documents, alone, True) if plan["work"] == "reconcile" else {}
+            news = _news(task, seen.documents, True) if plan["work"] == "reconcile" else {}
             said["receipt"] = receipt.told(_noted(task, seen, news))
     except AccountError as error:
         said["error"] = str(error)
@@ -113,15 +116,15 @@ def _named(plan: Mapping[str, Any], documents: List[Document]) -> List[Document]
     return [dict(one, capability=entry["capability"]) for entry, one in zip(plan["resources"], told)]
 
 
-def _examined(task: Task, settled: Dict[int, Document]) -> Seen:
-    return task.gone_through(task.real, examine, False, settled)
+def _examined(task: Task) -> Seen:
+    return task.gone_through(task.real, examine, False, task.alone.documents)
 
 
-def _foreseen(task: Task, settled: Dict[int, Document]) -> Seen:
-    seen = _ahead(task, settled)
+def _foreseen(task: Task) -> Seen:
+    seen = _ahead(task, task.alone.documents)
     if not task.plan.get("receipt") or not _has_changes(seen):
         return seen
-    kept = task.looked([receipt.Receipt(_news(task, seen.documents, settled, False), task.cluster)])[0]
+    kept = task.looked([receipt.Receipt(_news(task, seen.documents, False), task.cluster)])[0]
     return Seen(kept, _held_back(seen.documents), False) if kept["status"] in FAILURES else seen
 
 
@@ -132,14 +135,14 @@ def _ahead(task: Task, settled: Dict[int, Document]) -> Seen:
     return task.gone_through(lambda: DryHost(task.real()), reconcile, False, settled)
 
 
-def _reconciled(task: Task, settled: Dict[int, Document]) -> Seen:
-    seen = _examined(task, settled)
+def _reconciled(task: Task) -> Seen:
+    seen, settled = _examined(task), task.alone.documents
     if _has_changes(seen) or _is_lock_there(task.real()):
         hung = {position: one for position, one in enumerate(seen.documents) if one["status"] == "not_measured"}
         if task.plan.get("receipt") or task.keyed.names:
             ahead = _ahead(task, {**hung, **settled}) if _has_changes(seen) else seen
             documents = _with_folders(seen, ahead)
-            news = _news(task, documents, settled, False) if task.plan.get("receipt") else {}
+            news = _news(task, documents, False) if task.plan.get("receipt") else {}
             kept = _noted(task, seen, news)
             if kept["status"] in FAILURES:  # what cannot be noted is not made
                 return Seen(kept, _held_back(seen.documents), False)
@@ -167,25 +170,25 @@ def _is_lock_there(host: Host) -> bool:
     return host.entry(os.path.join(host.home, LOCK)) is not None
 
 
-def _followed(task: Task, settled: Dict[int, Document]) -> Seen:
+def _followed(task: Task) -> Seen:
     """Look until a step is done, nothing is under way any more, or the patience ends."""
     deadline = time.time() + float(task.plan["follow_seconds"])
-    first = seen = _examined(task, settled)
+    first = seen = _examined(task)
     while time.time() < deadline and _steps(seen) == _steps(first) and any(_steps(seen)):
         time.sleep(LOOK_SECONDS)
-        seen = _examined(task, settled)
+        seen = _examined(task)
     return seen
 
 
 WORKS = {"reconcile": _reconciled, "foresee": _foreseen, "examine": _examined, "follow": _followed}
 
 
-def _news(task: Task, documents: List[Document], alone: Container[int], done: bool) -> News:
+def _news(task: Task, documents: List[Document], done: bool) -> News:
     """What is to be noted of a run, or, before it is done, of what it is about to make.
 
     What is left alone is noted no more.
     """
-    both = list(enumerate(zip(task.plan["resources"], documents)))
+    both, alone = list(enumerate(zip(task.plan["resources"], documents))), task.alone.documents
     own = notes.own_key(task.plan["fingerprint_key"])
     news = notes.notes([pair for position, pair in both if position not in alone], own, task.cluster, done)
     left = {notes.key(entry, one["identity"]): notes.RELEASED for position, (entry, one) in both if position in alone}
@@ -201,20 +204,18 @@ def _noted(task: Task, seen: Seen, news: News) -> Document:
         or notes.state(notes.joined(found["after"], news, task.cluster, keys)) == found["after"]
     ):
         return found
-    kept = [receipt.Receipt(news, task.cluster, keys)]  # type: List[Resource]
+    kept = [receipt.Receipt(news, task.cluster, keys, _decided_by(task, found["after"]))]  # type: List[Resource]
     looked = task.looked(kept)
     if looked[0]["status"] in CHANGES:
         looked = run_isolated(kept, Step(task.real, reconcile, True, task.seconds), {})
     return looked[0]
 
 
-def _left_alone(task: Task) -> Dict[int, Document]:
-    """The outcomes of what stays though it is to go, by position."""
-    if not task.plan.get("only_made"):
-        return {}
-    from .ownership import left_alone  # few runs take anything out
-
-    return left_alone(task)
+def _decided_by(task: Task, found: State) -> State:
+    """The receipt by which it was decided what is noted no more: found with the pass, or before, of what stays."""
+    stays = [notes.key(task.plan["resources"][at], task.resources[at].identity) for at in task.alone.documents]
+    earlier = {key: task.alone.receipt[key] for key in stays if key in task.alone.receipt}
+    return dict({key: text for key, text in found.items() if key not in stays}, **earlier)
 
 
 def _steps(seen: Seen) -> List[Any]:

@@ -7,13 +7,13 @@ from typing import Dict, Optional
 from .._core.resource import FAILURES, Outcome, Resource, State, examine
 from .._receipt import notes, receipt
 from .isolation import Document
-from .task import Task
+from .task import Alone, Task
 
 
-def left_alone(task: Task) -> Dict[int, Document]:
-    """The outcomes of what is left alone, by position: we did not make it, or other clusters need it as well."""
+def left_alone(task: Task) -> Alone:
+    """What is left alone: we did not make it, or other clusters need it as well."""
     seen = task.gone_through(task.real, examine, False, {})
-    noted, found = notes.read(seen.receipt["after"]), {}
+    noted, found = notes.read(seen.receipt["after"]), {}  # type: Dict[str, Document], Dict[int, Document]
     for position, (entry, resource) in enumerate(zip(task.plan["resources"], task.resources)):
         there = seen.documents[position]
         if seen.receipt["status"] in FAILURES:  # whose it is cannot be known
@@ -23,7 +23,7 @@ def left_alone(task: Task) -> Dict[int, Document]:
         if why is not None:
             is_there = there["before"] or there["status"] in FAILURES
             found[position] = receipt.left_alone(resource.identity, why if is_there else "")
-    return found
+    return Alone(found, seen.receipt["after"])
 
 
 def _why_it_stays(

@@ -5,7 +5,7 @@
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional
 
 from .._core.host import Host
-from .._core.resource import CHANGES, Resource, examine
+from .._core.resource import CHANGES, Resource, State, examine
 from .._receipt import receipt, rotations
 from .isolation import Document, Step, run_isolated
 from .plan import Loop
@@ -21,6 +21,13 @@ class Seen(NamedTuple):
     drafts: bool  # whether a killed run has left drafts
 
 
+class Alone(NamedTuple):
+    """What stays though it is to go: the outcomes by position, and the receipt by which that was decided."""
+
+    documents: Dict[int, Document]
+    receipt: State
+
+
 class Task(NamedTuple):
     """What is to be done: a plan, its resources, and how the account is looked at."""
 
@@ -29,6 +36,7 @@ class Task(NamedTuple):
     real: Callable[[], Host]
     seconds: float
     keyed: rotations.Keyed
+    alone: Alone = Alone({}, {})
 
     @property
     def cluster(self) -> str:

@@ -43,9 +43,15 @@ class Receipt(Resource):
         news: Mapping[str, Optional[Document]],
         cluster: str = "",
         rotations: Optional[Mapping[str, Document]] = None,
+        decided_by: Optional[State] = None,
     ) -> None:
-        """news: by key what is to be noted, and of which rotations (see joined); cluster: for which one."""
+        """news: by key what is to be noted, and of which rotations (see joined); cluster: for which one.
+
+        decided_by: the receipt by which it was decided what is noted no more. A note that is another one by now was
+        made by a run on another login node, of a thing that it is about to make: it stays.
+        """
         self._news, self._cluster, self._rotations = news, cluster, rotations or {}
+        self._decided_by = decided_by
         super().__init__({})
 
     def name(self) -> str:
@@ -63,11 +69,18 @@ class Receipt(Resource):
     def desired(self, host: Host) -> State:
         """What is noted; once nothing is left to note, not even the notes' own folder, nor any mark."""
         found = self.inspect(host)
-        document = joined(found, self._news, self._cluster, self._rotations)
+        document = joined(found, self._current(found), self._cluster, self._rotations)
         is_marked = document["keys"] != read_marks(found) or not self._news
         if set(document["resources"]) <= {folder_key(ABOVE)} and not (document["keys"] and is_marked):
             return {}
         return state(document)
+
+    def _current(self, found: State) -> Mapping[str, Optional[Document]]:
+        """The news, without those that take away a note of another run."""
+        before = self._decided_by
+        if before is None:
+            return self._news
+        return {key: new for key, new in self._news.items() if new or found.get(key) == before.get(key)}
 
     def inspect(self, host: Host) -> State:
         found = state(self._document(host))

@@ -11,6 +11,7 @@ import pytest
 from account_scene import HOME, Folder, Link, Plain, Scene
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
+from ansible_collections.hpc.onboard.plugins.module_utils._engine import ownership
 from ansible_collections.hpc.onboard.plugins.module_utils._engine.engine import answer
 from ansible_collections.hpc.onboard.plugins.module_utils._receipt import notes as _notes
 from ansible_collections.hpc.onboard.plugins.module_utils._receipt import receipt
@@ -95,6 +96,26 @@ def test_only_what_we_made_is_taken_out(scene: Scene) -> None:
     left = {path: thing for path, thing in scene.tree().items() if path not in before}
     assert all(isinstance(thing, Folder) for path, thing in left.items() if path != PLACE)
     assert notes(scene) == {}, "what stays is nobody's any more"
+
+
+def test_what_another_login_node_makes_meanwhile_stays_noted(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether a thing is ours was decided before it was there: what is noted of it since is not this run's to drop."""
+    scene.make(AREA)
+    decided = ownership.left_alone
+
+    def and_then_another_run(task: Any) -> Any:
+        monkeypatch.undo()
+        found = decided(task)
+        said(scene, LINK)
+        return found
+
+    monkeypatch.setattr(ownership, "left_alone", and_then_another_run)
+    told = said(scene, {**LINK, "state": "absent"}, only_made=True)
+    assert [note["made"] for note in notes(scene).values()] == [True]
+    assert told["receipt"]["notes"] == noted(scene)
+    said(scene, {**LINK, "state": "absent"}, only_made=True)
+    assert PLACE not in scene.tree()
+    assert "~/work" not in scene.tree()
 
 
 def test_the_receipt_goes_with_the_last_thing(scene: Scene) -> None:
