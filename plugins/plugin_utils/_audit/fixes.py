@@ -63,6 +63,7 @@ UNPLACED = {  # of what is set by nothing that was looked at
 
 FORGED = "Look at ~/.config/hpc.onboard/receipt.json, and move it away if you do not know who wrote that."
 YOURSELF = "Do what the finding says."
+COPY = "Copy what you still need of the old place to the new one: the link is turned, and what lies there stays there."
 FIRST = {  # what a person does, by who moved, before onboarding can put right what it would not touch
     "site": "Ask the site where it is now, or put its path right in the accounts file.",
     "time": "Ask the site for it, or put its path right in the accounts file.",
@@ -97,9 +98,9 @@ class Commands:
         return here(*self._start.command("onboard", ["-l", account, *tags]))
 
     def _first(self, finding: Seen, account: str) -> Fix:
-        """What goes before onboarding where it would not touch the thing: a move of it, or a sentence."""
+        """What goes before onboarding: a move of what it would not touch, a copy of what it leads away from, a word."""
         if not finding.get("blocked"):
-            return []
+            return [advice(COPY)] if (finding["rule"], finding["cause"]) == ("LNK-002", "site") else []
         path = finding["in_the_way"]
         if PLACE.fullmatch(path):
             return [self._there(["mv", "-n", path, f"{path}.mine"], account)]

@@ -244,6 +244,10 @@ def _outcome(outcome: Outcome, view: View, with_diff: bool) -> Iterator[Line]:
     yield from told(mark, word, style, text, view.look)
     if outcome["reason"]:
         yield from told("", "", "", outcome["reason"], view.look)
+    old = outcome["before"].get("target")
+    if status == "different" and old != outcome["after"].get("target"):
+        led = "it leads to" if view.check else "it led to"
+        yield from told("", "", "", f"{led} {old}: what lies there stays there", view.look)
     progress = outcome.get("progress")
     if progress:
         yield from told("", "", "note", _how_far(progress), view.look)

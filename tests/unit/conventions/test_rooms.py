@@ -47,7 +47,7 @@ CONTROLLER = {
     },
     "_doors": {"_text", "_input", "_core"},
     "_transfer": {"_text", "_state", "_secrets", "_rotation/ledger", "_core"},
-    "_audit/judges": {"_documents", "_audit/finding_text"},
+    "_audit/judges": {"_documents", "_audit/finding_text", "_core"},
     "_audit/formats": {"_documents", "_audit/rules", "_text", "_core"},
     "_audit": {
         *("_documents", "_text", "_input", "_state", "_secrets", "_capabilities", "_accounts", "_delivery"),

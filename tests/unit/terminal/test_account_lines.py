@@ -55,6 +55,13 @@ def test_a_check_foresees_and_ticks_nothing_off() -> None:
     assert said == "~ a@b  1 to make\n  + to make      folder /a"
 
 
+@pytest.mark.parametrize(("check", "led"), [(True, "leads"), (False, "led")])
+def test_of_a_link_that_is_turned_the_old_target_is_said(check: bool, led: str) -> None:
+    turned = {**outcome("different", "link ~/scratch"), "before": {"target": "/old"}, "after": {"target": "/new"}}
+    said = text(account("a@b", result(turned), View(check=check)))
+    assert f"link ~/scratch -> /new\n                 it {led} to /old: what lies there stays there" in said
+
+
 @pytest.mark.parametrize(
     "status", ["in_place", "missing", "different", "unwanted", "blocked", "failed", "not_measured"]
 )

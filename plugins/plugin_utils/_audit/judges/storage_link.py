@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import hashes, noted_as
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.finding_text import bare, it, reason_of
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.judges.common import Look, Wrong, is_purged
 
@@ -21,9 +22,30 @@ def judge(entry: PlanEntry, outcome: Outcome, look: Look) -> list[Wrong]:
     if "is" in before:
         return [Wrong("LNK-004", "changed", reason_of(outcome) or it(f"is a {before['is']}."), ("is",))]
     if before.get("target", after.get("target")) != after.get("target"):
-        return [Wrong("LNK-002", "changed", it(f"leads to {before['target']}."), ("target",))]
+        return [_elsewhere(entry, outcome, look)]
     if before or outcome["reason"]:
         text = reason_of(outcome) or bare(f"What it leads to is a {before.get('leads to', 'thing')}.")
         cause: Cause = "time" if is_purged(entry, look) else "site"
         return [Wrong("LNK-003" if before else "LNK-001", "broken", text, cause=cause)]
     return [Wrong("LNK-001", "missing", it("is not there."))]
+
+
+def _elsewhere(entry: PlanEntry, outcome: Outcome, look: Look) -> Wrong:
+    """What is wrong with a link to another place: somebody has turned it, or its place has moved."""
+    there, wanted = outcome["before"]["target"], outcome["after"].get("target")
+    if not _is_moved(entry, outcome, look):
+        return Wrong("LNK-002", "changed", it(f"leads to {there}."), ("target",))
+    variable = str(entry["options"]["target"]).partition("/")[0]
+    text = it(
+        f"leads to {there}, and the site has moved {variable}: it is {wanted} now. Copy first what you still need."
+    )
+    return Wrong("LNK-002", "changed", text, ("target",), cause="site")
+
+
+def _is_moved(entry: PlanEntry, outcome: Outcome, look: Look) -> bool:
+    """Whether the link is as we noted it, by the same variable of the site, which has another value since."""
+    target = entry["options"].get("target", "")
+    note = look.notes.get(noted_as(entry["kind"], outcome["identity"]))
+    if note is None or not target.startswith("$") or note["options"].get("target") != target:
+        return False
+    return hashes({"target": outcome["before"]["target"]})["target"] == note["hashes"].get("target")
