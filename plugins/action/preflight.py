@@ -64,6 +64,7 @@ def _looked(session: AccountSession) -> PreflightAccount:
     try:
         session.ask_nobody()
         session.connect_once()
+        session.pauses = ()  # what is turned away is to be told, not to be overcome
         return look.asked(session)
     except AnsibleConnectionFailure as error:
         failure = session.failure(error)

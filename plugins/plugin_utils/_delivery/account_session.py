@@ -7,11 +7,9 @@ The only place where a secret's name becomes its value.
 
 from __future__ import annotations
 
-import signal
-import threading
+import random
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import (
@@ -25,6 +23,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table im
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answer as _answer
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation import Conversation, Message
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.patience import awaited
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import (
     both,
@@ -36,6 +35,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result impor
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import SSH_VARIABLES, ssh_arguments
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.session import SESSION, current_version
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import receipts
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_words import is_dropped_at_the_door
 
 if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.answer import (
@@ -55,6 +55,8 @@ Variables = Mapping[str, Any]  # Ansible's, of one account
 
 PATIENCE = 600.0
 """Seconds that one command on an account is waited for. Each file system that hangs costs half a minute of them."""
+PAUSES = (2.0, 6.0)
+"""Seconds before a connection is tried again that was dropped at the door; half as much, or half more, by chance."""
 
 
 def prepare(places: Mapping[str, str] = PLACES, usual: Iterable[str] = USUAL) -> None:
@@ -97,6 +99,7 @@ class AccountSession:
         self.sandbox: dict[str, Any] | None = (self._reached.get("account") or {}).get("sandbox")
         """The folder that stands for the account's cluster, and what is pretended there; None for a real account."""
         self.cluster = str((self._reached.get("cluster") or {}).get("id", ""))
+        self.pauses: tuple[float, ...] = PAUSES
         self.is_check_run = foresees or bool(action._task.check_mode)
         self._action = action
         self._places = places
@@ -140,17 +143,30 @@ class AccountSession:
         if not preferred or str(preferred).startswith("auto"):
             preferred = None
         candidates = (self._reached.get("cluster") or {}).get("python", []) if self._reached.get("account") else []
+        command, sent = payload.command(preferred, candidates), payload.payload(document, self._places)
         with awaited(PATIENCE + document.get("follow_seconds", 0)):
-            said = self._action._low_level_execute_command(
-                payload.command(preferred, candidates),
-                sudoable=self._become,
-                in_data=payload.payload(document, self._places),
-            )
+            said = self._sent(command, sent)
         self._is_between = True
         answer = _answer.parse(said["stdout"], said["stderr"], said["rc"], self.way)
         if answer["error"]:
             raise _answer.NoAnswer(answer["error"])
         return answer
+
+    def _sent(self, command: str, sent: bytes) -> dict[str, Any]:
+        """What comes of a command. One that cannot have begun, for it was dropped at the door, is tried twice more.
+
+        Login nodes drop connections when many come at once (MaxStartups); a refusal stays one. Chance keeps accounts of
+        one run from coming back all at once.
+        """
+        for pause in self.pauses:
+            try:
+                return self._action._low_level_execute_command(command, sudoable=self._become, in_data=sent)
+            except Exception as error:  # Ansible's, which this room does not know
+                failure = self.failure(error)
+                if failure.began or not is_dropped_at_the_door(failure.words):
+                    raise
+            time.sleep(pause * random.uniform(0.5, 1.5))
+        return self._action._low_level_execute_command(command, sudoable=self._become, in_data=sent)
 
     def take(self, local: str, remote: str) -> None:
         """Take a file of this machine to the account."""
@@ -269,33 +285,3 @@ class AccountSession:
 
 def _lacks_path(note: Note) -> bool:
     return note["code"] == "path_unknown"
-
-
-@contextmanager
-def awaited(seconds: float) -> Iterator[None]:
-    """Raise NoAnswer when what is done within takes longer. Ansible's own alarm goes on afterwards.
-
-    The engine bounds its own work, but what goes before it does not: a start-up file that waits, a home that hangs.
-    Ansible's limit for the task must leave room for an installation of an hour.
-    """
-    if threading.current_thread() is not threading.main_thread():  # signals are not ours there
-        yield
-        return
-
-    def give_up(_signal: int, _frame: object) -> None:
-        raise _answer.NoAnswer(
-            f"no answer in {seconds / 60:.0f} minutes: does a start-up file wait for something, or the home hang?"
-            f" Log in as you do by hand, and look; then run again: it reads back what was done"
-        )
-
-    began, left = time.monotonic(), signal.getitimer(signal.ITIMER_REAL)[0]
-    if 0 < left < seconds:  # the task's own limit comes first
-        yield
-        return
-    theirs = signal.signal(signal.SIGALRM, give_up)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, max(0.1, left - (time.monotonic() - began)) if left else 0)
-        signal.signal(signal.SIGALRM, theirs)

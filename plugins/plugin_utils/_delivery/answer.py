@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import WORDS
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import harmless
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_words import is_dropped_at_the_door
 
 if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.answer import (
@@ -285,5 +286,10 @@ def line_failure(words: str, way: str, began: bool) -> LineFailure:
         return LineFailure(
             f"{dropped}. What was done is not known; run again: it reads back and decides", began, reason
         )
+    if is_dropped_at_the_door(reason):
+        text = (
+            "the login node dropped the connection before it asked who that is, as it does when too many come at once"
+        )
+        return LineFailure(f"{text} ({reason}). Run again later, or for fewer accounts at a time (-f 2)", began, reason)
     said = reason or "ssh ended without a word"
     return LineFailure(f"{said}. Does 'ssh {way}' with your own settings get there? Then run again", began, reason)

@@ -18,7 +18,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.account import 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation import Conversation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import in_one_line
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import command
-from ansible_collections.hpc.onboard.plugins.plugin_utils._preflight.ssh_words import State, meaning
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_words import State, meaning
 
 if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import AccountSession

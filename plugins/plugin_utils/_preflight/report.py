@@ -14,7 +14,7 @@ from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import Ac
 from ansible_collections.hpc.onboard.plugins.module_utils._core.files import replace
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import PreflightReport
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input import extra_vars
-from ansible_collections.hpc.onboard.plugins.plugin_utils._preflight.ssh_words import STATES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_words import STATES
 
 SCHEMA = "hpc.onboard/preflight/1.0"
 SETTINGS: dict[str, extra_vars.Reader] = {"preflight_output": extra_vars.text, "preflight_patience": extra_vars.number}

@@ -144,7 +144,7 @@ def test_every_account_has_a_keepalive_and_forwards_nothing_unless_it_says_so(ro
     assert "ForwardAgent=no" in own
     both = one("{vars: {ansible_ssh_common_args: -F mine}}", roles, "a@dfki").variables
     assert both["ansible_ssh_common_args"] == "-F mine"
-    assert "ForwardAgent=no" in both["ansible_ssh_extra_args"]
+    assert {"ForwardAgent=no", "ServerAliveInterval=15"} <= set(both["ansible_ssh_extra_args"].split())
 
 
 def test_a_ticket_goes_along_where_the_home_cannot_be_read_without_one(roles):

@@ -17,6 +17,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.answer impor
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import receipts
 
 ADA = {"inventory_hostname": "ada@dfki", "account": {"without": []}, "cluster": {}}
+SSH = 'Data could not be sent to remote host "h". Make sure this host can be reached over ssh: '
 FOLDER = {"kind": "directory", "capability": "storage_links", "options": {"path": "~/made"}}
 
 
@@ -66,6 +67,53 @@ def test_the_key_of_a_sandbox_is_pretended() -> None:
     assert session.key("ngc") == "nvapi-not-a-real-key-ngc-of-the-sandbox"
 
 
+class Dropping(Here):
+    """A way that fails in these words, each time, and then leads there."""
+
+    def __init__(self, *words: str) -> None:
+        super().__init__()
+        self._connection.transport = "ssh"
+        self.words = list(words)
+
+    def _low_level_execute_command(self, cmd: str, sudoable: bool, in_data: bytes) -> dict[str, Any]:
+        if self.words:
+            raise ConnectionError(SSH + self.words.pop(0))
+        return super()._low_level_execute_command(cmd, sudoable, in_data)
+
+
+DOOR = "kex_exchange_identification: Connection closed by remote host\r\nConnection closed by 10.0.0.1 port 22\r\n"
+RESET = "kex_exchange_identification: read: Connection reset by peer\r\nConnection reset by 10.0.0.1 port 22\r\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "left"),
+    [
+        ([], 0),
+        ([DOOR], 0),
+        ([DOOR, RESET], 0),
+        ([DOOR, DOOR, DOOR, DOOR], 1),
+        ([f"{DOOR}{payload.BEGUN}\n", DOOR], 1),
+        (["ada@h: Permission denied (publickey).\r\n", DOOR], 1),
+        ([f"ada@jump: Permission denied (publickey).\r\n{DOOR}", DOOR], 1),
+        ([f"channel 0: open failed: connect failed: Connection refused\nstdio forwarding failed\n{DOOR}", DOOR], 1),
+        (["ssh: connect to host h port 22: Connection refused\r\n", DOOR], 1),
+        (["Connection closed by 10.0.0.1 port 22\r\n", DOOR], 1),
+    ],
+)
+def test_only_what_was_dropped_at_the_door_is_tried_again_twice(
+    words: list[str], left: int, sandbox: dict[str, Any]
+) -> None:
+    way = Dropping(*words)
+    session = AccountSession(way, {**ADA, "account": {"sandbox": sandbox}})
+    session.pauses = (0.0, 0.0)
+    if left:
+        with pytest.raises(ConnectionError):
+            session.carry_out(Declared([FOLDER], []), 0, {"seconds": 30})
+    else:
+        assert session.carry_out(Declared([FOLDER], []), 0, {"seconds": 30})["changed"]
+    assert len(way.words) == left
+
+
 @pytest.mark.parametrize("check", [True, False])
 def test_a_check_run_changes_nothing_and_keeps_no_receipt(check: bool, sandbox: dict[str, Any]) -> None:
     session = AccountSession(Here(check_mode=check, diff=True), {**ADA, "account": {"sandbox": sandbox}})
@@ -81,9 +129,6 @@ def test_an_interpreter_that_is_named_is_the_only_one_tried(sandbox: dict[str, A
     session = AccountSession(Here(), variables)
     with pytest.raises(NoAnswer, match=r"Tried: /nowhere/python3: .*not found"):
         session.carry_out(Declared([FOLDER], []), 0, {"seconds": 30})
-
-
-SSH = 'Data could not be sent to remote host "h". Make sure this host can be reached over ssh: '
 
 
 def failed(words: str, cause: Exception | None = None) -> Exception:

@@ -9,8 +9,8 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import awaited
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.answer import NoAnswer
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.patience import awaited
 
 
 @pytest.fixture(autouse=True)

@@ -37,7 +37,14 @@ MEANINGS: tuple[tuple[State, str], ...] = (  # the first that is found: a change
     ("dropped", r"kex_exchange_identification|Connection (closed|reset) by|Exceeded MaxStartups|banner exchange"),
 )
 
+GREETING = re.compile(r"\b(?:kex|ssh)_exchange_identification: ")
+
 
 def meaning(words: str) -> State:
     """The state of a door by what ssh said; what is not known counts as a way that is not there."""
     return next((state for state, pattern in MEANINGS if re.search(pattern, words)), "unreachable")
+
+
+def is_dropped_at_the_door(words: str) -> bool:
+    """Whether the login node let go before it had greeted us: nothing was asked for, refused or begun then."""
+    return meaning(words) == "dropped" and bool(GREETING.search(words))

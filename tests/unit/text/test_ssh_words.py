@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._preflight.ssh_words import meaning
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_words import meaning
 
 
 @pytest.mark.parametrize(
