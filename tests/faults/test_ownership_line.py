@@ -12,14 +12,13 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import pytest
 
 from tests.effort import EXHAUSTIVE, chance, sample, turns
 
 from .harness import CALM, FAILURES, Writer, snapshot, writing
-from .test_ownership import CLUSTER, HOMES, Home, different, entries, laid_out, offboarded, offboarding, plan
+from .test_ownership import HOMES, WAYS, Home, different, entries, laid_out, offboarded, plan, set_up
 
 table = importlib.import_module("ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table")
 payload = importlib.import_module("ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.payload")
@@ -30,14 +29,7 @@ ROUNDS = 60 if EXHAUSTIVE else 4
 
 def request(writer: Writer, way: str) -> bytes:
     """All that goes into standard input, one way or the other."""
-    if way == "onboarding":
-        return bytes(payload.payload(plan(writer, entries()), table.PLACES))
-    return bytes(payload.payload(leaving(writer), table.PLACES))
-
-
-def leaving(writer: Writer) -> dict[str, Any]:
-    """The plan of an offboarding that knows nothing of what is noted there."""
-    return plan(writer, offboarding.to_take_out(entries(), entries(), {}, CLUSTER), only_made=True)
+    return bytes(payload.payload(WAYS[way](writer), table.PLACES))
 
 
 def said(home: Home, sent: bytes, taken: int | None = None) -> bytes:
@@ -59,15 +51,13 @@ def spread(length: int, *words: object) -> list[int]:
 
 def cut(writer: Writer, home: Home, way: str, sent: bytes, taken: int | None, again: bool) -> Iterator[str]:
     """What is wrong after a line that was cut there; again: the same is run once more before all is taken out."""
-    before = laid_out(writer, home)
-    if way == "offboarding":
-        writer.run(plan(writer, entries()), home.umask)
+    before = set_up(writer, home, way)
     there = snapshot(writer.root)
     said(home, sent, taken)
     if taken is None:
         yield from (f"done in part: {text}" for text in different(there, snapshot(writer.root)))
     if again:
-        writer.run(plan(writer, entries()) if way == "onboarding" else leaving(writer), home.umask)
+        writer.run(WAYS[way](writer), home.umask)
     problems = offboarded(writer)
     if problems:
         yield f"offboarding said {problems}"
@@ -100,7 +90,7 @@ def together(one: Writer, other: Writer, home: Home, ways: tuple[str, str]) -> I
     before = laid_out(one, home)
     if "offboarding" in ways and chance(home.name, ways).random() < 0.5:
         one.run(plan(one, entries()), home.umask)
-    plans = [plan(one, entries()) if way == "onboarding" else leaving(one) for way in ways]
+    plans = [WAYS[way](one) for way in ways]
     with ThreadPoolExecutor(2) as pool:
         answers = list(pool.map(lambda each: each[0].run(each[1], home.umask), zip((one, other), plans, strict=True)))
     for way, answer in zip(ways, answers, strict=True):
