@@ -28,6 +28,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._input.programs import
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import ssh_arguments
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import passphrase_fd
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.backends import MissingKey
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.key_faults import fault_of
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import state_folder
 
 if TYPE_CHECKING:
@@ -94,14 +95,14 @@ def keyring(key: str, needed: bool) -> Check:
         backend.within(person, {})
     words = backends.words(backend)
     try:
-        there = bool(backends.password(backend, key))
+        value = backends.password(backend, key)
     except MissingKey as error:
         cause = error.__context__
         if isinstance(cause, StoreMissing):
             return judge.no_file(words, key)
         unseen = isinstance(cause, StoreLocked)
         return judge.unseen_keyring(words) if unseen else judge.closed_keyring(str(error), needed)
-    return judge.keyring(words, key, there, warnings + person.told)
+    return judge.keyring(words, key, bool(value), warnings + person.told, fault_of(value) if value else None)
 
 
 def keys() -> Iterator[Check]:

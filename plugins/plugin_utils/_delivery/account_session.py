@@ -8,6 +8,7 @@ The only place where a secret's name becomes its value.
 from __future__ import annotations
 
 import random
+import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
@@ -33,6 +34,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result impor
     unnoted,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import SSH_VARIABLES, ssh_arguments
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.backends import MissingKey, unusable
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.session import SESSION, current_version
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import receipts
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_words import is_dropped_at_the_door
@@ -53,6 +55,7 @@ if TYPE_CHECKING:
 
 Variables = Mapping[str, Any]  # Ansible's, of one account
 
+USUAL_KEY = re.compile(r"nvapi-[A-Za-z0-9_-]{64}")  # most are; what looks at others is loaded for them alone
 PATIENCE = 600.0
 """Seconds that one command on an account is waited for. Each file system that hangs costs half a minute of them."""
 PAUSES = (2.0, 6.0)
@@ -129,9 +132,16 @@ class AccountSession:
         """The value of a key, from the keyring; a sandbox has a pretended one. Raises MissingKey."""
         if self.sandbox:
             return f"nvapi-not-a-real-key-{name}-of-the-sandbox"
-        value, warnings = SESSION.value(current_version(name))
+        user = current_version(name)
+        value, warnings = SESSION.value(user)
         for warning in warnings:
             self._action._display.warning(warning)
+        if not USUAL_KEY.fullmatch(value):
+            from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.key_faults import fault_of
+
+            fault = fault_of(value)
+            if fault:
+                raise MissingKey(unusable(user, SESSION.source, fault))
         return value
 
     # The way there

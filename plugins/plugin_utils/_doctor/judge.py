@@ -102,10 +102,13 @@ def no_keyring(error: str, needed: bool) -> Check:
     return Check("keyring", FAILED if needed else WARNING, error)
 
 
-def keyring(words: str, key: str, there: bool, warnings: list[str]) -> Check:
-    """The keyring answered: whether it has the key."""
+def keyring(words: str, key: str, there: bool, warnings: list[str], fault: str | None = None) -> Check:
+    """The keyring answered: whether it has the key, and what is wrong with it."""
+    store = f"keyring set hpc.onboard {key}"
     if not there:
-        return Check("keyring", WARNING, f"{words} has no key '{key}'.", f"keyring set hpc.onboard {key}")
+        return Check("keyring", WARNING, f"{words} has no key '{key}'.", store)
+    if fault:
+        return Check("keyring", FAILED, f"{words} has the key '{key}', which is malformed: {fault}.", store)
     if warnings:
         return Check("keyring", WARNING, f"{words} has the key '{key}'. {' '.join(warnings)}")
     return Check("keyring", OK, f"{words} has the key '{key}'.")

@@ -18,7 +18,6 @@ from typing import NoReturn
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.module_utils._core.values import check_secret
 from ansible_collections.hpc.onboard.plugins.module_utils._formats.key_forms import (
-    FORMS,
     HUGGING_FACE,
     LEGACY,
     NGC,
@@ -29,6 +28,7 @@ from ansible_collections.hpc.onboard.plugins.module_utils._formats.key_forms imp
     form_of,
     title,
 )
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.key_faults import damage_of
 
 
 class Malformed(Exception):
@@ -122,9 +122,9 @@ def _why(text: str, service: str, form: Form | None) -> str:
         return f"this is a key of {TITLES[form.service]}, not of {TITLES[service]}: store it under its own name"
     if re.search(r"[\"'`]", text):
         return "the key holds a quote: it was copied out of a script; store the plain key"
-    for known in FORMS:
-        if known.beginning and text.startswith(known.beginning):
-            return _damaged(text, known)
+    damage = damage_of(text)
+    if damage:
+        return damage
     if service == NGC:
         return (
             "no NGC key looks like this: it begins with nvapi- and has 70 characters, or is a legacy key of 84;"
@@ -135,12 +135,3 @@ def _why(text: str, service: str, form: Form | None) -> str:
         HUGGING_FACE: "it begins with hf_; copy it again from https://huggingface.co/settings/tokens",
     }
     return f"no key of {TITLES[service]} looks like this: {where[service]}"
-
-
-def _damaged(text: str, form: Form) -> str:
-    shortest, longest = form.lengths
-    if len(text) < shortest:
-        return f"the key begins as a key of {TITLES[form.service]} and is too short: copy the whole of it again"
-    if len(text) > longest:
-        return f"the key begins as a key of {TITLES[form.service]} and is too long: was something pasted behind it?"
-    return f"the key holds a character that no key of {TITLES[form.service]} has: copy it again"

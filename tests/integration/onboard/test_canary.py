@@ -28,8 +28,8 @@ from .leaks import files_with_leaks, forms, leaks
 
 pytestmark = pytest.mark.testbed
 
-CANARY = "nvapi-CaN4rY+" + "Zq7/" * 12
-MODULES_CANARY = "nvapi-Fi2cH+" + "/8wP" * 12  # it is in a file of the test, which the other one's test would find
+CANARY = "a-key-CaN4rY+" + "Zq7/" * 12
+MODULES_CANARY = "a-key-Fi2cH+" + "/8wP" * 12  # it is in a file of the test, which the other one's test would find
 PROGRAMS = "execve"
 WRITES = "write,pwrite64,writev,pwritev,pwritev2"
 WRITTEN = re.compile(rf"\b(?:{WRITES.replace(',', '|')})\(\d+<(?P<path>/[^>]*)>, (?P<what>.*)")

@@ -11,7 +11,7 @@ import pexpect
 import pytest
 
 from tests.effort import turns
-from tests.integration.runs import BACKEND, KEY, PASSPHRASE, REPOSITORY, FileRing, Ran, play
+from tests.integration.runs import BACKEND, KEY, PASSPHRASE, REPOSITORY, FileRing, Ran, keyring_environment, play
 
 pytestmark = [pytest.mark.testbed, turns(2)]
 
@@ -30,6 +30,15 @@ def test_a_fresh_checkout_is_in_order(bed: Any) -> None:
     assert "sandboxes" in checks["accounts"]["text"]
     assert "has the key 'ngc'" in checks["keyring"]["text"]
     assert KEY not in ran.text
+
+
+def test_a_malformed_key_is_said_and_not_shown(bed: Any, tmp_path: Path) -> None:
+    ran, checks = doctor(bed, environment=keyring_environment(tmp_path, KEY[:-1]))
+    assert ran.code == 2
+    assert (
+        "has the key 'ngc', which is malformed: the key begins as a key of NGC and is too" in checks["keyring"]["text"]
+    )
+    assert KEY[:-1] not in ran.text
 
 
 def test_accounts_are_looked_up_and_a_certificate_that_is_gone_is_found(bed: Any, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.effort import turns
-from tests.integration.runs import KEY, onboard
+from tests.integration.runs import KEY, keyring_environment, onboard
 from tests.testbed.proxy import Proxy
 
 pytestmark = pytest.mark.testbed
@@ -192,18 +192,25 @@ def test_a_missing_key_costs_only_what_needs_it(bed: Any, tmp_path: Any) -> None
 
 
 @turns(4)
-@pytest.mark.parametrize("key", ["nvapi-a b", "$(touch /tmp/owned)", "nvapi-a\tb", "nvapi-\x1b[31m"])
-def test_a_hostile_key_is_refused_before_anything_is_touched(bed: Any, tmp_path: Any, key: str) -> None:
-    from tests.integration.runs import keyring_environment
-
+@pytest.mark.parametrize(
+    "key",
+    [KEY[:-1], f"{KEY[:40]}\n{KEY[40:]}", "nvapi-a b", "$(touch /tmp/owned)", "nvapi-a\tb", "nvapi-\x1b[31m"],
+    ids=["cut", "line break", "blank", "command", "tab", "control character"],
+)
+def test_a_malformed_key_costs_its_own_files_alone(bed: Any, tmp_path: Any, key: str) -> None:
     account = bed.new_account("lrz")
-    before = account.tree()
     ran = onboard(bed, account, environment=keyring_environment(tmp_path, key))
     assert ran.code == 2
-    assert account.sessions() == 0
-    assert account.tree() == before
+    statuses = ran.statuses(account.name)
+    assert {status for name, status in statuses.items() if name.startswith("credentials")} == {"failed"}
+    assert {status for name, status in statuses.items() if not name.startswith("credentials")} == {"missing"}
+    assert not account.exists("enroot/.credentials")
+    assert not account.path("/tmp/owned").exists()
+    said = " ".join(ran.text.split())
+    assert "the key 'ngc' in " in said
+    assert " is malformed: the key " in said
+    assert "keyring set hpc.onboard ngc" in said
     assert key not in ran.text
-    assert "the key" in ran.text
 
 
 def test_two_runs_at_once_both_end_well(bed: Any) -> None:

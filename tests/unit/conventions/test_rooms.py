@@ -33,8 +33,8 @@ CONTROLLER = {
     "_text": {"_documents"},
     "_input": {"_core"},
     "_state": {"_documents", "_core", "_receipt"},
-    "_secrets": {"_input/command_line", "_state", "_core"},
-    "_validate": {"_text", "_core", "_formats"},
+    "_secrets": {"_input/command_line", "_state", "_core", "_formats/key_forms"},
+    "_validate": {"_text", "_secrets/key_faults", "_core", "_formats"},
     "_capabilities": {"_documents", "_input", "_core"},
     "_accounts": {"_input", "_state", "_capabilities"},
     "_delivery": {

@@ -51,6 +51,9 @@ def test_a_missing_key_comes_with_the_command_that_stores_it() -> None:
     assert judge.no_file("encrypted file ~/x", "ngc").next == check.next
     assert judge.keyring("KWallet (x)", "ngc", True, []).status == OK
     assert "in the clear" in judge.keyring("x", "ngc", True, ["It is kept in the clear."]).text
+    malformed = judge.keyring("x", "ngc", True, [], "the key is too short: copy it again")
+    assert (malformed.status, malformed.next) == (FAILED, "keyring set hpc.onboard ngc")
+    assert "'ngc', which is malformed: the key is too short" in malformed.text
     assert judge.unseen_keyring("encrypted file ~/x").status == WARNING
 
 
