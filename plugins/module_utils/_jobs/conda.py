@@ -181,7 +181,12 @@ class RemovalJob(Job):
         self._prefix = prefix
 
     def work(self) -> None:
+        """Note first that what is left is ours: the marks that say so are among the first things to go."""
         self.say("removing %s" % self._prefix)
+        put(os.path.join(self.folder, MAKING), self._prefix)
+        made = os.path.join(self._prefix, MADE)
+        if os.path.lexists(made):
+            os.unlink(made)
         shutil.rmtree(self._prefix)
 
     def pretend(self, host: Host) -> None:

@@ -91,7 +91,7 @@ class CondaInstall(CondaInstallOptions, Resource):
         if before.get("is", "half made") != "half made":
             return "%s is there and was not made by us: name another prefix, or move it away, then run again" % shown
         if self.options["state"] == "absent":
-            return self._others_environments(host)
+            return None if "is" in before else self._others_environments(host)  # half made: nobody could add any
         if before and "is" not in before:
             return self._not_ours_to_change(before, shown)
         root = self.options.get("root") or os.path.dirname(self.options["prefix"])

@@ -350,10 +350,23 @@ def test_absent_takes_it_out_but_for_environments_of_the_users(bed: Any, web: We
     absent = settings(account, web, state="absent")
     assert "the environment mine" in onboard(bed, account, more=ONLY, settings=absent).text.replace("\n", " ")
     account.ssh(f"rmdir {prefix(account)}/envs/mine")
+    _ended_midway(bed, account, absent)
     ran = onboard(bed, account, more=ONLY, settings=absent)
     assert ran.code == 0, ran.text
     assert sorted(path.name for path in account.path(f"/data/{account.user}").iterdir()) == [JOURNAL]
     assert account.read(".bashrc") == b"# mine\n"
+
+
+def _ended_midway(bed: Any, account: Any, absent: Any) -> None:
+    """A removal that a folder stops which cannot be emptied, here with the marks of what we made gone before it."""
+    where = prefix(account)
+    account.ssh(f"mkdir -p {where}/envs/demo && echo sum > {where}/envs/demo/.hpc.onboard && chmod 500 {where}/bin")
+    account.ssh(f"cd {where}/envs/demo && mkdir locked && touch locked/file && chmod 500 locked")
+    ran = onboard(bed, account, more=ONLY, settings=absent)
+    assert ran.code == 2, ran.text
+    assert "working in" in " ".join(ran.text.split())
+    account.ssh(f"chmod 700 {where}/bin {where}/envs/demo/locked")
+    account.ssh(f"rm -f {where}/.hpc.onboard {where}/envs/demo/.hpc.onboard")
 
 
 def test_a_newer_version_is_put_over_ours_and_environments_of_the_users_stay(bed: Any, web: Web) -> None:

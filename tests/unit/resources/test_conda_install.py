@@ -158,6 +158,14 @@ def test_what_was_half_made_by_us_is_no_obstacle(scene: Scene) -> None:
     assert (outcome["status"], outcome["before"]) == ("different", {"is": "half made"})
 
 
+def test_what_a_removal_has_left_goes_with_the_next_one(scene: Scene) -> None:
+    scene.make({**AREA, "/data/ada": Folder(), PREFIX: Folder(), f"{PREFIX}/envs": Folder()})
+    scene.make({f"{PREFIX}/envs/demo": Folder(), HALF: Folder(0o700), f"{HALF}/making": Plain(PREFIX.encode())})
+    outcome = scene.run({"kind": "conda_install", **CONDA, "state": "absent"})[0]
+    assert outcome["status"] == "unwanted", outcome["reason"]
+    assert not scene.at(PREFIX).exists()
+
+
 def test_the_architecture_can_be_part_of_the_prefix(scene: Scene) -> None:
     scene.make(AREA)
     assert scene.run({"kind": "conda_install", **CONDA, "prefix": PREFIX + "-{machine}"})[0]["status"] == "missing"
