@@ -23,7 +23,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.judges.common i
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import RULES, SEVERITIES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import Declared
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import offboarding
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS, Plan, key_of
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS, Plan, key_of, left_out
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import (
     ARGUMENTS,
     SSH_VARIABLES,
@@ -155,7 +155,7 @@ def prepared(session: AccountSession, names: Sequence[str], resources: Sequence[
     every = session.collect(list(names), resources)
     asked = session.select(list(names))
     watching = bool(session.select(["watch"]))  # whether --tags and --skip-tags leave what no capability declares
-    declared = every.of(asked)
+    declared = left_out(every.of(asked), session.key)
     plan = Plan.of(declared.resources, session.key)
     kept = receipts.kept(session.name, bool(session.sandbox))
     return Audited(session.variables, declared, every.resources, plan, kept, asked, watching)
@@ -210,6 +210,7 @@ class Audited:
         found += [_findings.of_orphan(e, o) for e, o in zip(self._orphans, orphans, strict=True)]
         found += [_findings.of_watch(e, o) for e, o in zip(self._watches, watched, strict=True)]
         in_place = [key_of(e) for e, o in zip(entries, merged, strict=True) if o["status"] == "in_place"]
+        found += filter(None, map(_findings.of_left_out, self._declared.notes))
         found += [one for one in (_of_receipt(conversation.receipt, self._kept, in_place),) if one]
         if self._watching:
             found += [key_ages.findings(self._secrets, datetime.now(UTC).date()), here(self._variables)]

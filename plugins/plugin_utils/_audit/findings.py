@@ -23,7 +23,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table im
 
 if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.answer import ReceiptNote
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Note, PlanEntry
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import Cause, Seen
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome, Severity, State
 
@@ -88,6 +88,28 @@ def of_orphan(entry: PlanEntry, outcome: Outcome) -> list[Seen]:
         return []
     wrong = Wrong("ORP-001", "orphan", it("was made here, and the accounts file does not ask for it any more."))
     return [_finding(entry, outcome, wrong, "spec")]
+
+
+def of_left_out(note: Note) -> list[Seen]:
+    """The finding of what is left out because its key is not in the keyring, and nobody has asked for it."""
+    if note["code"] != "key_absent":
+        return []
+    return [
+        {
+            "rule": "KEY-001",
+            "capability": note["capability"],
+            "resource": f"key of {note['capability']}",
+            "place": "",
+            "class": "not_applicable",
+            "cause": "spec",
+            "severity": "info",
+            "text": ended(note["text"][:1].upper() + note["text"][1:]),
+            "desired": {},
+            "actual": {},
+            "blocked": True,
+            "in_the_way": "",
+        }
+    ]
 
 
 def _finding(entry: PlanEntry, outcome: Outcome, wrong: Wrong, cause: Cause) -> Seen:

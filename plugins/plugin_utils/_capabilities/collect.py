@@ -62,7 +62,8 @@ def collect(names: Iterable[str], without: Iterable[str], resources: Sequence[ob
             declared.notes.append({"capability": name, "code": "without", "text": why})
             continue
         declaration = _declaration(name, value)
-        declared.resources.extend(_entries(name, declaration["resources"]))
+        entries = _entries(name, declaration["resources"])
+        declared.resources.extend(map(_unasked, entries) if _is_unasked(name, value) else entries)
         declared.notes.extend({**reason, "capability": name} for reason in declaration["notes"])
     _add_beside(declared, names)
     for entry in plain(resources):
@@ -124,6 +125,16 @@ def _declaration(name: str, value: Value) -> Declaration:
 def _entries(name: str, resources: Iterable[Entry]) -> list[PlanEntry]:
     """What a capability declares, as it is sent."""
     return [{"kind": one["kind"], "options": one["options"], "capability": name} for one in resources]
+
+
+def _is_unasked(name: str, value: Value) -> bool:
+    """Whether nobody has said a word about the keys of a capability, which it keeps because of the site."""
+    asked_by = CAPABILITIES[name].asked_by
+    return bool(asked_by) and all(value(f"{name}_{setting}") is None for setting in asked_by)
+
+
+def _unasked(entry: PlanEntry) -> PlanEntry:
+    return {**entry, "is_unasked": True}
 
 
 def _add_beside(declared: Declared, names: Iterable[str]) -> None:

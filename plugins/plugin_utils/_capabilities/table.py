@@ -26,10 +26,12 @@ class Capability(NamedTuple):
     """What must be known of a capability before its file is loaded.
 
     unless: settings of which one must say something, else nothing is declared and the file is not needed; with none of
-    them it always is.
+    them it always is. asked_by: settings by which a person asks for its keys; where none of them says anything,
+    what needs a key that is not in the keyring is left out. Where this is empty, every key is needed.
     """
 
     unless: tuple[str, ...] = ()
+    asked_by: tuple[str, ...] = ()
     holds_keys: bool = False
     """Whether it keeps keys, and has a table KEYS of the kinds of files in which it does."""
 
@@ -57,7 +59,7 @@ class Key(NamedTuple):
 CAPABILITIES = {  # in the order in which an account gets them
     "storage_links": Capability(),
     "enroot_credentials": Capability(holds_keys=True),
-    "registry_auth": Capability(unless=("runtime",), holds_keys=True),
+    "registry_auth": Capability(unless=("runtime",), asked_by=("registries", "secret"), holds_keys=True),
     "tokens": Capability(unless=("programs",), holds_keys=True),
     "container_caches": Capability(),
     "conda": Capability(),

@@ -25,7 +25,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answe
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation import Conversation, Message
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.patience import awaited
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan, left_out
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import (
     both,
     diffs,
@@ -190,6 +190,7 @@ class AccountSession:
         wait: seconds for work of minutes. wishes: see Conversation. rest: the plan that is to follow, once it is known
         what is noted on the account; empty where none is. Raises AccountError and NoAnswer.
         """
+        declared = left_out(declared, self.key)
         outcomes, receipt = self._done(declared.resources, wait, wishes, rest is not None)
         more = rest(receipt["notes"]) if rest and receipt else []
         if more:

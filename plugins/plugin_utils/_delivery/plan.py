@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.module_utils._core.values import Options
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import Declared
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import MODULE_UTILS, PLACES, options_of
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import unmet
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.backends import MissingKey
 
 if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import Resource
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Note, PlanEntry
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Options as Given
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome
 
 
@@ -84,6 +85,24 @@ class Plan(NamedTuple):
         answers = iter(answered)
         total = len(answered) + len(self.unmet)
         return [self.unmet[i] if i in self.unmet else next(answers) for i in range(total)]
+
+
+def left_out(declared: Declared, key: Callable[[str], str]) -> Declared:
+    """What is declared, without what nobody has asked for and whose key the keyring does not have: a note says so."""
+    kept: list[PlanEntry] = []
+    notes: dict[str, Note] = {}
+    for entry in declared.resources:
+        try:
+            if entry.get("is_unasked") and "secret" in entry["options"]:
+                key(entry["options"]["secret"])
+        except MissingKey as error:
+            if error.absent:
+                name = entry["capability"]
+                text = f"left out: {error}, or say that you need none: without: [{name}] in the accounts file"
+                notes[text] = {"capability": name, "code": "key_absent", "text": text}
+                continue
+        kept.append(entry)
+    return Declared(kept, [*declared.notes, *notes.values()])
 
 
 def key_of(entry: PlanEntry) -> str:

@@ -16,6 +16,7 @@ Code = Literal[
     "to_decide",  # by the person, who has to say so
     "rotation_open",  # which alone says what its files hold
     "terms",  # of others, which go with what is declared
+    "key_absent",  # and nobody has asked for what needs it
 ]
 
 
@@ -45,10 +46,14 @@ class Entry(TypedDict):
 
 
 class PlanEntry(Entry):
-    """One resource of a plan, with the capability that declares it. key: as it is sent, NAME or NAME@VERSION."""
+    """One resource of a plan, with the capability that declares it. key: as it is sent, NAME or NAME@VERSION.
+
+    is_unasked: it follows from the site alone, and the account can do without it where its key is missing.
+    """
 
     capability: str
     key: NotRequired[str]
+    is_unasked: NotRequired[bool]
 
 
 class Declaration(TypedDict):

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.integration.runs import keyring_environment, onboard
+from tests.integration.runs import keyring_environment, onboard, play
 
 pytestmark = pytest.mark.testbed
 
@@ -34,3 +34,22 @@ def test_a_missing_key_leaves_its_own_step_to_a_person_and_no_other(bed: Any, tm
     names, text = missing(bed, account, environment)
     assert names == {"ngc", "wandb"}
     assert "Make a personal key for the NVIDIA registry" in text
+
+
+def test_a_login_that_nobody_asked_for_is_left_out_where_its_key_is_missing(bed: Any, tmp_path: Path) -> None:
+    account, empty = bed.new_account("wilson"), {"KEYRING_PROPERTY_FILE_PATH": str(tmp_path / "empty.cfg")}
+    ran = onboard(bed, account, environment=empty)
+    assert ran.code == 0, ran.text
+    said = " ".join(ran.text.split())
+    assert said.count("keyring set hpc.onboard ngc, or say that you need none: without: [registry_auth]") == 1
+    assert not account.exists(".apptainer/docker-config.json")
+    looked = play(bed, "-i", str(bed.accounts_file([account])), playbook="audit.yml", environment=empty)
+    assert looked.code == 0, looked.text
+    assert "without: [registry_auth]" in str(looked.results)
+    asked = {account.name: {"registry_auth": {"registries": [{"registry": "nvcr.io"}]}}}
+    ran = onboard(bed, account, settings=asked, environment=empty)
+    assert ran.code == 2
+    assert "without:" not in ran.text
+    ran = onboard(bed, account, settings={account.name: {"without": ["registry_auth"]}}, environment=empty)
+    assert ran.code == 0
+    assert "'ngc'" not in ran.text
