@@ -105,7 +105,21 @@ def environment(entry: Settings, start: str) -> dict[str, str]:
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is no text"
         raise AccountError(f"conda: the environment's file {file.absolute()} cannot be read: {why}") from None
-    return {"name": entry.get("name") or file.stem, "content": content}
+    return {"name": entry.get("name") or _own_name(content, file) or file.stem, "content": content}
+
+
+def _own_name(content: str, file: Path) -> str | None:
+    """The name that an environment.yml gives itself, as conda takes it. An explicit lock has none."""
+    if "@EXPLICIT" in content.splitlines():
+        return None
+    try:
+        document = yaml.load(content, Loader=SafeLoader)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f":{mark.line + 1}" if mark else ""
+        raise AccountError(f"conda: {file.absolute()}{where}: this is neither YAML nor an explicit lock") from None
+    name = document.get("name") if isinstance(document, dict) else None
+    return str(name) if name else None
 
 
 def on_demand(prefix: str) -> dict[str, dict[str, str]]:

@@ -57,6 +57,32 @@ def test_an_environment_asks_for_it(tmp_path: Path) -> None:
     assert found["environments"] == [{"name": "demo", "content": "dependencies: [python]\n"}]
 
 
+EXPLICIT = "# name: of-a-comment\n@EXPLICIT\nhttps://conda.anaconda.org/x.conda\n"
+
+
+@pytest.mark.parametrize(
+    ("entry", "content", "name"),
+    [
+        ({}, "name: torch\ndependencies: [python]\n", "torch"),
+        ({"name": "mine"}, "name: torch\ndependencies: [python]\n", "mine"),
+        ({}, "dependencies: [python]\n", "environment"),
+        ({}, EXPLICIT, "environment"),
+    ],
+)
+def test_an_environment_has_the_name_that_its_file_gives_it(
+    entry: dict[str, str], content: str, name: str, tmp_path: Path
+) -> None:
+    (tmp_path / "environment.yml").write_text(content)
+    made = install(conda_environments=[{**entry, "file": "environment.yml"}], conda_files_from=str(tmp_path))
+    assert [one["name"] for one in made["environments"]] == [name]
+
+
+def test_a_file_that_is_no_environment_is_one_error_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "broken.yml").write_text("name: torch\ndependencies: [python\n")
+    with pytest.raises(AccountError, match=r"broken\.yml:3: this is neither YAML nor an explicit lock"):
+        install(conda_environments=[{"file": "broken.yml"}], conda_files_from=str(tmp_path))
+
+
 def test_the_folder_can_be_named_for_the_user_and_the_machine() -> None:
     assert (
         install(conda_site={**SITE, "below": "ada", "by_machine": True})["prefix"]
