@@ -147,7 +147,7 @@ def chosen_backend() -> tuple[Any, list[str]]:
     """
     named = os.environ.get("PYTHON_KEYRING_BACKEND")
     reasons = []
-    for backend in _links(named):
+    for backend in _links():
         why = REFUSED.get(described(backend))
         if not why:
             return backend, []
@@ -158,7 +158,7 @@ def chosen_backend() -> tuple[Any, list[str]]:
     raise MissingKey(f"no keyring that can be trusted with a key, only {found}", WAYS_OUT, all_keys=True)
 
 
-def _links(named: str | None) -> list[Any]:
+def _links() -> list[Any]:
     """The backends that the library would ask, in its order."""
     try:
         import keyring
@@ -166,15 +166,16 @@ def _links(named: str | None) -> list[Any]:
 
         current = keyring.get_keyring()
     except Exception as error:
-        raise _cannot_start(error, named) from None
+        raise _cannot_start(error) from None
     return list(current.backends) if isinstance(current, chainer.ChainerBackend) else [current]
 
 
-def _cannot_start(error: Exception, named: str | None) -> MissingKey:
-    absent = isinstance(error, ImportError) and (error.name or "") == "keyring"
-    if named and not absent and isinstance(error, ImportError | AttributeError):
-        text = f"PYTHON_KEYRING_BACKEND names {named}, which cannot be loaded: install it, or unset the variable"
-        return MissingKey(text, all_keys=True)
-    if isinstance(error, ImportError):
+def _cannot_start(error: Exception) -> MissingKey:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import named_backend  # most keyrings start
+
+    if isinstance(error, ImportError) and error.name == "keyring":
         return MissingKey("the Python package 'keyring' is missing: pip install keyring", all_keys=True)
+    why = named_backend.why_not(error)
+    if why:
+        return MissingKey(why, all_keys=True)
     return MissingKey(f"keyring cannot start ({type(error).__name__})", WAYS_OUT, all_keys=True)

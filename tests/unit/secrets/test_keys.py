@@ -103,6 +103,7 @@ class Ring:
         self.lookups = folder / "lookups"
         self.lookups.touch()
         (folder / "test_backends.py").write_text(BACKENDS)
+        (folder / "test_lacking.py").write_text("import nosuch_library\n")
         path = os.pathsep.join([str(folder), *sys.path])
         self.env = {"PATH": "/usr/bin:/bin", "PYTHONPATH": path, "LOOKUPS": str(self.lookups), "HOME": str(folder)}
 
@@ -154,10 +155,13 @@ def test_the_words_of_a_backend_are_never_shown(ring: Ring) -> None:
         ("keyring.backends.null.Keyring", "keyring.backends.null.Keyring (it stores nothing and says nothing)"),
         ("keyring.backends.fail.Keyring", "keyring.backends.fail.Keyring (no keyring service answers here)"),
         ("test_backends.Refusing", "keyring.backends.null.Keyring (it stores nothing"),
-        ("nosuch.Keyring", "PYTHON_KEYRING_BACKEND names nosuch.Keyring, which cannot be loaded"),
-        ("keyring.backends.nosuch.Keyring", "which cannot be loaded"),
-        ("test_backends.Nosuch", "PYTHON_KEYRING_BACKEND"),
-        ("test_backends.Unable", "keyring cannot start (RuntimeError)"),
+        ("nosuch.Keyring", "PYTHON_KEYRING_BACKEND names nosuch.Keyring, which is not installed in this Python: "),
+        ("keyrings.nosuch.deep.Keyring", " -m pip install keyrings.nosuch, or unset the variable"),
+        ("keyring.backends.nosuch.Keyring", "which is not installed in this Python"),
+        ("test_backends.Nosuch", "names test_backends.Nosuch, and there is no such backend: "),
+        ("KWallet", "names KWallet, and there is no such backend: "),
+        ("test_lacking.Keyring", "needs nosuch_library, which is not installed in this Python: "),
+        ("test_backends.Unable", "names test_backends.Unable, which cannot start here (RuntimeError)"),
     ],
 )
 def test_a_backend_that_cannot_be_trusted_is_refused_by_name_and_reason(backend: str, said: str, ring: Ring) -> None:
@@ -165,6 +169,19 @@ def test_a_backend_that_cannot_be_trusted_is_refused_by_name_and_reason(backend:
     assert said in error
     assert "canary" not in error
     assert ring.lookups.read_text() == ""
+
+
+def _name_in_keyringrc(ring: Ring, backend: str) -> None:
+    folder = Path(ring.env["HOME"]) / ".config" / "python_keyring"
+    folder.mkdir(parents=True)
+    (folder / "keyringrc.cfg").write_text(f"[backend]\ndefault-keyring={backend}\n")
+
+
+def test_a_backend_that_keyringrc_names_and_that_is_not_installed_is_called_that(ring: Ring) -> None:
+    _name_in_keyringrc(ring, "keyrings.nosuch.file.Keyring")
+    error = str(ring.ask(None, "ngc")[0]["error"])
+    assert "~/.config/python_keyring/keyringrc.cfg names keyrings.nosuch.file.Keyring, which is not installed" in error
+    assert "-m pip install keyrings.nosuch, or take default-keyring out of that file" in error
 
 
 def test_a_chain_is_resolved_to_its_first_backend_that_may_be_used(ring: Ring) -> None:
@@ -187,9 +204,7 @@ def test_a_plaintext_backend_is_used_with_a_warning_when_it_is_named_and_refused
     warnings = [warning for one in named for warning in one["warnings"]]  # type: ignore[attr-defined]  # an answer is JSON
     assert len(warnings) == 1
     assert f"{PLAINTEXT} is used because PYTHON_KEYRING_BACKEND names it" in warnings[0]
-    folder = Path(ring.env["HOME"]) / ".config" / "python_keyring"
-    folder.mkdir(parents=True)
-    (folder / "keyringrc.cfg").write_text(f"[backend]\ndefault-keyring={PLAINTEXT}\n")
+    _name_in_keyringrc(ring, PLAINTEXT)
     error = str(ring.ask(None, "ngc")[0]["error"])
     assert f"{PLAINTEXT} (it keeps keys unencrypted in a file)" in error
 
