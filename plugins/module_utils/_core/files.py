@@ -37,7 +37,15 @@ class Entry(NamedTuple):
         return not (self.mine or self.roots)
 
 
-KINDS = {stat.S_IFDIR: "folder", stat.S_IFREG: "file", stat.S_IFLNK: "link"}
+KINDS = {  # what a thing is, in the sentences, too: each goes with 'a'
+    stat.S_IFDIR: "folder",
+    stat.S_IFREG: "file",
+    stat.S_IFLNK: "link",
+    stat.S_IFIFO: "pipe",
+    stat.S_IFSOCK: "socket",
+    stat.S_IFBLK: "device",
+    stat.S_IFCHR: "device",
+}
 
 
 class Unconfirmed(OSError):
@@ -110,7 +118,7 @@ def keep_group(folder: int, name: str, draft: str) -> None:
 
 def entry(found: os.stat_result, target: str) -> Entry:
     """The entry for what the system says of a path."""
-    kind = KINDS.get(stat.S_IFMT(found.st_mode), "other")
+    kind = KINDS.get(stat.S_IFMT(found.st_mode), "special file")
     mine, roots = found.st_uid == os.getuid(), found.st_uid == 0
     return Entry(kind, stat.S_IMODE(found.st_mode), mine, roots, found.st_nlink, target)
 

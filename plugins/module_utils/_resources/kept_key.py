@@ -99,10 +99,7 @@ class KeptKey(Resource):
         if file is None:
             return None
         if file.kind != "file":
-            return "%s is a %s: a key is kept in a plain file only; move it away, then run again" % (
-                shown,
-                "pipe or device" if file.kind == "other" else file.kind,
-            )
+            return "%s is a %s: a key is kept in a plain file only; move it away, then run again" % (shown, file.kind)
         if not file.mine:
             return "%s belongs to somebody else" % shown
         if file.links != 1:
