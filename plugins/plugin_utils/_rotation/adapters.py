@@ -13,7 +13,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import FAILURES
+from ansible_collections.hpc.onboard.plugins.module_utils._formats.key_forms import NGC
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import record_key
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.new_key import asked_day
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ports import (
     Found,
     Outdated,
@@ -27,6 +29,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.session impor
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import Sidecar
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import Version
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import machine_id
+from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.issuers import KEY_PAGES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.key_kinds import Key, Malformed, recognised
 from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.validate import Settings, judged
 from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.verdict import Judgement, Verdict
@@ -104,10 +107,12 @@ class Controller(Nothing):
         self.sentences: dict[str, str] = {}
         self.said_day = ""  # the last day of the new key, as a person says
         self._days: dict[str, str] = {}
+        self._dated: set[str] = set()  # versions that were proven here, and of which it is worth asking
 
     def last_day(self, version: str) -> str:
-        """As a person says, else as the issuer did."""
-        return self.said_day or self._days.get(version, "")
+        """As a person has said, else as the issuer did; else a person is asked, of a key that the issuer takes."""
+        known = self.said_day or self._days.get(version, "")
+        return asked_day(self._name, KEY_PAGES[NGC]) if not known and version in self._dated else known
 
     def _current(self) -> str:
         secret = Sidecar(self._name, record_key()).secret()
@@ -132,12 +137,15 @@ class Controller(Nothing):
         """What the services say of the version; dead only where every one that was asked says so."""
         try:
             value, _warnings = SESSION.value(versions.username(self._name, version))
-            found = judged(recognised(value, self._service), self._settings)
+            key = recognised(value, self._service)
+            found = judged(key, self._settings)
         except (MissingKey, Malformed) as error:
             raise Refused(str(error)) from None
         self.sentences[version] = found.sentence
         said = next((one.details["expires"] for one in found.findings if "expires" in one.details), "")
         self._days[version] = said[:10] if re.fullmatch(DAY, said[:10]) else ""
+        if found.verdict is Verdict.VALID and self._service == NGC and not key.legacy:
+            self._dated.add(version)  # others say it, or never end
         if found.verdict is Verdict.INVALID and version != self._current() and not self._control(found):
             return Found("inconclusive")
         status = next((one.status for one in found.findings if one.status), None)

@@ -9,6 +9,7 @@ import stat
 from pathlib import Path
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.options import day_to_come
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.prompt import NotAnswered, NoTerminal, asked
 from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.key_kinds import Key, Malformed, recognised
 
@@ -67,3 +68,21 @@ def confirmed(question: str) -> bool:
         return asked(question).strip().lower() in ("y", "yes")
     except (NoTerminal, NotAnswered):
         return False
+
+
+def asked_day(secret: str, page: str) -> str:
+    """The last day of a new key, as a person at the terminal knows it; empty where there is none, or no answer."""
+    question = (
+        f"Last day of the new key of '{secret}', such as 2027-01-31, as {page} shows it.\n"
+        "Its issuer does not say it here; Enter alone leaves it open: "
+    )
+    hint = ""
+    for _attempt in range(3):
+        try:
+            typed = asked(hint + question).strip()
+            return day_to_come("that", typed) if typed else ""
+        except AccountError as error:
+            hint = f"{error}.\n"
+        except (NoTerminal, NotAnswered):
+            break
+    return ""

@@ -72,8 +72,8 @@ def _seconds(name: str, value: Any) -> int:
     return seconds
 
 
-def _day(name: str, value: Any) -> str:
-    """A day that is to come, such as 2027-01-31."""
+def day_to_come(name: str, value: Any) -> str:
+    """A day that is to come, such as 2027-01-31. Raises AccountError, which begins with the name."""
     try:
         day = date.fromisoformat(str(value))
     except ValueError:
@@ -92,7 +92,7 @@ SETTINGS: dict[str, Reader] = {
     "rotate_retired": extra_vars.truth,
     "rotate_mode": extra_vars.one_of(*MODES),
     "rotate_grace": _seconds,
-    "rotate_expires": _day,
+    "rotate_expires": day_to_come,
     "rotate_canary": extra_vars.text,
     "rotate_excuse": extra_vars.words,
     "rotate_levels": extra_vars.words,

@@ -6,6 +6,7 @@ from __future__ import annotations
 import base64
 import subprocess
 from collections.abc import Iterator
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +117,23 @@ def test_a_key_that_is_typed_is_nowhere_on_the_terminal(few: Stage) -> None:
     assert code == 0, said
     assert settled(few, new)
     assert not any(part in asked + said for part in (new, new[:20], new[-20:]))
+
+
+def test_at_a_terminal_the_last_day_is_asked_for_where_the_issuer_does_not_say_it(few: Stage) -> None:
+    new, day = allowed(few), (date.today() + timedelta(days=6)).isoformat()
+    few.registry.doorkeeper.expires = ""
+    run = at_terminal(few)
+    run.expect(QUESTION)
+    run.sendline(new)
+    run.expect("Last day of the new key of 'ngc'.*Enter alone leaves it open: ")
+    run.sendline("soon")
+    run.expect("that is 'soon', not a day.*Enter alone leaves it open: ")
+    run.sendline(day)
+    code, said = finished(run)
+    assert code == 0, said
+    assert settled(few, new)
+    reminded = play(few.bed, playbook="doctor.yml", environment=few.environment)
+    assert f"The key 'ngc' expires on {day}, in 6 days" in words(reminded.text)
 
 
 NO_KEYS = {
