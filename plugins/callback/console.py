@@ -46,6 +46,7 @@ KINDS = {  # of the results of our actions that say none, since Ansible failed o
     "hpc.onboard.connect": "door",
     "hpc.onboard.preflight": "preflight_settings",
 }
+NONE = "no accounts file was read, so there is no account to look at; name yours by -i FILE"
 NARROWEST = 20
 WIDEST = 100
 PIPED = 80
@@ -136,13 +137,22 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
 
     # What Ansible tells
 
+    def v2_playbook_on_start(self, playbook: Any) -> None:
+        first = playbook.get_plays()[0]
+        if "groups.accounts" in str(first.hosts) and _inventory(first):  # what leaves it none would end with 4 or 0
+            known = _inventory(first).get_groups_dict().get("accounts")
+            if not known or not _inventory(first).get_hosts("accounts"):
+                self._display.error(f"-l {context.CLIARGS['subset']} leaves no account to look at" if known else NONE)
+                raise SystemExit(2)
+        super().v2_playbook_on_start(playbook)
+
     def v2_playbook_on_no_hosts_matched(self) -> None:
         if self._others or self._display.verbosity >= 2:  # of a play of ours, others have told why
             super().v2_playbook_on_no_hosts_matched()
 
     def v2_playbook_on_play_start(self, play: Any) -> None:
         self._unsaid = play
-        self._total = _hosts(play)
+        self._total = len(_inventory(play).get_hosts(play.hosts)) if _inventory(play) else 0
 
     def v2_playbook_on_task_start(self, task: Any, is_conditional: bool) -> None:
         ours = self._speaks(task)
@@ -286,9 +296,6 @@ def painted(span: layout.Span) -> str:
     return str(color.stringc(span.text, getattr(constants, f"COLOR_{STYLES[span.style]}"))) if span.style else span.text
 
 
-def _hosts(play: Any) -> int:
-    """How many accounts the play is for; 0 when Ansible does not tell."""
-    try:
-        return len(play.get_variable_manager()._inventory.get_hosts(play.hosts))
-    except AttributeError:
-        return 0
+def _inventory(play: Any) -> Any:
+    """The inventory of a run; None when Ansible does not tell."""
+    return getattr(play.get_variable_manager(), "_inventory", None)

@@ -10,41 +10,53 @@ from pathlib import Path
 
 import pytest
 
+from tests.effort import sample
 from tests.integration.runs import REPOSITORY
 
 ACCOUNTS = "plugin: hpc.onboard.accounts\nsandbox: true\naccounts:\n  ada@lrz: {}\n"
+CHOOSING = ("onboard", "audit", "offboard")  # whose tags choose among the capabilities
+OF_ACCOUNTS = (*CHOOSING, "mend", "rotate_ngc", "rotate")
+NO_PARTS = "no parts to choose among"
+NO_ACCOUNTS = "no accounts file was read"
 NOTHING = {
-    "audit.yml --tags storage_link": 'did you mean "storage_links"?',
-    "onboard.yml --tags path_script": 'did you mean "path_scripts"?',
-    "onboard.yml --skip-tags condaa": 'did you mean "conda"?',
-    "offboard.yml --tags untagged": "leave nothing for offboard to do",
-    "rotate_ngc.yml --tags ngc": "no parts to choose among",
+    **{f"{one}.yml --tags storage_link": 'did you mean "storage_links"?' for one in CHOOSING},
+    **{f"{one}.yml --tags path_script": 'did you mean "path_scripts"?' for one in CHOOSING},
+    **{f"{one}.yml --skip-tags condaa": 'did you mean "conda"?' for one in CHOOSING},
+    **{f"{one}.yml --tags untagged": f"leave nothing for {one} to do" for one in CHOOSING},
+    **{f"{one}.yml --tags ngc": NO_PARTS for one in ("mend", "rotate_ngc", "rotate", "doctor")},
+    **{f"{one}.yml --skip-tags condaa": NO_PARTS for one in ("mend", "rotate_ngc", "rotate", "doctor")},
+    **{f"{one}.yml -i localhost,": NO_ACCOUNTS for one in OF_ACCOUNTS},
+    **{f"{one}.yml -i others.yml": NO_ACCOUNTS for one in OF_ACCOUNTS},
+    **{f"{one}.yml -i none.yml": '"accounts" is empty; add an entry.' for one in (*OF_ACCOUNTS, "doctor")},
+    **{f"{one}.yml -i nowhere.yml": "nowhere.yml: there is no such file" for one in (*OF_ACCOUNTS, "doctor")},
+    **{f"{one}.yml -i accounts.yml -i localhost, -l localhost": "leaves no account to look" for one in OF_ACCOUNTS},
+    **{f"{one}.yml -l lrs": 'did you mean "lrz"?' for one in OF_ACCOUNTS},
     "rotate_ngc.yml --check": "no account holds the key 'ngc'",
+    "mend.yml": "no audit of these accounts is remembered here",
     "hpc.onboard.audit --tags storage_link": 'did you mean "storage_links"?',
-    "onboard.yml -i localhost,": "no accounts file was read",
-    "audit.yml -i localhost,": "no accounts file was read",
-    "rotate_ngc.yml -i localhost,": "no accounts file was read",
-    "offboard.yml -i localhost,": "no accounts file was read",
-    "audit.yml -i nowhere.yml": "nowhere.yml: there is no such file",
 }
 
 
-@pytest.mark.parametrize("words", NOTHING)
-def test_a_run_that_has_nothing_to_look_at_does_not_end_well(words: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("words", sample(list(NOTHING), 12, "nothing to look at"))
+def test_a_run_that_has_nothing_to_look_at_is_one_error_and_exit_2(words: str, tmp_path: Path) -> None:
     (tmp_path / "accounts.yml").write_text(ACCOUNTS)
+    (tmp_path / "others.yml").write_text("web:\n  hosts:\n    server: {}\n")
+    (tmp_path / "none.yml").write_text("plugin: hpc.onboard.accounts\naccounts: {}\n")
+    typed = [str(tmp_path / word) if word.endswith(".yml") else word for word in words.split()[1:]]
     inventory = [] if "-i" in words else ["-i", str(tmp_path / "accounts.yml")]
     done = subprocess.run(
-        [str(Path(sys.executable).parent / "ansible-playbook"), *words.split(), *inventory],
+        [str(Path(sys.executable).parent / "ansible-playbook"), words.split()[0], *typed, *inventory],
         cwd=REPOSITORY,
         env={**os.environ, "HOME": str(tmp_path), "COLUMNS": "300"},
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.returncode != 0
-    if "-i" not in words:
-        assert done.returncode == 2
-    assert NOTHING[words] in " ".join((done.stdout + done.stderr).split())
+    shown = " ".join((done.stdout + done.stderr).split())
+    assert NOTHING[words] in shown
+    assert done.returncode == 2, shown
+    assert shown.count("[ERROR]") <= 1
+    assert "Origin:" not in shown
 
 
 def test_tags_of_somebody_elses_playbook_are_their_own(tmp_path: Path) -> None:
