@@ -27,6 +27,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.patience import awaited
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan, left_out
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import (
+    CHANGES,
     both,
     diffs,
     result,
@@ -34,7 +35,6 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result impor
     unnoted,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import SSH_VARIABLES, ssh_arguments
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.backends import MissingKey, unusable
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.session import SESSION, current_version
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import receipts
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_words import is_dropped_at_the_door
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import (
         AccountResult,
+        Introduction,
         ManualStep,
         Unreached,
     )
@@ -137,11 +138,9 @@ class AccountSession:
         for warning in warnings:
             self._action._display.warning(warning)
         if not USUAL_KEY.fullmatch(value):
-            from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.key_faults import fault_of
+            from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.key_faults import refuse_malformed
 
-            fault = fault_of(value)
-            if fault:
-                raise MissingKey(unusable(user, SESSION.source, fault))
+            refuse_malformed(user, value, SESSION.source)
         return value
 
     # The way there
@@ -198,8 +197,11 @@ class AccountSession:
             outcomes = both(outcomes, further)
         if rest:
             outcomes = spoken_of(outcomes)
+        introduction = None if rest else self._introduction(outcomes)
         outcomes += self._keep(receipt)
         found = result(outcomes, declared.notes, self.is_check_run)
+        if introduction:
+            found["introduction"] = introduction
         if SESSION.source:
             found["keyring"] = SESSION.source
         steps = self._manual_steps(found)
@@ -280,6 +282,14 @@ class AccountSession:
         from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import manual_steps  # few are open
 
         return manual_steps.of_account(self.variables, found)
+
+    def _introduction(self, outcomes: list[Outcome]) -> Introduction | None:
+        """What is told of the site where this is the first time that anything was made on the account."""
+        if self.is_check_run or self.sandbox or not any(one["status"] in CHANGES for one in outcomes):
+            return None
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import introduction  # few change
+
+        return introduction.of_first_time(self.variables, self.name)
 
     def _keep(self, receipt: Receipt | None) -> list[Outcome]:
         """Keep what is noted on the account here, too; the outcome of a receipt that cannot be kept there."""

@@ -45,10 +45,20 @@ class Ended(TypedDict):
 
 
 @final
+class Introduction(TypedDict):
+    """What is told of a site once. more: how many further texts the cheat sheet has, which command shows."""
+
+    texts: list[str]
+    more: int
+    command: list[str]
+
+
+@final
 class AccountResult(Ended):
     """Of a task that sets an account up, takes things out, or shows a person what it would take out.
 
-    sandbox: its folder. keyring: where keys came from.
+    sandbox: its folder. keyring: where keys came from. introduction: where this machine has set the account up for the
+    first time.
     """
 
     kind: Literal["account", "offboard_shown"]
@@ -56,6 +66,7 @@ class AccountResult(Ended):
     notes: list[Note]
     remarks: list[Remark]
     human_steps: NotRequired[list[ManualStep]]
+    introduction: NotRequired[Introduction]
     keyring: NotRequired[str]
     sandbox: NotRequired[str]
     diff: NotRequired[list[Diff]]

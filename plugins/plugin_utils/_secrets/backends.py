@@ -66,11 +66,6 @@ class MissingKey(Exception):
         self.text, self.todo, self.all_keys, self.absent = text, todo, all_keys, absent
 
 
-def unusable(name: str, source: str, fault: str) -> str:
-    """What is said of a key that the keyring has and that cannot be one."""
-    return f"the key '{name}' in {source} is malformed: {fault} (keyring set {SERVICE} {name})"
-
-
 def described(backend: Any) -> str:
     """The backend's full class name: what one would put into PYTHON_KEYRING_BACKEND."""
     return f"{type(backend).__module__}.{type(backend).__qualname__}"

@@ -12,6 +12,7 @@ import re
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.module_utils._core.values import check_secret
 from ansible_collections.hpc.onboard.plugins.module_utils._formats.key_forms import FORMS, TITLES, Form
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.backends import SERVICE, MissingKey
 
 
 def fault_of(value: object) -> str | None:
@@ -21,6 +22,13 @@ def fault_of(value: object) -> str | None:
     except AccountError as error:
         return str(error)
     return damage_of(str(value))
+
+
+def refuse_malformed(name: str, value: str, source: str) -> None:
+    """Raise MissingKey for a key that cannot be one. source: the keyring that holds it under that name, in words."""
+    fault = fault_of(value)
+    if fault:
+        raise MissingKey(f"the key '{name}' in {source} is malformed: {fault} (keyring set {SERVICE} {name})")
 
 
 def damage_of(text: str) -> str | None:

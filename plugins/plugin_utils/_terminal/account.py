@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping
 from enum import Enum
 from importlib import import_module
@@ -30,7 +31,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout impor
 if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Note
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome, Progress, State
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import ManualStep
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import Introduction, ManualStep
 
 Result = Mapping[str, Any]
 """What Ansible hands on of a task: one of _documents/result.py with Ansible's own members, or an error of Ansible's."""
@@ -187,6 +188,8 @@ def account(name: str, result: Result, view: View, like: str | None = None) -> l
             lines += _note(note, view.look)
         for remark in result.get("remarks", []):
             lines += told("", "mind", "note", f"{remark['capability']}: {remark['text']}", view.look)
+        if "introduction" in result:
+            lines += _introduction(result["introduction"], view.look)
         lines += steps("Left for you:", result.get("human_steps", []), view.look)
     return lines
 
@@ -232,6 +235,15 @@ def heading(name: str, result: Result, text: str, view: View) -> list[Line]:
 def _note(note: Note, look: Look) -> list[Line]:
     """Why something was left out."""
     return told("", "left out", "note", f"{note['capability']}: {note['text']}", look)
+
+
+def _introduction(known: Introduction, look: Look) -> list[Line]:
+    """What to know of the site, said once, and the command that shows the rest."""
+    lines = indented("Good to know here (said once):", 4, look, "note")
+    for text in known["texts"]:
+        lines += item("-", text, 4, look)
+    more = f"{known['more']} more, and all else: " if known["more"] else "All else: "
+    return lines + indented(more + shlex.join(known["command"]), 4, look, "faint")
 
 
 def _outcome(outcome: Outcome, view: View, with_diff: bool) -> Iterator[Line]:

@@ -244,3 +244,15 @@ def test_after_a_dropped_line_the_next_run_decides(bed: Any, cut: dict[str, int]
     again = onboard(bed, account)
     assert again.of(account.name)["changed"] is False
     assert not [path for path in account.tree() if "draft" in path or ".lock" in path]
+
+
+def test_what_to_know_of_a_site_is_said_once_after_the_first_time(bed: Any) -> None:
+    account = bed.new_account("daint")
+    foreseen, first, second = onboard(bed, account, more=("--check",)), onboard(bed, account), onboard(bed, account)
+    assert "Good to know here (said once):" in first.text
+    assert "- Accounts are not shared." in first.text
+    assert f"hpc-onboard cheatsheet {account.name}" in " ".join(first.text.split())
+    account.ssh("rm ~/.config/enroot/.credentials")
+    third = onboard(bed, account)
+    assert third.of(account.name)["changed"]
+    assert not [ran for ran in (foreseen, second, third) if "Good to know" in ran.text]

@@ -1,0 +1,33 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a person is told of a site once, when an account there has been set up for the first time from this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import command
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state import receipts
+
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import Introduction
+
+MOST = 4  # texts; the cheat sheet has all of them
+
+
+def of_first_time(variables: Mapping[str, Any], name: str) -> Introduction | None:
+    """The site's rules, then its traps, and the command that shows the rest; None where it is not the first time.
+
+    To be asked before this machine keeps what was noted on the account.
+    """
+    try:
+        known = receipts.document(name, sandbox=False)
+    except AccountError:  # there was an earlier time, whatever came of its record
+        return None
+    cluster = variables.get("cluster") or {}
+    texts = [str(text) for text in (*cluster.get("policies", ()), *cluster.get("traps", ()))]
+    if known or not texts:
+        return None
+    return {"texts": texts[:MOST], "more": len(texts[MOST:]), "command": command("cheatsheet", [name])}
