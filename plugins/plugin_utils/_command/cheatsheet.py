@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import shutil
 import sys
 from collections.abc import Sequence
@@ -13,7 +14,7 @@ from pathlib import Path
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.facts import unsourced
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import SHIPPED, Catalogue
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Mistakes, nearest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.cheatsheet import cheatsheet, text_of
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.cheatsheet import cheatsheet, one_screen, text_of
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Look
 
 WIDEST = 100  # a longer line is hard to read
@@ -27,6 +28,7 @@ def main(arguments: Sequence[str], program: str) -> int:
     )
     parser.add_argument("cluster", help="a cluster, or an account on it: wilson, simone@wilson")
     parser.add_argument("--profiles", type=Path, action="append", default=[], help="a folder with profiles of your own")
+    parser.add_argument("--all", action="store_true", help="with all notes, traps, partitions and sources")
     wish = parser.parse_args(arguments)
     cluster = wish.cluster.rpartition("@")[2]
     catalogue = Catalogue((*wish.profiles, SHIPPED))
@@ -39,5 +41,9 @@ def main(arguments: Sequence[str], program: str) -> int:
         print(f'{program}: unknown cluster "{cluster}"; {nearest(cluster, catalogue.ids())}', file=sys.stderr)
         return 2
     look = Look(width=min(shutil.get_terminal_size().columns, WIDEST))
-    print(text_of(cheatsheet(known.profile, len(unsourced(known.tree)), look)), end="")
+    facts = len(unsourced(known.tree))
+    folders = [word for folder in wish.profiles for word in ("--profiles", str(folder))]
+    whole = f"{program} {shlex.join([*folders, cluster, '--all'])}"
+    lines = cheatsheet(known.profile, facts, look) if wish.all else one_screen(known.profile, whole, facts, look)
+    print(text_of(lines), end="")
     return 0

@@ -1,22 +1,36 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a person wants to have at hand on a cluster, on one screen: where to put what, how to run, what is forbidden.
+"""What a person wants to have at hand on a cluster: where to put what, how to run, what is forbidden.
 
-It is made of the cluster's profile alone, and shows every word of it that no program reads.
+It is made of the cluster's profile alone. On one screen it says what is needed every day, in a sentence each; the whole
+sheet shows every word of the profile that no program reads.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Line, Look, Span, broken, item, row
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.amounts import count
 
 Part = Mapping[str, Any]
-Rows = Iterator[tuple[str, str]]  # a word for the first column, and its text
+DETAIL = ""
+
+
+class Row(NamedTuple):
+    """A word for the first column, and its text. brief: what one screen says of it; None for its first sentence."""
+
+    word: str
+    text: str
+    brief: str | None = None
+
+
+Rows = Iterator[Row]
 
 COLUMN = 10
+LINKS = 2  # on one screen
 SIGNING = {
     "key": "SSH key",
     "key_otp": "key or password, and a second factor each time",
@@ -38,24 +52,58 @@ INTERNET = {"full": "jobs reach the Internet", "proxy": "jobs reach it by a prox
 
 
 def cheatsheet(profile: Part, unsourced: int = 0, look: Look | None = None) -> list[Line]:
-    """The lines of a cluster's cheat sheet. unsourced: how many facts that programs rely on have no source or day."""
+    """The lines of a cluster's whole cheat sheet.
+
+    unsourced: how many facts that programs rely on have no source or day.
+    """
     look = look or Look()
-    tables = {"Signing in": _signing(profile), "Where to put what": _places(profile), "How to run": _running(profile)}
-    lists = {
-        "Rules of the site": profile.get("policies", ()),
-        "Mind": profile.get("traps", ()),
-        "More": _links(profile),
-    }
-    lines = broken((Span(profile["name"], "bold"), Span("  " + _standing(profile, unsourced), "faint")), look)
-    for heading, rows in tables.items():
-        lines += [(), (Span(heading, "bold"),)]
-        for word, text in rows:
-            lines += row(" ", "", word, _named(text), COLUMN, look) if text else []
-    for heading, texts in lists.items():
-        if texts:
-            lines += [(), (Span(heading, "bold"),)]
-            lines += [line for text in texts for line in item("-", _named(text), 2, look)]
+    lines = _heading(profile, unsourced, look)
+    for heading, rows in _tables(profile).items():
+        lines += _table(heading, ((row.word, row.text) for row in rows), look)
+    lines += _list("Rules of the site", profile.get("policies", ()), look)
+    lines += _list("Mind", profile.get("traps", ()), look)
+    return lines + _list("More", _links(profile), look)
+
+
+def one_screen(profile: Part, command: str, unsourced: int = 0, look: Look | None = None) -> list[Line]:
+    """The lines of what is needed every day. command: shows the whole sheet."""
+    look = look or Look()
+    lines = _heading(profile, unsourced, look)
+    for heading, rows in _tables(profile).items():
+        brief = ((row.word, _first(row.text) if row.brief is None else row.brief) for row in rows)
+        lines += _table(heading, brief, look)[1:]
+    lines += _list("Rules of the site", (f"{_first(text).rstrip('.')}." for text in profile.get("policies", ())), look)[
+        1:
+    ]
+    lines += _list("More", [*_links(profile)[:LINKS], f"{command} (notes, traps, partitions, all sources)"], look)[1:]
     return lines
+
+
+def _heading(profile: Part, unsourced: int, look: Look) -> list[Line]:
+    return broken((Span(profile["name"], "bold"), Span("  " + _standing(profile, unsourced), "faint")), look)
+
+
+def _tables(profile: Part) -> dict[str, Rows]:
+    return {"Signing in": _signing(profile), "Where to put what": _places(profile), "How to run": _running(profile)}
+
+
+def _table(heading: str, rows: Iterable[tuple[str, str]], look: Look) -> list[Line]:
+    """A blank line, the heading, and what has a text."""
+    lines: list[Line] = [(), (Span(heading, "bold"),)]
+    for word, text in rows:
+        lines += row(" ", "", word, _named(text), COLUMN, look) if text else []
+    return lines
+
+
+def _list(heading: str, texts: Iterable[str], look: Look) -> list[Line]:
+    """A blank line, the heading, and the texts; nothing where there are none."""
+    lines = [line for text in texts for line in item("-", _named(text), 2, look)]
+    return [(), (Span(heading, "bold"),), *lines] if lines else []
+
+
+def _first(text: str) -> str:
+    """The first sentence of a text."""
+    return re.split(r"(?<=[a-z0-9)][.;]) ", text, maxsplit=1)[0].rstrip(";")
 
 
 def _standing(profile: Part, unsourced: int) -> str:
@@ -72,35 +120,35 @@ def _signing(profile: Part) -> Rows:
     login, auth = profile["login"], profile["auth"]
     port = f", port {login['port']}" if "port" in login else ""
     jump = f", through {login['jump']['host']}" if "jump" in login else ""
-    yield "login", login["host"] + port + jump
+    yield Row("login", login["host"] + port + jump)
     for host in login.get("hosts", ()):
-        yield "", _joined(host["host"], host.get("arch"), host.get("what"))
-    yield "network", login.get("network", "")
-    yield "", login.get("note", "")
+        yield Row("", _joined(host["host"], host.get("arch"), host.get("what")), DETAIL)
+    yield Row("network", login.get("network", ""))
+    yield Row("", login.get("note", ""), DETAIL)
     hours = f", good for {auth['certificate_hours']} hours" if "certificate_hours" in auth else ""
     session = f", good for {auth['session_hours']} hours" if "session_hours" in auth else ""
-    yield "with", SIGNING[auth["archetype"]] + hours + session
-    yield "factor", auth.get("second_factor", "")
-    yield "command", auth.get("command", "")
-    yield "keys", _joined(auth.get("keys_by"), auth.get("keys_url"))
-    yield "", auth.get("note", "")
-    yield "system", _joined(profile.get("os"), *profile.get("arch", ()))
+    yield Row("with", SIGNING[auth["archetype"]] + hours + session)
+    yield Row("factor", auth.get("second_factor", ""), DETAIL)
+    yield Row("command", auth.get("command", ""))
+    yield Row("keys", _joined(auth.get("keys_by"), auth.get("keys_url")), DETAIL)
+    yield Row("", auth.get("note", ""), DETAIL)
+    yield Row("system", _joined(profile.get("os"), *profile.get("arch", ())), DETAIL)
 
 
 def _places(profile: Part) -> Rows:
     home = profile["home"]
-    yield "home", _joined(home.get("path"), *_limits(home))
-    yield "", home.get("note", "")
+    yield Row("home", _joined(home.get("path"), *_limits(home)))
+    yield Row("", home.get("note", ""), DETAIL)
     for area in profile["storage"]:
         facts = _joined(area.get("path") or area.get("variable"), *_limits(area))
         first, *more = [text for text in (facts, area.get("ask"), area.get("note")) if text]
-        yield area["name"], first
-        yield from (("", text) for text in more)
-    yield "links", profile["links"].get("why", "")
+        yield Row(area["name"], first)
+        yield from (Row("", text, DETAIL) for text in more)
+    yield Row("links", profile["links"].get("why", ""), DETAIL)
     caches = profile.get("caches", {})
     below = f"{caches['below']} in {caches['area']}" if "below" in caches else ""
-    yield "caches", caches.get("path") or below or caches.get("why_not", "")
-    yield "how full", profile.get("quota_command", "")
+    yield Row("caches", caches.get("path") or below or caches.get("why_not", ""))
+    yield Row("how full", profile.get("quota_command", ""))
 
 
 def _limits(place: Part) -> list[str]:
@@ -122,32 +170,38 @@ def _running(profile: Part) -> Rows:
     account = "a job names its account" if scheduler.get("account_required") else ""
     longest = f"at most {scheduler['hours']} hours" if "hours" in scheduler else ""
     jobs = f"{count(scheduler['jobs'], 'job')} at a time" if "jobs" in scheduler else ""
-    yield "jobs", _joined(scheduler["kind"].replace("slurm", "Slurm").replace("pbs", "PBS"), longest, jobs, account)
-    yield "accounts", scheduler.get("accounts_command", "")
-    yield "partitions", ", ".join(scheduler.get("partitions", ()))
-    yield "one GPU", scheduler.get("gpu", "")
-    yield from (("", text) for text in scheduler.get("notes", ()))
+    yield Row(
+        "jobs", _joined(scheduler["kind"].replace("slurm", "Slurm").replace("pbs", "PBS"), longest, jobs, account)
+    )
+    yield Row("accounts", scheduler.get("accounts_command", ""))
+    yield Row("partitions", ", ".join(scheduler.get("partitions", ())), DETAIL)
+    yield Row("one GPU", scheduler.get("gpu", ""))
+    yield from (Row("", text, DETAIL) for text in scheduler.get("notes", ()))
     where = {True: "on login nodes, too", False: "on compute nodes only"}.get(container.get("on_login"), "")
     module = f"module load {container['module']}" if "module" in container else ""
     images = f"images in {container['images']}" if "images" in container else ""
     tools = " and ".join([container["runtime"], *container.get("further", ())])
-    yield "containers", _joined(tools, where, module, images)
-    yield "", container.get("uri_note", "")
-    yield "", container.get("note", "")
+    yield Row("containers", _joined(tools, where, module, images))
+    yield Row("", container.get("uri_note", ""), DETAIL)
+    yield Row("", container.get("note", ""), DETAIL)
     for script in profile.get("launchers", ()):
-        yield script["name"], _joined(script["image"], f"{script['minutes']} minutes")
-        yield "", script.get("note", "")
+        yield Row(script["name"], _joined(script["image"], f"{script['minutes']} minutes"))
+        yield Row("", script.get("note", ""), DETAIL)
     conda, compute = profile["conda"], profile.get("compute", {})
-    yield "conda", _sentences(conda["policy"], conda.get("why"))
-    yield "instead", conda.get("instead", "")
-    yield "Python", _sentences(*(profile.get("wheels", {}).get(key) for key in ("search", "note")))
+    yield Row(
+        "conda",
+        _sentences(conda["policy"], conda.get("why")),
+        _first(conda.get("why", "")) and f"{conda['policy']}: {_first(conda['why'])}",
+    )
+    yield Row("instead", conda.get("instead", ""))
+    yield Row("Python", _sentences(*(profile.get("wheels", {}).get(key) for key in ("search", "note"))), DETAIL)
     mirrors = profile.get("mirrors", {})
-    yield "mirrors", _sentences(_joined(mirrors.get("pypi"), mirrors.get("conda")), mirrors.get("note"))
+    yield Row("mirrors", _sentences(_joined(mirrors.get("pypi"), mirrors.get("conda")), mirrors.get("note")), DETAIL)
     net = INTERNET.get(compute.get("internet", ""), "")
     opened = f"module load {compute['module']}" if "module" in compute else ""
-    yield "Internet", _joined(net, opened, compute.get("proxy"))
-    yield "node disk", compute.get("tmp", "")
-    yield "", compute.get("note", "")
+    yield Row("Internet", _joined(net, opened, compute.get("proxy")))
+    yield Row("node disk", compute.get("tmp", ""))
+    yield Row("", compute.get("note", ""), DETAIL)
 
 
 def _links(profile: Part) -> list[str]:

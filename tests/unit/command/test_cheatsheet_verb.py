@@ -24,7 +24,9 @@ def test_an_account_names_its_cluster():
     ran = run("simone@wilson")
     assert (ran.returncode, ran.stderr) == (0, "")
     assert ran.stdout.startswith("Fermilab Wilson cluster  wilson, legacy")
-    assert "Jobs do not run from the home" in ran.stdout
+    assert "Jobs do not run from the home" not in ran.stdout
+    assert "cheatsheet wilson --all" in " ".join(ran.stdout.split())
+    assert "Jobs do not run from the home" in run("simone@wilson", "--all").stdout
     assert max(map(len, ran.stdout.splitlines())) <= 80
 
 

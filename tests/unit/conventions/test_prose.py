@@ -40,6 +40,7 @@ ALLOWED: dict[str, set[str]] = {  # what is looked into is no sentence of ours, 
     "plugin_utils._audit.local_checks": {"text"},  # what klist and ssh-keygen print, which have no other form
     "plugin_utils._doctor.judge": {"text"},  # a version
     "plugin_utils._rotation.options": {"error"},  # its last character, for the full stop
+    "plugin_utils._terminal.cheatsheet": {"text"},  # of a profile, cut to its first sentence
     "plugin_utils._terminal.layout": {"text"},  # laid out in a terminal's width
     "plugin_utils._terminal.summary": {"reason"},  # cut to its first sentence, to stand in a list
 }

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.fields import TOLD
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import Catalogue, schema
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.cheatsheet import cheatsheet, text_of
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.cheatsheet import cheatsheet, one_screen, text_of
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Look, cells, plain
 
 CLUSTERS = sorted(Catalogue().ids())
@@ -50,3 +50,16 @@ def test_it_fits_the_terminal(cluster, width):
     assert "{" not in text_of(lines)
     for heading in ("Signing in", "Where to put what", "How to run", "More"):
         assert f"\n{heading}\n" in text_of(lines)
+
+
+@pytest.mark.parametrize("cluster", CLUSTERS)
+def test_what_is_needed_every_day_fits_one_screen(cluster):
+    profile = Catalogue().known(cluster).profile
+    lines = [plain(line) for line in one_screen(profile, "hpc-onboard cheatsheet x --all", 0, Look(width=80))]
+    assert len(lines) <= 32
+    assert max(map(cells, lines)) <= 80
+    text = " ".join(" ".join(lines).split())
+    for said in (profile["login"]["host"], profile["container"]["runtime"], profile["conda"]["policy"], "--all"):
+        assert said in text
+    assert text.count("https://") >= min(2, sum("url" in source for source in profile["sources"]))
+    assert len(lines) < len(cheatsheet(profile, 0, Look(width=80)))
