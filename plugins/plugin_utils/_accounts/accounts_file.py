@@ -72,7 +72,7 @@ class AccountsFile:
         accounts: list[Account] = []
         if not self._well_shaped():
             raise Mistakes(found)
-        catalogue = self._catalogue(found)
+        catalogue = self.catalogue(found)
         for name, entry in self.document["accounts"].items():
             entry = entry if isinstance(entry, dict) else {}
             try:
@@ -95,8 +95,8 @@ class AccountsFile:
         violations = checker.violations(self.document)
         return [self.lines.mistake(each.place, each.text, each.at_key) for each in violations]
 
-    def _catalogue(self, found: list[Mistake]) -> Catalogue:
-        """The profiles in the file's own folders and those that ship; a missing folder is a mistake."""
+    def catalogue(self, found: list[Mistake]) -> Catalogue:
+        """The profiles in the file's own folders and those that ship; a missing folder is added to the mistakes."""
         listed = self.document.get("profiles")
         folders = []
         for index, name in enumerate(listed if isinstance(listed, list) else ()):

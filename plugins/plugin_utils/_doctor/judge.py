@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import AccountsFile, Host, hosts
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.facts import unsourced
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import Catalogue, read_known
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import Roles
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, Mistakes, read_text, shown
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.amounts import count
@@ -35,6 +37,7 @@ NEWER = "make an environment with the newest Python here and  pip install hpc-on
 OLDEST_SSH = (7, 3)  # ProxyJump
 SOCKET = 104  # bytes with the final zero, the least that any system allows (macOS, BSD)
 ADDED = 17  # what ssh appends while it makes the socket
+MOST_NAMED = 3
 SOON = timedelta(hours=2)
 
 
@@ -186,13 +189,34 @@ def accounts(path: Path) -> tuple[list[Check], list[Host]]:
         repeated = lines.duplicates()
         if repeated:
             raise Mistakes(repeated)
-        found = hosts(AccountsFile(lines, lines.document(), Roles()))
+        file = AccountsFile(lines, lines.document(), Roles())
+        found = hosts(file)
+        more = old_profiles(file.catalogue([]))
     except Mistakes as mistakes:
         return [Check("accounts", FAILED, str(one), "mend that line") for one in mistakes.found], []
     boxes = sum(is_sandbox(host) for host in found)
     parts = [f"{len(found) - boxes} on clusters", f"{boxes} sandbox{'es' if boxes != 1 else ''}"]
     said = " and ".join(part for part in parts if not part.startswith("0 ")) or "no account"
-    return [Check("accounts", OK if found else WARNING, f"{shown(path)}: {said}.")], found
+    return [Check("accounts", OK if found else WARNING, f"{shown(path)}: {said}."), *more], found
+
+
+def old_profiles(catalogue: Catalogue) -> list[Check]:
+    """The profiles of a group's own that are of the first format, each with what it lacks."""
+    own = (file for folder in catalogue.folders[:-1] for file in sorted(folder.glob("*.yml")))
+    todo = "begin it with  format: 2  and name a source with its day for each: docs/clusters.md, A profile of your own"
+    checks = []
+    for file in own:
+        try:
+            known = read_known(file)
+        except Mistakes:  # nobody uses it, or that would have been told
+            continue
+        if known.profile.get("format", 1) == 1:
+            lacking = [fact.field for fact in unsourced(known.tree)]
+            rest = f" and {len(lacking) - MOST_NAMED} more" if len(lacking) > MOST_NAMED else ""
+            named = f": {', '.join(lacking[:MOST_NAMED])}{rest}" if lacking else ""
+            text = f"{shown(file)} is of the first format; {count(len(lacking), 'fact')} without source or day{named}."
+            checks.append(Check("profiles", WARNING, text, todo))
+    return checks
 
 
 def no_accounts(sources: str) -> Check:
