@@ -15,10 +15,9 @@ from typing import Literal
 
 from ansible.plugins.action import ActionBase
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import closed_door
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import AccountSession, Variables
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import DoorResult
-from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import first_contact, opening
+from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import closed_door, first_contact, opening
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.prompt import NotAnswered, NoTerminal, asked
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import clean
 

@@ -15,7 +15,7 @@ from ansible.errors import AnsibleConnectionFailure
 from ansible.plugins.action import ActionBase
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import watch_places
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import closed_door, payload
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import (
     AccountSession,
     Variables,
@@ -23,7 +23,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_sess
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.answer import NoAnswer
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import PreflightAccount
-from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import opening
+from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import closed_door, opening
 from ansible_collections.hpc.onboard.plugins.plugin_utils._preflight import look, report
 
 QUOTA = payload.places({"quota": watch_places.KINDS["quota"]})

@@ -46,7 +46,6 @@ KINDS = {  # of the results of our actions that say none, since Ansible failed o
     "hpc.onboard.connect": "door",
     "hpc.onboard.preflight": "preflight_settings",
 }
-NONE = "no accounts file was read, so there is no account to look at; name yours by -i FILE"
 NARROWEST = 20
 WIDEST = 100
 PIPED = 80
@@ -138,11 +137,11 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
     # What Ansible tells
 
     def v2_playbook_on_start(self, playbook: Any) -> None:
-        first = playbook.get_plays()[0]
-        if "groups.accounts" in str(first.hosts) and _inventory(first):  # what leaves it none would end with 4 or 0
-            known = _inventory(first).get_groups_dict().get("accounts")
-            if not known or not _inventory(first).get_hosts("accounts"):
-                self._display.error(f"-l {context.CLIARGS['subset']} leaves no account to look at" if known else NONE)
+        last = playbook.get_plays()[-1]
+        if "groups.accounts" in str(last.hosts) and _inventory(last):  # what leaves it none would end with 4 or 0
+            known = _inventory(last).get_groups_dict().get("accounts")
+            if not known or not _inventory(last).get_hosts("accounts"):
+                self._display.error(summary.no_account(context.CLIARGS["subset"] if known else None))
                 raise SystemExit(2)
         super().v2_playbook_on_start(playbook)
 

@@ -19,6 +19,7 @@ SECRET = b"testbed of hpc.onboard"
 STEP = 30  # seconds for which a code is good (RFC 6238)
 _LOG = "var/log/coded.log"
 _CODES = "etc/users.oath"
+_PID = "run/coded.pid"
 
 
 class CodedDoor:
@@ -40,6 +41,7 @@ class CodedDoor:
         methods = "keyboard-interactive" if password else "publickey,keyboard-interactive"
         changed = {
             "ListenAddress": f"0.0.0.0:{PORT}",
+            "PidFile": f"/{_PID}",
             "UsePAM": "yes",
             "AuthenticationMethods": methods,
             "KbdInteractiveAuthentication": "yes",
@@ -48,7 +50,10 @@ class CodedDoor:
         text = "".join(f"{line}\n" for line in [*kept, *(f"{name} {value}" for name, value in changed.items())])
         (root / "etc/ssh/coded_config").write_text(text, encoding="ascii")
         (root / _LOG).touch()
+        self._mark = len(self._all)
         self._password = password
+        if (root / _PID).exists():  # the door of an earlier test
+            self._world.run("sh", "-c", f"kill $(cat /{_PID}); while test -e /{_PID}; do sleep 0.05; done")
         self._world.run("/usr/sbin/sshd", "-f", "/etc/ssh/coded_config", "-E", f"/{_LOG}")
 
     def admit(self, accounts: Sequence[Account]) -> None:
@@ -73,6 +78,10 @@ class CodedDoor:
 
     @property
     def _said(self) -> str:
+        return self._all[self._mark :]
+
+    @property
+    def _all(self) -> str:
         return (self._world.root / _LOG).read_text(encoding="utf-8", errors="replace")
 
 

@@ -7,10 +7,9 @@ The only place where a secret's name becomes its value.
 
 from __future__ import annotations
 
-import random
-import re
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import (
@@ -24,7 +23,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table im
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answer as _answer
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation import Conversation, Message
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.patience import awaited
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.patience import PAUSES, awaited, tried
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan, left_out
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import (
     CHANGES,
@@ -37,7 +36,6 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result impor
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import SSH_VARIABLES, ssh_arguments
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.session import SESSION, current_version
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import receipts
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_words import is_dropped_at_the_door
 
 if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.answer import (
@@ -45,7 +43,7 @@ if TYPE_CHECKING:
         Notes,
         Receipt,
     )
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Note, PlanEntry
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import (
         AccountResult,
@@ -56,11 +54,9 @@ if TYPE_CHECKING:
 
 Variables = Mapping[str, Any]  # Ansible's, of one account
 
-USUAL_KEY = re.compile(r"nvapi-[A-Za-z0-9_-]{64}")  # most are; what looks at others is loaded for them alone
 PATIENCE = 600.0
 """Seconds that one command on an account is waited for. Each file system that hangs costs half a minute of them."""
-PAUSES = (2.0, 6.0)
-"""Seconds before a connection is tried again that was dropped at the door; half as much, or half more, by chance."""
+MANY = 3  # accounts of a run, from which on a login host may be asked for by more of them than it likes
 
 
 def prepare(places: Mapping[str, str] = PLACES, usual: Iterable[str] = USUAL) -> None:
@@ -133,14 +129,9 @@ class AccountSession:
         """The value of a key, from the keyring; a sandbox has a pretended one. Raises MissingKey."""
         if self.sandbox:
             return f"nvapi-not-a-real-key-{name}-of-the-sandbox"
-        user = current_version(name)
-        value, warnings = SESSION.value(user)
+        value, warnings = SESSION.sound(current_version(name))
         for warning in warnings:
             self._action._display.warning(warning)
-        if not USUAL_KEY.fullmatch(value):
-            from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.key_faults import refuse_malformed
-
-            refuse_malformed(user, value, SESSION.source)
         return value
 
     # The way there
@@ -153,29 +144,32 @@ class AccountSession:
             preferred = None
         candidates = (self._reached.get("cluster") or {}).get("python", []) if self._reached.get("account") else []
         command, sent = payload.command(preferred, candidates), payload.payload(document, self._places)
-        with awaited(PATIENCE + document.get("follow_seconds", 0)):
-            said = self._sent(command, sent)
+        send = partial(self._action._low_level_execute_command, command, sudoable=self._become, in_data=sent)
+        follows = document.get("follow_seconds", 0)
+        with nullcontext() if follows else self._turn(), awaited(PATIENCE + follows):
+            said = tried(send, self.pauses, self._was_dropped)
         self._is_between = True
         answer = _answer.parse(said["stdout"], said["stderr"], said["rc"], self.way)
         if answer["error"]:
             raise _answer.NoAnswer(answer["error"])
         return answer
 
-    def _sent(self, command: str, sent: bytes) -> dict[str, Any]:
-        """What comes of a command. One that cannot have begun, for it was dropped at the door, is tried twice more.
+    def _was_dropped(self, error: Exception) -> bool:
+        """Whether the login node dropped the connection at its door, so that the command cannot have begun."""
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_words import (
+            is_dropped_at_the_door,  # few fail
+        )
 
-        Login nodes drop connections when many come at once (MaxStartups); a refusal stays one. Chance keeps accounts of
-        one run from coming back all at once.
-        """
-        for pause in self.pauses:
-            try:
-                return self._action._low_level_execute_command(command, sudoable=self._become, in_data=sent)
-            except Exception as error:  # Ansible's, which this room does not know
-                failure = self.failure(error)
-                if failure.began or not is_dropped_at_the_door(failure.words):
-                    raise
-            time.sleep(pause * random.uniform(0.5, 1.5))
-        return self._action._low_level_execute_command(command, sudoable=self._become, in_data=sent)
+        failure = self.failure(error)
+        return not failure.began and is_dropped_at_the_door(failure.words)
+
+    def _turn(self) -> AbstractContextManager[None]:
+        """A place at the login host, where a run visits many accounts."""
+        if len(self.variables.get("ansible_play_hosts_all") or ()) <= MANY:
+            return nullcontext()
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import turns  # most have few
+
+        return turns.turn(self.way.rpartition("@")[2])
 
     def take(self, local: str, remote: str) -> None:
         """Take a file of this machine to the account."""
@@ -236,7 +230,7 @@ class AccountSession:
         is_told = self._action._connection.transport == "ssh" and not isinstance(error.__context__, OSError)
         began = self._is_between or not is_told or payload.BEGUN in str(error)
         if self.door and not began:
-            from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import closed_door  # few doors ask
+            from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import closed_door  # few doors ask
 
             return _answer.LineFailure(closed_door.advice(self.name), began)
         return _answer.line_failure(str(error), self.way, began)
@@ -277,7 +271,9 @@ class AccountSession:
 
     def _manual_steps(self, found: AccountResult | Unreached) -> list[ManualStep]:
         """What only a person can do: where the account was not reached, a thing failed, or an area is not known."""
-        if not ("unreachable" in found or found["failed"] or any(_lacks_path(note) for note in found["notes"])):
+        if not (
+            "unreachable" in found or found["failed"] or any(note["code"] == "path_unknown" for note in found["notes"])
+        ):
             return []
         from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import manual_steps  # few are open
 
@@ -302,7 +298,3 @@ class AccountSession:
             if problem:
                 self._action._display.warning(problem)
         return []
-
-
-def _lacks_path(note: Note) -> bool:
-    return note["code"] == "path_unknown"

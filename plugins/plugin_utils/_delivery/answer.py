@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import WORDS
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import harmless
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_words import is_dropped_at_the_door
 
 if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.answer import (
@@ -286,6 +285,8 @@ def line_failure(words: str, way: str, began: bool) -> LineFailure:
         return LineFailure(
             f"{dropped}. What was done is not known; run again: it reads back and decides", began, reason
         )
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_words import is_dropped_at_the_door  # few fail
+
     if is_dropped_at_the_door(reason):
         text = (
             "the login node dropped the connection before it asked who that is, as it does when too many come at once"

@@ -1,16 +1,39 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How long an account is waited for that says nothing."""
+"""How long an account is waited for that says nothing, and how often one is tried that drops connections."""
 
 from __future__ import annotations
 
+import random
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.answer import NoAnswer
+
+Answer = TypeVar("Answer")
+
+PAUSES = (2.0, 6.0)
+"""Seconds before a connection is tried again that was dropped at the door; half as much, or half more, by chance."""
+
+
+def tried(send: Callable[[], Answer], pauses: Iterable[float], was_dropped: Callable[[Exception], bool]) -> Answer:
+    """What comes of sending a command, which is sent again after each pause where the connection was dropped.
+
+    Login nodes drop connections when many come at once (MaxStartups); a refusal stays one. Chance keeps accounts of
+    one run from coming back all at once.
+    """
+    for pause in pauses:
+        try:
+            return send()
+        except Exception as error:  # Ansible's, which this room does not know
+            if not was_dropped(error):
+                raise
+        time.sleep(pause * random.uniform(0.5, 1.5))
+    return send()
 
 
 @contextmanager

@@ -11,6 +11,7 @@ action plugin.
 from __future__ import annotations
 
 import os
+import re
 from typing import Any
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.backends import (
@@ -25,6 +26,8 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.run_memory import Shared
 
 __all__ = ["SESSION", "MissingKey", "Session"]
+
+USUAL = re.compile(r"nvapi-[A-Za-z0-9_-]{64}")  # most keys are so; what looks at others is loaded for them alone
 
 
 class Session:
@@ -47,6 +50,15 @@ class Session:
             raise MissingKey(answer["error"], absent=answer.get("absent", False))
         self.source = answer["source"]
         return answer["value"], warnings
+
+    def sound(self, name: str) -> tuple[str, list[str]]:
+        """The same of a key that some reader could use; a malformed one is as good as none. Raises MissingKey."""
+        value, warnings = self.value(name)
+        if not USUAL.fullmatch(value):
+            from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.key_faults import refuse_malformed
+
+            refuse_malformed(name, value, self.source)
+        return value, warnings
 
     def keep(self, name: str, value: str) -> None:
         """Have a value at hand for this run alone; the keyring is not told."""

@@ -29,7 +29,6 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout impor
 )
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Note
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome, Progress, State
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import Introduction, ManualStep
 
@@ -185,7 +184,7 @@ def account(name: str, result: Result, view: View, like: str | None = None) -> l
             lines += _outcome(outcome, view, "diff" in result)
     if view.detail is not Detail.EXCEPTIONS:
         for note in result.get("notes", []):
-            lines += _note(note, view.look)
+            lines += told("", "left out", "note", f"{note['capability']}: {note['text']}", view.look)
         for remark in result.get("remarks", []):
             lines += told("", "mind", "note", f"{remark['capability']}: {remark['text']}", view.look)
         if "introduction" in result:
@@ -230,11 +229,6 @@ def heading(name: str, result: Result, text: str, view: View) -> list[Line]:
         Span(text, style),
     )
     return ended(line, "  ".join(right), view.look)
-
-
-def _note(note: Note, look: Look) -> list[Line]:
-    """Why something was left out."""
-    return told("", "left out", "note", f"{note['capability']}: {note['text']}", look)
 
 
 def _introduction(known: Introduction, look: Look) -> list[Line]:

@@ -40,6 +40,13 @@ LONGEST_LIMIT = 66
 AFTER = {False: "Log in anew, and it is all there.", True: "Shells that are open keep what they had: log in anew."}
 
 
+def no_account(limit: str | None) -> str:
+    """Why there is no account to look at. limit: the -l that leaves none of those that there are."""
+    if limit is None:
+        return "no accounts file was read, so there is no account to look at; name yours by -i FILE"
+    return f"-l {limit} leaves no account to look at"
+
+
 class Run(NamedTuple):
     """What a run was.
 

@@ -37,15 +37,15 @@ CONTROLLER = {
     "_validate": {"_text", "_secrets/key_faults", "_core", "_formats"},
     "_capabilities": {"_documents", "_input", "_core"},
     "_accounts": {"_input", "_state", "_capabilities"},
+    "_doors": {"_text", "_input", "_state", "_core"},
     "_delivery": {
-        *("_documents", "_text", "_input", "_state", "_secrets", "_capabilities"),
+        *("_documents", "_text", "_input", "_state", "_secrets", "_capabilities", "_doors"),
         *("_core", "_receipt", "_jobs", "_resources"),
     },
     "_rotation": {
         *("_documents", "_input", "_state", "_secrets", "_validate", "_capabilities"),
         *("_core", "_formats"),
     },
-    "_doors": {"_text", "_input", "_core"},
     "_transfer": {"_text", "_state", "_secrets", "_rotation/ledger", "_core"},
     "_audit/judges": {"_documents", "_audit/finding_text", "_core"},
     "_audit/formats": {"_documents", "_audit/rules", "_text", "_core"},
