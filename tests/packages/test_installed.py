@@ -121,6 +121,35 @@ def test_the_command_that_galaxy_brings_is_not_hidden_by_a_package_of_the_same_n
         shutil.rmtree(packages)
 
 
+TOLD = """
+import json, shlex, sys
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import PLAYBOOKS, started
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.next_step import playbook, resume, said_dead
+limit = ["-l", "simone@wilson"]
+start = started(sys.argv[1:])
+told = [start.command(verb, limit) for verb in PLAYBOOKS if verb not in ("rotate", "doctor")]
+told += [start.command("onboard", [*limit, "--tags", "conda"]), start.command("audit", ["--tags", "watch"])]
+told += [start.command("offboard", [*limit, "-e", "offboard_only=undeclared"]), start.command("doctor")]
+sys.argv = ["ansible-playbook", *sys.argv[1:]]
+told += [shlex.split(one(name)) for one in (playbook, resume, said_dead) for name in ("ngc", "wandb")]
+local = [start.command(verb) for verb in ("cheatsheet", "state", "ledger", "rekey")]
+print(json.dumps([[*one, "--syntax-check"] for one in told] + [[*one, "--help"] for one in local]))
+"""
+
+
+@pytest.mark.parametrize("front", ["", "hpc-onboard"], ids=["of playbooks", "of the command"])
+def test_every_command_that_is_told_exists_in_what_is_installed(command: tuple[Environment, str], front: str) -> None:
+    """Made where all of them are made, by the installed code; each is parsed by what it names, and nothing is done."""
+    installed, _program = command
+    own = {"PYTHONPATH": str(installed.path / "home" / ".ansible" / "collections")}
+    own |= {"HPC_ONBOARD_COMMAND": front} if front else {}
+    said = installed.must("python", "-c", TOLD, "hpc.onboard.onboard", "-i", "accounts.yml", **own)
+    told = [tuple(one) for one in json.loads(said.splitlines()[-1])]
+    assert {one[0].rpartition("/")[2] for one in told} <= {"hpc-onboard", "ansible-playbook"}
+    for one in dict.fromkeys(told):
+        installed.must(*one)
+
+
 def test_the_encrypted_file_is_there_for_the_keyring_command(from_wheel: Environment) -> None:
     passphrase = from_wheel.path / "passphrase"
     passphrase.touch(mode=0o600)
