@@ -234,8 +234,7 @@ def heading(name: str, result: Result, text: str, view: View) -> list[Line]:
 def _introduction(known: Introduction, look: Look) -> list[Line]:
     """What to know of the site, said once, and the command that shows the rest."""
     lines = indented("Good to know here (said once):", 4, look, "note")
-    for text in known["texts"]:
-        lines += item("-", text, 4, look)
+    lines += [line for text in known["texts"] for line in item("-", text, 4, look)]
     more = f"{known['more']} more, and all else: " if known["more"] else "All else: "
     return lines + indented(more + shlex.join(known["command"]), 4, look, "faint")
 
