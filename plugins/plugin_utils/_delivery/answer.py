@@ -41,6 +41,7 @@ VERDICTS: tuple[Verdict, ...] = ("valid", "invalid", "not_entitled", "not_measur
 SEVERITIES: tuple[Severity, ...] = ("critical", "high", "medium", "low", "info")
 NOTE_STATES: tuple[Literal["intended", "done"], ...] = ("intended", "done")
 UNITS: tuple[Unit, ...] = ("bytes", "steps")
+WANTS = ("url", "sha256", "path")  # of a file that could be brought to an account
 
 LOOK = "'ssh {name} true' should end at once and print nothing; look at the start-up files of that account"
 
@@ -176,7 +177,10 @@ def _progress(progress: Document | None) -> Progress | None:
         return None
     if "failed" in progress:
         wants = progress.get("wants") or {}
-        return {"failed": harmless(progress["failed"]), "wants": {name: harmless(wants[name], 500) for name in wants}}
+        return {
+            "failed": harmless(progress["failed"]),
+            "wants": {name: harmless(wants[name], 500) for name in WANTS if wants},
+        }
     done, total = progress["done"], progress["total"]
     return {
         "step": harmless(progress["step"], 200),

@@ -94,8 +94,14 @@ class Conversation:
         return [_explained(outcome) if "rotated" in outcome["evidence"] else outcome for outcome in answer["outcomes"]]
 
     def _bring(self, position: int, wants: Mapping[str, str]) -> Outcome:
-        """Fetch on this machine what the account cannot, take it there, and start the work anew."""
-        installer = self._entries[position]["options"]["installers"].values()
+        """Fetch on this machine what the account cannot, take it there, and start the work anew.
+
+        What is taken out is known from what the account has noted, which may name any address.
+        """
+        options = self._entries[position]["options"]
+        if options.get("state") == "absent":
+            raise AccountError("no file is brought for what is taken out")
+        installer = options.get("installers", {}).values()
         if not any((wants["url"], wants["sha256"]) == (one["url"], one["sha256"]) for one in installer):
             raise AccountError("the account asks for a file that it was not sent for: it was not brought")
         from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.downloads import fetched

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Accounts that lie to the run that sets them up or takes them out: what it fetches, shows and holds in memory."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.offboarding import absent
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import key_of
+
+from tests.integration.runs import Ran, play
+from tests.testbed.web import Web
+
+pytestmark = pytest.mark.testbed
+
+FORGER = r"""#!/usr/bin/python3
+import json, re, subprocess, sys
+from pathlib import Path
+here = Path(sys.argv[0]).parent
+done = subprocess.run(["/usr/bin/python3", *sys.argv[1:]], stdin=sys.stdin, stdout=subprocess.PIPE)
+frame = b"hpc.onboard-answer"
+found = re.search(rb"\n%s ([0-9]+)\n" % frame, done.stdout)
+if not found:
+    sys.stdout.buffer.write(done.stdout)
+    sys.exit(done.returncode)
+answer = json.loads(done.stdout[found.end():][:int(found[1])])
+exec((here / "forge.py").read_text())
+text = json.dumps(answer)
+sys.stdout.write("\n%s %d\n%s\n%s\n" % (frame.decode(), len(text), text, frame.decode()))
+"""
+"""A Python that lets the real one do what was sent, and then what forge.py beside it says with the answer."""
+
+
+def forger(bed: Any, forge: str) -> Any:
+    """An account at DFKI whose Python changes each answer."""
+    account = bed.new_account("dfki", files={".bashrc": b"PATH=$HOME/fake:$PATH\n"})
+    account.ssh("mkdir fake")
+    for name, content in (("python3", FORGER), ("forge.py", forge)):
+        account.path(f"fake/{name}").write_text(content)
+        account.path(f"fake/{name}").chmod(0o755)
+    return account
+
+
+def offboard(bed: Any, account: Any) -> Ran:
+    """offboard.yml over the account."""
+    return play(bed, "-i", str(bed.accounts_file([account])), "-e", "offboard_sure=true", playbook="offboard.yml")
+
+
+def test_a_forged_receipt_lets_this_machine_fetch_nothing(bed: Any) -> None:
+    """The attack: a note of a conda that we never made names an address, and the account says it needs that file."""
+    with Web(b"#!/bin/sh\n") as web:
+        installer = {"url": f"http://127.0.0.1:{web.port}/inside", "sha256": "0" * 64}
+        options = {"prefix": "/netscratch/x/conda", "distribution": "miniforge", "version": "1"}
+        options = {**options, "installers": {"x86_64": installer}}
+        entry: Any = {"kind": "conda_install", "capability": "conda", "options": options}
+        note = {**entry, "identity": "conda", "hashes": {}, "keyed": {}, "clusters": [], "made": True}
+        note = {**note, "options": absent(entry)["options"], "state": "done", "for": ""}
+        wants = {**installer, "path": "/tmp/installer"}
+        account = forger(
+            bed,
+            f"note = {json.dumps(json.dumps(note))}\n"
+            f"if answer['receipt']: answer['receipt']['notes'][{key_of(absent(entry))!r}] = note\n"
+            "for one in answer['outcomes']:\n"
+            f"    one.update(status='unwanted', progress={{'failed': 'no way out', 'wants': {wants!r}}})\n",
+        )
+        ran = offboard(bed, account)
+        assert web.requests == [], ran.text
+    assert ran.code == 2, ran.text
+    assert "no file is brought for what is taken out" in " ".join(ran.text.split())
