@@ -14,8 +14,18 @@ ATTEMPTS = 4
 PAUSE = 1.0  # seconds before the second attempt; twice as long before each further one
 SILENCE = 30  # seconds without a byte are a lost connection
 PIECE = 256 * 1024
+LARGEST = 1024**3  # bytes; the largest installer that is published has a tenth
+LONGEST = 3600.0  # seconds for one file, with all attempts
+LED = (
+    "%s: the server leads elsewhere, in a ring or to a place that is not public with https: it was not followed. Name"
+    " the address where the file lies in conda_installers"
+)
 
 Said = Callable[[int, Optional[int]], None]
+
+
+class TooLarge(Exception):
+    """More arrives than any installer has."""
 
 
 class Lost(Exception):
@@ -57,35 +67,52 @@ def sum_of(path: str) -> str:
 
 
 def _fetch(url: str, part: str, proxies: Mapping[str, str], said: Said) -> None:
-    pause = PAUSE
+    pause, end = PAUSE, time.monotonic() + LONGEST
     for attempt in range(ATTEMPTS):
         try:
-            _attempt(url, part, proxies, said)
+            _attempt(url, part, proxies, said, end)
             return
         except Lost as error:
+            if time.monotonic() >= end:
+                raise Failed(
+                    "%s did not arrive within %.0f minutes: try again, or name another address in conda_installers"
+                    % (url, LONGEST / 60)
+                ) from None
             if attempt == ATTEMPTS - 1:
                 raise Failed("%s cannot be fetched (%s)" % (url, error), wants={}) from None
             time.sleep(pause)
             pause *= 2
 
 
-def _attempt(url: str, part: str, proxies: Mapping[str, str], said: Said) -> None:
+def _attempt(url: str, part: str, proxies: Mapping[str, str], said: Said, end: float) -> None:
     """Fetch what is not there yet. Raises Lost when the connection fails, Failed when the server refuses."""
     import http.client  # here, because only a job needs them and starting Python is what a run waits for
     import urllib.error
     import urllib.request
 
+    from .web_line import Line, NotPublic
+
     begun = os.path.getsize(part) if os.path.exists(part) else 0
     asked = urllib.request.Request(url, headers={"Range": "bytes=%d-" % begun} if begun else {})
-    given = [urllib.request.ProxyHandler(dict(proxies))] if proxies else []
     try:
-        with urllib.request.build_opener(*given).open(asked, timeout=SILENCE) as answer:
+        with Line(url, proxies, end - time.monotonic()) as line, line.ask(asked, SILENCE) as answer:
             _store(answer, part, begun if answer.status == 206 else 0, said)
+        if line.has_ended:  # what was cut may look whole where no length was told
+            raise Lost("the time is over")
+    except NotPublic:
+        raise Failed(LED % url) from None
+    except TooLarge:
+        os.unlink(part)
+        raise Failed(
+            "%s: what the server sends is larger than any installer: it was not stored. Is the address right?" % url
+        ) from None
     except urllib.error.HTTPError as error:
         if error.code == 416:  # nothing is left to fetch
             return
         if error.code >= 500 or error.code in (407, 408, 429):
             raise Lost("the server answered %d" % error.code) from None
+        if error.code < 400:
+            raise Failed(LED % url) from None
         raise Failed("%s: the server answered %d; is this version still there?" % (url, error.code)) from None
     except urllib.error.URLError as error:
         reason = error.reason
@@ -102,9 +129,11 @@ def _store(answer: Any, part: str, begun: int, said: Said) -> None:
     done = begun
     with open(part, "r+b" if begun else "wb") as stream:
         stream.seek(begun)
-        for piece in iter(lambda: answer.read(PIECE), b""):
-            stream.write(piece)
+        for piece in iter(lambda: answer.read1(PIECE), b""):
             done += len(piece)
+            if max(done, total or 0) > LARGEST:
+                raise TooLarge
+            stream.write(piece)
             said(done, total)
         stream.flush()
         os.fsync(stream.fileno())

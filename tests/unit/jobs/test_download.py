@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from pathlib import Path
 
 import pytest
@@ -24,10 +25,12 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(download, "PAUSE", 0.0)
 
 
-def fetched(web: Web, path: Path, sha256: str = SUM, proxies: dict[str, str] | None = None) -> Seen:
+def fetched(
+    web: Web, path: Path, sha256: str = SUM, proxies: dict[str, str] | None = None, host: str = "127.0.0.1"
+) -> Seen:
     """Fetch it, and give what was said of the bytes."""
     seen: Seen = []
-    url = f"http://127.0.0.1:{web.port}/file"
+    url = f"http://{host}:{web.port}/file"
     download.fetch(url, str(path), sha256, proxies or {}, lambda done, total: seen.append((done, total)))
     return seen
 
@@ -105,3 +108,59 @@ def test_a_proxy_is_asked_in_the_servers_place(tmp_path: Path) -> None:
         fetched(nobody, tmp_path / "f", proxies={"http": f"http://127.0.0.1:{web.port}"})
         assert (web.requests, nobody.requests) == (["whole"], [])
     assert (tmp_path / "f").read_bytes() == CONTENT
+
+
+INWARDS = ["http://127.0.0.1:{port}/", "https://127.0.0.1:{port}/", "http://localhost:{port}/", "http://[::1]:{port}/"]
+INWARDS += ["https://localhost:{port}/", "file:///etc/passwd", "ftp://127.0.0.1:{port}/", "http://example.org/"]
+
+
+def test_a_server_leads_to_no_place_inside_and_to_none_without_tls(tmp_path: Path) -> None:
+    """The server has another name than what it leads to; what nobody has named is asked over TLS, and is public."""
+    with Web(CONTENT) as inside, Web(b"") as web:
+        for address in INWARDS:
+            web.elsewhere = address.format(port=inside.port)
+            with pytest.raises(Failed, match="it was not followed") as caught:
+                fetched(web, tmp_path / "f", host="127.0.0.2")
+            assert inside.requests == []
+            assert caught.value.wants is None
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_server_that_was_named_may_lead_to_another_of_its_files(tmp_path: Path) -> None:
+    with Web(CONTENT) as other, Web(b"", elsewhere=f"http://127.0.0.1:{other.port}/") as web:
+        fetched(web, tmp_path / "f")
+    assert (tmp_path / "f").read_bytes() == CONTENT
+
+
+def test_a_ring_of_addresses_ends(tmp_path: Path) -> None:
+    with Web(b"") as web:
+        web.elsewhere = f"http://127.0.0.1:{web.port}/"
+        with pytest.raises(Failed, match="it was not followed"):
+            fetched(web, tmp_path / "f")
+        assert len(web.requests) < 20
+
+
+def test_a_proxy_is_not_asked_for_a_place_inside(tmp_path: Path) -> None:
+    """The proxy itself may well lie inside: whoever uses it has named it."""
+    with Web(b"", elsewhere="https://10.0.0.1/secret") as proxy:
+        given = {"http": f"http://127.0.0.1:{proxy.port}", "https": f"http://127.0.0.1:{proxy.port}"}
+        with pytest.raises(Failed, match="it was not followed"):
+            fetched(proxy, tmp_path / "f", host="files.example.org", proxies=given)
+        assert len(proxy.requests) == 1
+
+
+def test_a_file_without_end_is_not_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(download, "LARGEST", 100_000)
+    for length in (True, False):
+        with Web(CONTENT, says_length=length) as web, pytest.raises(Failed, match="larger than any installer"):
+            fetched(web, tmp_path / "f")
+        assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("where", ["head", "body"])
+def test_a_server_that_drips_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
+    monkeypatch.setattr(download, "LONGEST", 1.0)
+    begun = time.monotonic()
+    with Web(CONTENT, seconds=50, drips=where == "head") as web, pytest.raises(Failed, match="did not arrive within"):
+        fetched(web, tmp_path / "f")
+    assert time.monotonic() - begun < 5
