@@ -20,6 +20,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.finding_text im
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.judges.common import Judge, Look, Wrong
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import RULES, SEVERITIES, WATCHED
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import USUAL, options_of
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import flat
 
 if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.answer import ReceiptNote
@@ -122,7 +123,7 @@ def _finding(entry: PlanEntry, outcome: Outcome, wrong: Wrong, cause: Cause) -> 
         "class": wrong.what,
         "cause": cause,
         "severity": wrong.severity or RULES[wrong.rule].severity,
-        "text": wrong.text.of(wrong.about or outcome["identity"], outcome["reason"]),
+        "text": flat(wrong.text.of(wrong.about or outcome["identity"], outcome["reason"])),
         "desired": _short(outcome["after"], fields),
         "actual": _short(outcome["before"], fields),
         "blocked": outcome["status"] == "blocked",

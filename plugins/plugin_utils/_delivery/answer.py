@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import WORDS
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import harmless
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import bounded, harmless, harmless_lines
 
 if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.answer import (
@@ -91,10 +91,9 @@ def _check_version(said: object, name: str) -> None:
 
 def _typed(document: Document) -> Answer:
     account = document.get("account") or {}
-    error = document["error"]
     return {
         "outcomes": [_outcome(entry) for entry in document["outcomes"]],
-        "error": None if error is None else harmless(error),
+        "error": None if document["error"] is None else harmless(document["error"]),
         "receipt": _receipt(document.get("receipt")),
         "account": {"home": harmless(account.get("home", ""), 200), "shell": harmless(account.get("shell", ""), 200)},
         "python": harmless(document["python"], 20),
@@ -134,7 +133,7 @@ def _evidence(found: Document) -> Evidence:
     if "verdict" in found:
         evidence["verdict"] = one_of(VERDICTS, found["verdict"])
     if "leftovers" in found:
-        evidence["leftovers"] = max(0, int(found["leftovers"]))
+        evidence["leftovers"] = bounded(found["leftovers"])
     if "severities" in found:
         pairs = found["severities"].items()
         evidence["severities"] = {
@@ -166,7 +165,9 @@ def _evidence(found: Document) -> Evidence:
 def _options(options: Document) -> dict[str, str | list[str]]:
     """The options of a mend: texts and lists of texts."""
     return {
-        harmless(name, 100): [harmless(one) for one in value] if isinstance(value, list) else harmless(value)
+        harmless(name, 100): [harmless_lines(one) for one in value]
+        if isinstance(value, list)
+        else harmless_lines(value)
         for name, value in options.items()
     }
 
@@ -184,8 +185,8 @@ def _progress(progress: Document | None) -> Progress | None:
     done, total = progress["done"], progress["total"]
     return {
         "step": harmless(progress["step"], 200),
-        "done": None if done is None else int(done),
-        "total": None if total is None else int(total),
+        "done": None if done is None else bounded(done),
+        "total": None if total is None else bounded(total),
         "unit": one_of(UNITS, progress["unit"]),
     }
 
@@ -205,7 +206,7 @@ def _receipt(receipt: Document | None) -> Receipt | None:
 def _mark(mark: Document) -> Mark:
     """Which rotation last installed a key."""
     return {
-        "sequence": int(mark["sequence"]),
+        "sequence": bounded(mark["sequence"]),
         "rotation": harmless(mark["rotation"], 100),
         "machine": harmless(mark["machine"], 100),
         "controller": harmless(mark.get("controller", ""), 100),
@@ -255,14 +256,14 @@ def _seconds(value: Any) -> float:
 
 
 def _state(state: Document) -> State:
-    return {harmless(key, 500): harmless(value) for key, value in state.items()}
+    return {harmless(key, 500): harmless_lines(value) for key, value in state.items()}
 
 
 def _instead(stdout: str, stderr: str, code: int, name: str) -> str:
     """What the account did instead of answering, in a sentence, and the next step."""
     look, stderr = LOOK.format(name=name), stderr.replace(payload.BEGUN, "")
     if payload.NO_PYTHON in stdout:
-        tried = harmless(stdout.partition(payload.NO_PYTHON)[2].strip(), 2000).replace("\n", "; ")
+        tried = harmless(stdout.partition(payload.NO_PYTHON)[2].strip().replace("\n", "; "), 2000)
         return (
             f"no Python from 3.6 up was found. Tried: {tried}. Name one in the account's"
             " 'vars:' as ansible_python_interpreter"
@@ -271,7 +272,7 @@ def _instead(stdout: str, stderr: str, code: int, name: str) -> str:
         return f"a start-up file of the account hands the connection to another shell (exec, say): {look}"
     if code == payload.CUT:
         return f"what was sent did not arrive whole: a start-up file reads standard input, or the line dropped. {look}"
-    said = harmless((stderr.strip() or stdout.strip())[-300:]).replace("\n", " | ")
+    said = harmless((stderr.strip() or stdout.strip())[-300:].replace("\n", " | "))
     return f"the account ended the connection without an answer (exit code {code}): {look}" + (
         f". It said: {said}" if said else ""
     )
@@ -282,7 +283,7 @@ def line_failure(words: str, way: str, began: bool) -> LineFailure:
 
     way: USER@HOST.
     """
-    lines = harmless(words.replace("\r", ""), 2000).rpartition("over ssh:")[2].strip().split("\n")
+    lines = harmless_lines(words.replace("\r", ""), 2000).rpartition("over ssh:")[2].strip().split("\n")
     reason = " | ".join(line for line in lines if line and line != payload.BEGUN)
     if began:
         dropped = f"the line dropped ({reason})" if reason else "the line dropped"

@@ -4,14 +4,27 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 LONGEST = 20_000
+MOST = 2**62
 UNSEEN = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 """Characters that call themselves printable and show nothing."""
 
 
 def harmless(text: object, longest: int = LONGEST) -> str:
-    """The text without control characters (line ends stay) and not too long."""
-    return "\n".join(_printable(line) for line in str(text)[:longest].split("\n"))
+    """The text in one line, without control characters and not too long: it begins no line of its own anywhere."""
+    return _printable(str(text)[:longest].replace("\n", " "))
+
+
+def harmless_lines(text: object, longest: int = LONGEST) -> str:
+    """The text as harmless() makes it, with its line ends: for what is shown below something and further in."""
+    return "\n".join(map(_printable, str(text)[:longest].split("\n")))
+
+
+def bounded(number: Any) -> int:
+    """A foreign count, which can be divided and shown: Python's own have no bound. Raises ValueError."""
+    return min(max(0, int(number)), MOST)
 
 
 def _printable(line: str) -> str:

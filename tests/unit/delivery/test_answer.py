@@ -17,6 +17,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answe
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.session import MissingKey
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.amounts import amount
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -233,6 +234,15 @@ def test_control_characters_and_endless_texts_reach_nobody() -> None:
     answer = parsed(framed(json.dumps({**DOCUMENT, "outcomes": [outcome], "error": evil, "host": evil})))
     harmless(answer)
     assert len(json.dumps(answer)) < 120_000
+
+
+@pytest.mark.parametrize("number", [10**400, -(10**400), 2**70])
+def test_a_number_that_nobody_can_show_is_cut(number: int) -> None:
+    progress = {"step": "x", "done": number, "total": number, "unit": "bytes"}
+    outcome = {**OUTCOME, "progress": progress, "evidence": {"leftovers": number}}
+    (read,) = parsed(framed(json.dumps({**DOCUMENT, "outcomes": [outcome]})))["outcomes"]
+    amount(read["progress"])
+    assert len(str(read["evidence"]["leftovers"])) < 20
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import clean, harmless, visible
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import clean, harmless, harmless_lines, visible
 from fabricated import words
 from hypothesis import given
 from report_example import HOSTILE
@@ -28,6 +28,12 @@ def test_what_can_be_seen_stays() -> None:
 
 
 @given(words)
-def test_harmless_text_has_line_ends_and_no_other_control_character(said: str) -> None:
-    assert all(character.isprintable() or character == "\n" for character in harmless(said))
+def test_harmless_text_is_one_line(said: str) -> None:
+    assert harmless(said).isprintable()
     assert len(harmless(said, 5)) <= 5
+
+
+@given(words)
+def test_harmless_lines_have_line_ends_and_no_other_control_character(said: str) -> None:
+    assert all(character.isprintable() or character == "\n" for character in harmless_lines(said))
+    assert len(harmless_lines(said, 5)) <= 5
