@@ -1,18 +1,37 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How long an account is waited for that says nothing, and how often one is tried that drops connections."""
+"""How long an account is waited for that says nothing, how much of what it says is held, and how often one is tried.
+
+The engine bounds its own work and its answer, but what goes before it does not: a start-up file that waits or prints
+without end, a home that hangs. Ansible reads all that a command prints, and ends when that does.
+"""
 
 from __future__ import annotations
 
 import random
+import resource
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.answer import NoAnswer
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.answer import LARGEST, NoAnswer
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+ROOM = 16 * LARGEST
+"""Bytes by which this process may grow meanwhile: an answer is read, decoded and parsed, and noise may stand before."""
+OFTEN = 0.1  # seconds between two looks at it
+AGAIN = "Log in as you do by hand, and look; then run again: it reads back what was done"
+SILENT = "no answer in {minutes:.0f} minutes: does a start-up file wait for something, or the home hang? " + AGAIN
+FLOODED = (
+    f"more than {LARGEST // 2**20} MB were printed instead of an answer, and it was cut: does a start-up file print"
+    f" without end? {AGAIN}"
+)
 
 Answer = TypeVar("Answer")
 
@@ -38,29 +57,37 @@ def tried(send: Callable[[], Answer], pauses: Iterable[float], was_dropped: Call
 
 @contextmanager
 def awaited(seconds: float) -> Iterator[None]:
-    """Raise NoAnswer when what is done within takes longer. Ansible's own alarm goes on afterwards.
+    """Raise NoAnswer when what is done within takes longer, or more memory. Ansible's own alarm goes on meanwhile.
 
-    The engine bounds its own work, but what goes before it does not: a start-up file that waits, a home that hangs.
     Ansible's limit for the task must leave room for an installation of an hour.
     """
     if threading.current_thread() is not threading.main_thread():  # signals are not ours there
         yield
         return
+    began, largest = time.monotonic(), most_memory() + ROOM
+    left = signal.getitimer(signal.ITIMER_REAL)[0]
 
-    def give_up(_signal: int, _frame: object) -> None:
-        raise NoAnswer(
-            f"no answer in {seconds / 60:.0f} minutes: does a start-up file wait for something, or the home hang?"
-            f" Log in as you do by hand, and look; then run again: it reads back what was done"
-        )
+    def look(number: int, frame: FrameType | None) -> None:
+        nonlocal left
+        waited = time.monotonic() - began
+        if waited >= seconds:
+            raise NoAnswer(SILENT.format(minutes=seconds / 60))
+        if most_memory() > largest:
+            raise NoAnswer(FLOODED)
+        if left and waited >= left and callable(theirs):  # the task's own limit, which is over once it has rung
+            left = 0.0
+            theirs(number, frame)
 
-    began, left = time.monotonic(), signal.getitimer(signal.ITIMER_REAL)[0]
-    if 0 < left < seconds:  # the task's own limit comes first
-        yield
-        return
-    theirs = signal.signal(signal.SIGALRM, give_up)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    theirs = signal.signal(signal.SIGALRM, look)
+    signal.setitimer(signal.ITIMER_REAL, OFTEN, OFTEN)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, max(0.1, left - (time.monotonic() - began)) if left else 0)
         signal.signal(signal.SIGALRM, theirs)
+
+
+def most_memory() -> int:
+    """The most bytes of memory that this process has had at once."""
+    found = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return found if sys.platform == "darwin" else found * 1024

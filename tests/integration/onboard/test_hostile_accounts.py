@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from typing import Any
 
 import pytest
@@ -116,3 +117,19 @@ def test_what_is_said_instead_of_an_answer_forges_no_line(bed: Any, code: int, m
     assert ran.code in (2, 4), ran.text
     assert "curl evil.example" in ran.text
     assert forged_lines(ran.text) == []
+
+
+@pytest.mark.parametrize("where", ["", ">&2"])
+def test_output_without_end_is_cut_in_seconds(bed: Any, where: str) -> None:
+    """How much got out is counted on the account; ten minutes were waited for it before, and all of it held."""
+    writer = 'i=0; while printf %s "$a" ' + where + "; do i=$((i+1)); echo $i > count; done; exit"
+    line = f"a=$(printf %1000000s); {writer}\n"
+    account = bed.new_account("dfki", files={".bashrc": line.encode()})
+    begun = time.monotonic()
+    ran = onboard(bed, account, timeout=60)
+    assert time.monotonic() - begun < 60
+    assert ran.code == 2, ran.text
+    assert "it was cut" in " ".join(ran.text.split())
+    time.sleep(1)
+    assert int(account.read("count")) < 400, "megabytes"
+    assert account.read("count") == account.read("count")

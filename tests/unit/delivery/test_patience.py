@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.answer import NoAnswer
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.patience import awaited
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.patience import ROOM, awaited
 
 
 @pytest.fixture(autouse=True)
@@ -28,6 +28,20 @@ def test_what_hangs_is_given_up_with_what_to_look_at() -> None:
         time.sleep(60)
 
 
+def test_what_floods_is_cut_long_before_memory() -> None:
+    begun, held = time.monotonic(), bytearray()
+
+    def flood() -> None:
+        while len(held) < 100 * ROOM:
+            held.extend(b"y" * 1_000_000)
+            time.sleep(0.001)
+
+    with pytest.raises(NoAnswer, match="printed instead of an answer, and it was cut"), awaited(60):
+        flood()
+    assert len(held) < 20 * ROOM
+    assert time.monotonic() - begun < 30
+
+
 def test_what_ends_in_time_leaves_no_alarm(alarms: list[int]) -> None:
     with awaited(0.1):
         pass
@@ -38,7 +52,7 @@ def test_what_ends_in_time_leaves_no_alarm(alarms: list[int]) -> None:
 def test_a_limit_of_the_task_that_comes_first_is_heeded(alarms: list[int]) -> None:
     signal.setitimer(signal.ITIMER_REAL, 0.1)
     with awaited(0.3):
-        time.sleep(0.2)
+        time.sleep(0.25)
         assert alarms == [signal.SIGALRM]
 
 
