@@ -75,8 +75,9 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         self._lock: Any = getattr(self._display, "_lock", None) or threading.RLock()
         self._line: Any = None  # where one can be drawn over
         if sys.stdout.isatty():  # what draws is loaded here, not by the thread: a fork then would leave a lock behind
-            from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal import live_line
+            from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal import live_line, signals
 
+            signals.set_back_when_ended(BOARD.is_hushed)
             if live_line.is_live(os.environ, True, self._display.verbosity):
                 self._line = live_line.LiveLine(self._columns, bool(color.ANSIBLE_COLOR))
                 live_line.guard(self._display, self._lock, self._line.clear)
