@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAGES := check unit sanity integration packages
 
-.PHONY: help demo test exhaustive bench format clean oldest $(STAGES)
+.PHONY: help demo test exhaustive bench format clean lock locked release oldest $(STAGES)
 
 help: ## List what can be made
 	@sed -n 's/^\([a-z]*\): .*## /    make \1\t/p' Makefile | expand -t 24
@@ -29,6 +29,27 @@ bench: $(VENV)/installed-bench ## Measure the whole against a bare connection an
 format: $(VENV)/installed-test ## Put all Python into the house's format
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
+
+locked: | $(BIN)/activate ## Install the very packages of tools/constraints.txt, by their sums, to work on this
+	@$(BIN)/pip install -qq --require-hashes -r tools/constraints.txt
+	@$(BIN)/pip install -qq --no-deps -e .
+	@touch $(VENV)/installed $(VENV)/installed-test
+
+lock: $(VENV)/installed-release ## Make tools/constraints.txt anew, with the newest packages that fit
+	@mkdir -p .cache && head -2 tools/constraints.txt > .cache/constraints.txt
+	@$(BIN)/pip-compile -q --upgrade --generate-hashes --extra test --strip-extras --allow-unsafe --no-annotate --no-header \
+		--no-emit-index-url --no-emit-find-links -o - pyproject.toml >> .cache/constraints.txt
+	@mv .cache/constraints.txt tools/constraints.txt
+
+release: $(VENV)/installed-release ## Build the packages, their sums and bill of materials; ask for known faults (network)
+	@rm -rf dist .cache/release
+	@$(BIN)/python -m tools.build_packages dist
+	@$(BIN)/python -m venv .cache/release
+	@.cache/release/bin/pip install -qq dist/*.whl
+	@$(BIN)/cyclonedx-py environment .cache/release/bin/python --output-reproducible --validate -o dist/hpc-onboard.cdx.json
+	@$(BIN)/pip freeze --path "$$(echo .cache/release/lib/python*/site-packages)" --exclude hpc-onboard --exclude pip \
+		> .cache/release/installed.txt
+	@$(BIN)/pip-audit --strict --no-deps --disable-pip -r .cache/release/installed.txt
 
 clean: ## Take out all that was made here, the sandbox accounts too
 	rm -rf $(VENV) .cache .ansible build dist inventory/.sandbox .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -9,7 +9,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import venv
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -18,7 +17,10 @@ from typing import Any
 
 import pytest
 
+from tools.build_packages import build
 from tools.sanity_cores import ROOT, cloned
+
+MOMENT = 1_790_000_000  # of the builds, in seconds since 1970
 
 ACCOUNTS = """\
 plugin: hpc.onboard.accounts
@@ -87,38 +89,22 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def dist(tree: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder with the sdist and the wheel that is built from it."""
+    """The folder with all that a release consists of."""
     folder = tmp_path_factory.mktemp("dist")
-    run = subprocess.run(
-        [sys.executable, "-m", "build", "--outdir", folder, tree],
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
-    assert run.returncode == 0, run.stdout
+    build(tree, folder, MOMENT)
     return folder
 
 
 @pytest.fixture(scope="session")
 def wheel(dist: Path) -> Path:
-    """The wheel."""
+    """The wheel, built from the source distribution."""
     return only(dist.glob("*.whl"))
 
 
 @pytest.fixture(scope="session")
-def tarball(tree: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def tarball(dist: Path) -> Path:
     """The Galaxy tarball."""
-    folder = tmp_path_factory.mktemp("galaxy")
-    galaxy = Path(sys.executable).with_name("ansible-galaxy")
-    run = subprocess.run(
-        [galaxy, "collection", "build", "--output-path", folder, tree],
-        cwd=folder,
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
-    assert run.returncode == 0, run.stdout
-    return only(folder.glob("*.tar.gz"))
+    return only(dist.glob("hpc-onboard-*.tar.gz"))
 
 
 def only(paths: Iterable[Path]) -> Path:

@@ -85,7 +85,7 @@ def test_the_command_in_the_tarball_can_be_run(tarball: Path) -> None:
 
 
 def test_the_sdist_can_be_built_and_tested(tree: Path, dist: Path) -> None:
-    (top, *_rest) = names = sorted(in_tarball(only(dist.glob("*.tar.gz"))))
+    (top, *_rest) = names = sorted(in_tarball(only(dist.glob("hpc_onboard-*.tar.gz"))))
     held = {name.removeprefix(top.split("/")[0] + "/") for name in names}
     assert promised(tree) | {"galaxy.yml", "pyproject.toml", "README.md", "COPYING", "Makefile"} <= held
 
@@ -93,7 +93,8 @@ def test_the_sdist_can_be_built_and_tested(tree: Path, dist: Path) -> None:
 @pytest.mark.parametrize("package", ["wheel", "tarball", "sdist"])
 def test_no_litter_travels(package: str, wheel: Path, tarball: Path, dist: Path) -> None:
     sdist = {
-        re.sub(r"^[^/]*/((tools/capability/)?tests/)?", "", name) for name in in_tarball(only(dist.glob("*.tar.gz")))
+        re.sub(r"^[^/]*/((tools/capability/)?tests/)?", "", name)
+        for name in in_tarball(only(dist.glob("hpc_onboard-*.tar.gz")))
     }
     names = {"wheel": in_wheel(wheel), "tarball": in_tarball(tarball).keys(), "sdist": sdist}[package]
     assert not [name for name in names if NEVER.search(name)]
