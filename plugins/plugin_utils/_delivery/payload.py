@@ -209,5 +209,8 @@ def _packed(document: Mapping[str, Any]) -> bytes:
 
 @lru_cache
 def _source(module: str) -> str:
-    """The source of a module, by the name that it has on the account."""
-    return (MODULE_UTILS / (module.partition(".")[2].replace(".", "/") + ".py")).read_text(encoding="utf-8")
+    """The source of a module, by the name that it has on the account; without what it says of itself, line for line."""
+    source = (MODULE_UTILS / (module.partition(".")[2].replace(".", "/") + ".py")).read_text(encoding="utf-8")
+    before, _quotes, rest = source.partition('"""')
+    said, _quotes, code = rest.partition('"""')
+    return before + "\n" * said.count("\n") + code
