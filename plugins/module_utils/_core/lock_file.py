@@ -13,11 +13,12 @@ make. It names machine, boot and process, so that the next one on that machine k
 import errno
 import fcntl
 import os
+import stat
 import struct
 import time
 from typing import Callable, Optional, Union
 
-from .errors import printable
+from .errors import AccountError, printable
 
 AGAIN_SECONDS = 0.05
 AGAIN = (errno.EAGAIN, errno.EACCES, errno.ENOENT, errno.ESTALE)  # another one holds it, or has just removed it
@@ -48,11 +49,25 @@ class LockFile:
         self._by_name = False
 
     def _open(self) -> int:
-        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-        return os.open(self._place, flags, 0o600, dir_fd=self._above)
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        handle = os.open(self._place, flags, 0o600, dir_fd=self._above)
+        try:
+            self._check_ours(os.fstat(handle))
+        except AccountError:
+            os.close(handle)
+            raise
+        return handle
+
+    def _check_ours(self, found: os.stat_result) -> None:
+        """Raise AccountError for what somebody else has laid there, and could hold for ever; one is gone meanwhile."""
+        if found.st_uid != os.getuid() or not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
+            raise AccountError("%s is no lock of yours: move it away, then run again" % self._place)
 
     def hold(self, wait: float) -> None:
-        """Take the lock, after waiting so many seconds at most. Raises Busy, and OSError where there is no locking."""
+        """Take the lock, after waiting so many seconds at most.
+
+        Raises Busy, OSError where there is no locking, and AccountError for what is no lock of ours.
+        """
         deadline = time.monotonic() + wait
         while not self.take():
             if time.monotonic() >= deadline:
@@ -110,6 +125,7 @@ class LockFile:
         try:
             handle = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=self._above)
             with os.fdopen(handle, "rb") as stream:
+                self._check_ours(os.fstat(handle))
                 words = stream.read(200).decode("utf-8", "replace").split()
                 number = os.fstat(handle).st_ino
             if len(words) != 3 or words[0] != os.uname().nodename or (words[1] == _boot() and _is_alive(words[2])):

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core import files
-from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import errno_name
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError, errno_name
 from ansible_collections.hpc.onboard.plugins.module_utils._core.lock_file import Busy, LockFile
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.file_errors import (
     StoreDamaged,
@@ -136,6 +136,8 @@ def _said(what: str) -> Iterator[None]:
         yield
     except files.NotKept:
         raise
+    except AccountError as error:  # of the lock
+        raise NotWritten(str(error)) from None
     except files.Unconfirmed as error:
         raise NotWritten(f"it was written, but the disk did not confirm it ({errno_name(error)})") from None
     except OSError as error:

@@ -8,12 +8,14 @@ import errno
 import fcntl
 import os
 import signal
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._core import lock_file
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.module_utils._core.lock_file import Busy, LockFile
 
 ROUNDS = 40
@@ -48,6 +50,39 @@ def test_one_holds_it_and_nothing_is_left(folder: Path) -> None:
     assert os.waitstatus_to_exitcode(os.waitpid(other, 0)[1]) == 7
     first.let_go()
     lock(folder).hold(0)
+
+
+def a_pipe(path: Path) -> None:
+    """A named pipe, which nobody writes into."""
+    os.mkfifo(path)
+
+
+def a_colleagues(path: Path) -> None:
+    """A file of somebody else's that all may write."""
+    path.touch()
+    path.chmod(0o666)
+    os.chown(path, 4321, 4321)
+
+
+def another_name(path: Path) -> None:
+    """A further name of a file of mine."""
+    path.with_name("precious").write_text("precious")
+    os.link(path.with_name("precious"), path)
+
+
+@pytest.mark.parametrize("laid", [a_pipe, a_colleagues, another_name])
+def test_what_is_no_lock_of_ours_is_refused_at_once_and_left(
+    folder: Path, laid: Callable[[Path], None], request: pytest.FixtureRequest
+) -> None:
+    if laid is a_colleagues and os.getuid() != 0:
+        pytest.skip("only root makes a file of somebody else's")
+    name = "lock" if request.node.callspec.params["folder"] == "fcntl" else "lock.held"
+    laid(folder / name)
+    begun = time.monotonic()
+    with pytest.raises(AccountError, match="is no lock of yours: move it away"):
+        lock(folder).hold(60)
+    assert time.monotonic() - begun < 1
+    assert (folder / "precious").read_text() == "precious" if laid is another_name else (folder / name).exists()
 
 
 def test_no_update_is_lost_between_processes(folder: Path) -> None:
