@@ -218,4 +218,4 @@ def same_call(one: Call, other: Call) -> bool:
 
 def _named(text: str) -> list[str]:
     """The first file named in a call; what stands behind it may be the answer."""
-    return [] if text.startswith(("write", "pwrite")) else re.findall(r'"(/[^"]*|\.[^"]*)"', text)[:1]
+    return [] if text.startswith(("write", "pwrite", "read(", "pread", "f")) else re.findall(r'"([^"]*)"', text)[:1]

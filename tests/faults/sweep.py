@@ -192,7 +192,14 @@ def false_success(done: Pass, known: Known, now: Tree, fault: Fault) -> Iterator
 
 def _lie(fault: Fault) -> bool:
     """Whether a look was told that something is not there: then absence is an honest answer."""
-    return fault.what == "ENOENT" and fault.call.name in ("newfstatat", "lstat", "stat", "readlink", "openat")
+    return fault.what == "ENOENT" and fault.call.name in (
+        "newfstatat",
+        "lstat",
+        "stat",
+        "readlink",
+        "readlinkat",
+        "openat",
+    )
 
 
 def _report(fault: Fault) -> bool:

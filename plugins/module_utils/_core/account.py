@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Whose account this is: home, login shell, and the variables that only a login shell has."""
 
+import hashlib
+import hmac
 import os
 import pwd
 from typing import TYPE_CHECKING, Any, Callable, Dict, Mapping, NamedTuple, Optional
@@ -78,6 +80,37 @@ class Account:
                 " account's 'storage:'" % (name, self.shell)
             )
         return value.rstrip("/") or "/"
+
+
+class Names:
+    """What an account's things are called. root: the sandbox's folder, below which all absolute paths lie, or empty."""
+
+    def __init__(self, account: Account, fingerprint_key: bytes, root: str = "") -> None:
+        self.account, self.home, self.root = account, account.home, root
+        self.fingerprint_key = fingerprint_key
+
+    def fingerprint(self, secret: str) -> str:
+        """The keyed short hash that stands for a secret wherever it is shown; the key is this account's alone."""
+        digest = hashlib.sha256(secret.encode("utf-8")).digest()
+        return "key " + hmac.new(self.fingerprint_key, digest, hashlib.sha256).hexdigest()[:12]
+
+    def expand(self, path: str) -> str:
+        """The absolute path for one that begins with ~ or with a variable of the site."""
+        head, slash, tail = path.partition("/")
+        if head == "~":
+            head = self.home
+        elif head.startswith("$"):
+            head = self.account.variable(head[1:])
+        return os.path.normpath("/" + (head + slash + tail).lstrip("/"))
+
+    def shown(self, path: str) -> str:
+        """The path as a person writes it: ~ for the home."""
+        inside = path == self.home or path.startswith(self.home + "/")
+        return "~" + path[len(self.home) :] if inside else path
+
+    def real(self, path: str) -> str:
+        """Where a path of the account lies for the system."""
+        return self.root + path
 
 
 class Asked(NamedTuple):

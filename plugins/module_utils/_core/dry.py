@@ -49,7 +49,8 @@ class DryHost(Host):
 
     def names(self, folder: str) -> List[str]:
         place = self.resolve(folder) or folder
-        is_real = os.path.isdir(self.real(place)) and not self._is_gone(place)
+        found = None if self._is_gone(place) else super().look_at(place)
+        is_real = found is not None and found.kind == "folder"
         names = set(super().names(folder)) if is_real else set()
         for path, changed in self._changed.items():
             if os.path.dirname(path) == place:
@@ -59,11 +60,14 @@ class DryHost(Host):
     def has_acl(self, path: str) -> bool:
         return self._place(path) not in self._changed and super().has_acl(path)
 
-    def make_folder(self, path: str, mode: int, fill: Callable[[str], None] = lambda _folder: None) -> None:
+    def make_folder(
+        self, path: str, mode: int, fill: Optional[Callable[[str], None]] = None, area: Optional[str] = None
+    ) -> None:
         self._needs_folder(path, "making the folder ")
         self._put(path, "folder", mode)
         self.made.append(path)
-        fill(path)
+        if fill:
+            fill(path)
 
     def take_apart(self, path: str, empty: Callable[[str], None]) -> None:
         empty(path)
@@ -107,5 +111,5 @@ class DryHost(Host):
             return
         if self.kind_behind(folder) != "folder":
             raise AccountError("%s is not there" % self.shown(folder))
-        if not os.access(self.real(folder) or "/", os.W_OK | os.X_OK):
+        if not os.access(self.held(folder), os.W_OK | os.X_OK):
             raise explained(PermissionError(errno.EACCES, ""), doing + self.shown(path))

@@ -71,8 +71,7 @@ def replace(
     """
     draft = DRAFT % name
     try:
-        write_draft(folder, draft, content, mode, attributes)
-        keep_group(folder, name, draft)
+        write_draft(folder, draft, content, mode, attributes, group_of(folder, name))
         if check:
             check(draft)
         os.rename(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
@@ -87,8 +86,18 @@ def replace(
         raise NotKept(errno.EIO, "")
 
 
-def write_draft(folder: int, name: str, content: bytes, mode: int, attributes: Dict[str, bytes]) -> None:
-    """Make a new file with its final mode from the first byte, and flush it to the disk."""
+def group_of(folder: int, name: str) -> int:
+    """The group of a file, for its successor; -1 where there is none."""
+    try:
+        return os.stat(name, dir_fd=folder, follow_symlinks=False).st_gid
+    except OSError:
+        return -1
+
+
+def write_draft(
+    folder: int, name: str, content: bytes, mode: int, attributes: Dict[str, bytes], group: int = -1
+) -> None:
+    """Make a new file with its final mode from the first byte, and the group as far as may be; flush it to the disk."""
     unlink_at(folder, name)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     handle = os.open(name, flags, mode & 0o700, dir_fd=folder)
@@ -97,6 +106,8 @@ def write_draft(folder: int, name: str, content: bytes, mode: int, attributes: D
             os.setxattr(handle, key, value)
         if not attributes and ACL in attribute_names(handle):
             os.removexattr(handle, ACL)
+        if group not in (-1, os.fstat(handle).st_gid):
+            _keep_group(handle, group)
         os.fchmod(handle, mode)
         left = memoryview(content)
         while left:
@@ -106,14 +117,11 @@ def write_draft(folder: int, name: str, content: bytes, mode: int, attributes: D
         os.close(handle)
 
 
-def keep_group(folder: int, name: str, draft: str) -> None:
-    """Give a draft the group of the file that it replaces, as far as this user may."""
+def _keep_group(handle: int, group: int) -> None:
     try:
-        wanted = os.stat(name, dir_fd=folder, follow_symlinks=False).st_gid
-        if os.stat(draft, dir_fd=folder, follow_symlinks=False).st_gid != wanted:
-            os.chown(draft, -1, wanted, dir_fd=folder, follow_symlinks=False)
+        os.fchown(handle, -1, group)
     except OSError:
-        pass  # there is none, or it is a group that the user has left
+        pass  # it is a group that the user has left
 
 
 def entry(found: os.stat_result, target: str) -> Entry:
@@ -163,7 +171,7 @@ def read_at(folder: int, name: str, most: int = LARGEST) -> Optional[bytes]:
         return stream.read(most + 1)
 
 
-def free(folder: Optional[int], name: str) -> bool:
+def free(folder: int, name: str) -> bool:
     """Whether nothing has this name."""
     try:
         os.stat(name, dir_fd=folder, follow_symlinks=False)
@@ -185,42 +193,88 @@ def draft_of(path: str) -> str:
     return os.path.join(folder, DRAFT % name)
 
 
-def make_folder(path: str, mode: int, fill: Callable[[], None]) -> None:
-    """Make a folder, which has its mode, and what fill puts into its draft, from the first moment.
+def make_folder(folder: int, name: str, mode: int) -> os.stat_result:
+    """Make a folder with its mode in one step, whatever the umask says: what has its name then may be another thing.
 
-    The folder above it is there already. An empty draft that an ended run left is removed.
+    Raises OSError, also where something else has taken its name at once.
     """
-    draft = draft_of(path)
+    umask = os.umask(0)
     try:
-        if not free(None, draft):
-            os.rmdir(draft)
-        os.mkdir(draft, mode)
-        os.chmod(draft, mode | os.stat(draft).st_mode & stat.S_ISGID)  # a project's folder hands its group on
-        fill()
-        if not free(None, path):
+        os.mkdir(name, mode, dir_fd=folder)
+    finally:
+        os.umask(umask)
+    flush(folder)
+    handle = listable(folder, name)
+    try:
+        made = os.fstat(handle)
+        if made.st_uid != os.getuid() or os.listdir(handle):
             raise OSError(errno.EEXIST, "")
-        os.rename(draft, path)
-        flush_folder(os.path.dirname(path))
+        return made
+    finally:
+        os.close(handle)
+
+
+def make_filled(folder: int, name: str, mode: int, fill: Callable[[], None]) -> None:
+    """Make a folder that holds what fill puts into its draft from the first moment.
+
+    An empty draft that an ended run left is removed.
+    """
+    draft = DRAFT % name
+    try:
+        if not free(folder, draft):
+            os.rmdir(draft, dir_fd=folder)
+        make_folder(folder, draft, mode)
+        fill()
+        if not free(folder, name):
+            raise OSError(errno.EEXIST, "")
+        os.rename(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
+        flush(folder)
     except OSError:
         try:
-            os.rmdir(draft)
+            os.rmdir(draft, dir_fd=folder)
         except OSError:
             pass
         raise
 
 
-def take_apart(path: str, empty: Callable[[], None]) -> None:
+def take_apart(folder: int, name: str, empty: Callable[[], None]) -> None:
     """Remove a folder all at once: what empty takes out of its draft goes; if something is left, it is back."""
-    draft = draft_of(path)
-    os.rename(path, draft)
+    draft = DRAFT % name
+    os.rename(name, draft, src_dir_fd=folder, dst_dir_fd=folder)
     try:
         empty()
-        os.rmdir(draft)
+        os.rmdir(draft, dir_fd=folder)
     except OSError:
-        if free(None, path) and not free(None, draft):
-            os.rename(draft, path)
+        if free(folder, name) and not free(folder, draft):
+            os.rename(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
         raise
-    flush_folder(os.path.dirname(path))
+    flush(folder)
+
+
+def remove_tree(folder: int, name: str) -> None:
+    """Remove a folder of this user's with all that it holds: what was opened is emptied, then an empty one goes."""
+    handle = listable(folder, name)
+    try:
+        if os.fstat(handle).st_uid != os.getuid():
+            raise OSError(errno.EPERM, "")
+        for _path, folders, names, inside in os.fwalk(".", False, _raise, dir_fd=handle):
+            for one in folders:
+                (os.unlink if is_link(inside, one) else os.rmdir)(one, dir_fd=inside)
+            for one in names:
+                os.unlink(one, dir_fd=inside)
+    finally:
+        os.close(handle)
+    os.rmdir(name, dir_fd=folder)
+    flush(folder)
+
+
+def _raise(error: OSError) -> None:
+    raise error
+
+
+def listable(folder: int, name: str = ".") -> int:
+    """A folder opened so that it can be listed and flushed; no link is opened."""
+    return os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
 
 
 def flush(folder: int) -> None:
@@ -230,15 +284,6 @@ def flush(folder: int) -> None:
     except OSError as error:
         if errno_name(error) != "EINVAL":
             raise
-
-
-def flush_folder(path: str) -> None:
-    """Make a change of names in this folder durable."""
-    handle = os.open(path or "/", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        flush(handle)
-    finally:
-        os.close(handle)
 
 
 def unlink_at(folder: int, name: str) -> None:

@@ -183,6 +183,7 @@ def reconcile(resource: Resource, host: Host) -> Outcome:
     outcome = examine(resource, host)
     if outcome.fields and not outcome.reason and not under_way(outcome):
         resource.apply(host)
+        host.look_anew()
         after = examine(resource, host)
         outcome.progress, outcome.remarks, outcome.evidence = after.progress, after.remarks, after.evidence
         if after.fields and not after.progress:

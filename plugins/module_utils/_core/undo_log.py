@@ -43,11 +43,17 @@ class Remembering(Host):
         """As Host's."""
         return self._host.has_acl(path)
 
+    def look_anew(self) -> None:
+        """As Host's."""
+        self._host.look_anew()
+
     # -- changes -------------------------------------------------------------------------------
 
-    def make_folder(self, path: str, mode: int, fill: Callable[[str], None] = lambda _folder: None) -> None:
+    def make_folder(
+        self, path: str, mode: int, fill: Optional[Callable[[str], None]] = None, area: Optional[str] = None
+    ) -> None:
         """As Host's; taken back while nothing else has come into it."""
-        self._host.make_folder(path, mode, fill)
+        self._host.make_folder(path, mode, fill, area)
         self._back.append(lambda: self._take_out(path))
 
     def _take_out(self, folder: str) -> None:

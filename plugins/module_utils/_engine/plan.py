@@ -46,6 +46,7 @@ class Run:
 
     def outcome(self, resource: Resource) -> Outcome:
         """Take one resource through the loop. Whatever goes wrong becomes its outcome."""
+        self.host.look_anew()
         try:
             bound = resource.bound(self.host)
             lost = self._waits_for(bound) if bound.WAITS else None

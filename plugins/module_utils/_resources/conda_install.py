@@ -95,6 +95,8 @@ class CondaInstall(CondaInstallOptions, Resource):
         if before and "is" not in before:
             return self._not_ours_to_change(before, shown)
         root = self.options.get("root") or os.path.dirname(self.options["prefix"])
+        if host.kind_behind(root) == "link":
+            return host.in_the_way(root)
         if host.kind_behind(root) != "folder":
             return "%s is not there, and only the site can make it: is the project's name right?" % host.shown(root)
         return host.in_the_way(os.path.dirname(self.options["prefix"])) or self._impossible(host)
@@ -120,7 +122,7 @@ class CondaInstall(CondaInstallOptions, Resource):
         if machine() not in self.options["installers"]:
             known = ", ".join(sorted(self.options["installers"]))
             return "there is no %s for %s, only for %s" % (self.options["distribution"], machine(), known)
-        from .._core.machine import libc
+        from .._jobs.machine import libc
 
         found = libc()
         if found and condarc.numbers(found) < condarc.numbers(self.options["glibc"]):
@@ -133,7 +135,7 @@ class CondaInstall(CondaInstallOptions, Resource):
 
     def _too_little_room(self, host: Host) -> Optional[str]:
         from .._core.amounts import count, size
-        from .._core.machine import room
+        from .._jobs.machine import room
 
         above = os.path.dirname(self.options["prefix"])
         while host.kind_behind(above) == "nothing":
@@ -195,7 +197,7 @@ class CondaInstall(CondaInstallOptions, Resource):
         if self.options["state"] == "absent":
             RemovalJob(self._folder, self.options["prefix"]).start(host)
             return
-        host.make_folders(os.path.dirname(self.options["prefix"]), 0o700)
+        host.make_folders(os.path.dirname(self.options["prefix"]), 0o700, self.options.get("root"))
         made = _words(host, os.path.join(self.options["prefix"], MADE))
         update = made is not None and self._no_older(made) != self._wanted.made
         CondaJob(self._folder, self._wanted, update).start(host)

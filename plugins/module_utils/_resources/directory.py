@@ -31,13 +31,29 @@ class Directory(DirectoryOptions, Resource):
         return found is None or (found.kind == "folder" and found.mine and not host.names(self.options["path"]))
 
     def inspect(self, host: Host) -> State:
-        found = host.behind(self.options["path"])
-        kind = found.kind if found else "nothing"
         if self.options["state"] == "absent" and not self._is_to_go(host):
             return self.desired(host)
-        if found and kind == "folder" and self.options["state"] == "present":
-            kind = FOREIGN if found.foreign else OPEN if self._is_open(found) else kind
+        if self.options["state"] == "present" and self._foreign(host):
+            return {"is": FOREIGN}
+        found = host.behind(self.options["path"])
+        kind = found.kind if found else "nothing"
+        if found and kind == "folder" and self.options["state"] == "present" and self._is_open(found):
+            kind = OPEN
         return {} if kind == "nothing" and host.entry(self.options["path"]) is None else {"is": kind}
+
+    @property
+    def _area(self) -> str:
+        return str(self.options.get("root") or os.path.dirname(self.options["path"]))
+
+    def _foreign(self, host: Host) -> Optional[str]:
+        """The first one of the folders below the site's own that somebody else has made, or a link of his."""
+        path, place = str(self.options["path"]), self._area.rstrip("/")
+        for part in path[len(place) :].strip("/").split("/") if path.startswith(place + "/") else []:
+            place += "/" + part
+            found = host.entry(place)
+            if found and (found.foreign or getattr(host.behind(place), "foreign", False)):
+                return place
+        return None
 
     def _is_open(self, found: Entry) -> bool:
         """Whether everybody may put something into a folder of ours, though that is not wanted."""
@@ -51,14 +67,17 @@ class Directory(DirectoryOptions, Resource):
             return None
         shown = host.shown(path)
         if before.get("is") == FOREIGN:
-            return "%s belongs to somebody else, who could put anything there: ask who made it, then run again" % shown
+            text = "%s belongs to somebody else, who could put anything there: ask who made it, then run again"
+            return text % host.shown(self._foreign(host) or path)
         if before.get("is") == OPEN:
             return "everybody may write in %s: look at what is in it, chmod o-w there, then run again" % shown
         if before.get("is", "folder") != "folder":
             return "%s is there already, and is no folder: move it away, then run again" % host.shown(path)
-        root = self.options.get("root") or os.path.dirname(path)
-        if host.kind_behind(root) != "folder":
-            return "%s is not there, and only the site can make it: is the project's name right?" % host.shown(root)
+        if host.kind_behind(self._area) == "link":
+            return host.in_the_way(self._area)
+        if host.kind_behind(self._area) != "folder":
+            text = "%s is not there, and only the site can make it: is the project's name right?"
+            return text % host.shown(self._area)
         return host.in_the_way(path)
 
     def remarks(self, host: Host) -> List[str]:
@@ -70,4 +89,4 @@ class Directory(DirectoryOptions, Resource):
         if self.options["state"] == "absent":
             host.remove(self.options["path"])
             return
-        host.make_folders(self.options["path"], int(self.options["mode"], 8))
+        host.make_folders(self.options["path"], int(self.options["mode"], 8), self._area)

@@ -79,10 +79,10 @@ class Search:
     def bytes(self, real: str, largest: int) -> bytes:
         """At most so many bytes of a plain file; a link is not followed."""
         try:
-            handle = os.open(self.host.real(real), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            handle = os.open(self.host.held(real), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
             with os.fdopen(handle, "rb") as stream:
                 return stream.read(largest) if stat.S_ISREG(os.fstat(handle).st_mode) else b""
-        except OSError:
+        except (AccountError, OSError):
             self.leave_out("not permitted, or gone meanwhile", real)
             return b""
 

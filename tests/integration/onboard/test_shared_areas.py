@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import time
 from typing import Any
 
 import pytest
@@ -41,6 +42,32 @@ def test_a_colleagues_folder_of_our_name_is_no_place_for_ours(bed: Any) -> None:
     audit = play(bed, "-i", str(bed.accounts_file([account])), playbook="audit.yml")
     assert audit.code == 2, audit.text
     assert "DIR-002" in audit.text
+
+
+@pytest.mark.parametrize("laid", ["chmod 666 {0}; chown 4321 {0}", "rm {0}; mkfifo {0}; chown 4321 {0}; chmod 666 {0}"])
+def test_a_lock_that_somebody_else_has_laid_is_refused_at_once(bed: Any, laid: str) -> None:
+    account = bed.new_account("lrz")
+    lock = f"{account.home}/.hpc.onboard.lock"
+    by_root(account, f"touch {lock}; {laid.format(lock)}")
+    begun = time.monotonic()
+    ran = onboard(bed, account)
+    assert time.monotonic() - begun < 40, "it waited for the lock"
+    assert ran.code == 2, ran.text
+    assert f"{lock} is no lock of yours: move it away, then run again" in str(ran.of(account.name))
+    audit = play(bed, "-i", str(bed.accounts_file([account])), playbook="audit.yml")
+    assert "no lock of yours" not in audit.text, "a look needs none"
+
+
+def test_a_link_of_a_colleagues_leads_nobody_into_a_private_folder(bed: Any) -> None:
+    account = bed.new_account("wilson")
+    folder, private = f"/work1/{account.project}/{account.user}", f"{account.home}/private"
+    by_root(account, f"install -d -m 700 -o {account.user} {private}; ln -s {private} {folder}")
+    by_root(account, f"chown -h {COLLEAGUE} {folder}")
+    ran = onboard(bed, account)
+    assert ran.code == 2, ran.text
+    assert blocked(ran, account)[f"folder {folder}"].startswith(f"{folder} belongs to somebody else")
+    assert not account.exists("work")
+    assert [path for path in account.tree() if path.startswith("private/")] == []
 
 
 def test_a_colleagues_conda_is_not_run_whatever_it_says(bed: Any) -> None:

@@ -8,9 +8,9 @@ statvfs knows no user's quota on most file systems, so the quota commands are as
 import os
 from typing import List, Tuple
 
+from .._core.mounts import mount_of, mount_points
+from .._core.program import found, said
 from .._formats.quota import Room, least, left
-from .mounts import mount_of, mount_points
-from .program import found, said
 
 SECONDS = 10
 QUOTA = ["quota", "-u", "-g", "-w", "-p", "--show-mntpoint", "--hide-device"]

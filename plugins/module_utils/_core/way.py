@@ -1,0 +1,95 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The way to a thing: every folder on it opened once, component by component, and kept open.
+
+In a storage area that a group shares, a colleague may rename anything at any moment, ours too, and lay a link or a
+folder of his own under our name. So nothing is looked at or changed by a path: a look and the change that follows it
+go through the same open folders. A link on the way is followed where it is the account's own or root's; a folder of
+the account's that became another one since it was looked at is refused.
+"""
+
+import os
+from typing import Callable, Dict, Optional, Tuple
+
+from .errors import AccountError, explained
+from .files import PASS, PATH
+
+MOST = 60  # open folders; a login node allows some hundred to a process
+
+
+class Way:
+    """The open folders of one host. real: where a path lies for the system; resolve: it without links (host.py)."""
+
+    def __init__(self, root: str, shown: Callable[[str], str], resolve: Callable[[str], Optional[str]]) -> None:
+        self._root, self._shown, self._resolve = root or "/", shown, resolve
+        self._open: Dict[str, int] = {}
+        self._seen: Dict[str, Tuple[int, int]] = {}  # the account's own folders, as they were looked at
+
+    def folder(self, path: str) -> int:
+        """The open folder at path, which stays the way's own; good for a name in it, not to be listed or flushed.
+
+        Raises OSError, and AccountError where somebody else has a hand in it.
+        """
+        found = self._open.get(path)
+        if found is not None:
+            return found
+        if len(self._open) > MOST:
+            self._close()
+        return self._opened(path)
+
+    def _opened(self, path: str) -> int:
+        if path not in self._open:
+            self._open[path] = self._entered(path) if path.strip("/") else os.open(self._root, PATH | os.O_DIRECTORY)
+        return self._open[path]
+
+    def _entered(self, path: str) -> int:
+        above, name = os.path.split(path)
+        try:
+            handle = os.open(name, PASS, dir_fd=self._opened(above))
+        except NotADirectoryError:
+            real = self._resolve(path)
+            if real is None or real == path:
+                raise
+            return os.dup(self._opened(real))
+        self._compare(path, os.fstat(handle))
+        return handle
+
+    def _compare(self, path: str, now: os.stat_result) -> None:
+        if self._seen.get(path, (now.st_dev, now.st_ino)) != (now.st_dev, now.st_ino):
+            raise AccountError("%s was changed for another folder meanwhile: run again" % self._shown(path))
+
+    def saw(self, path: str, now: os.stat_result) -> None:
+        """Remember a folder of the account's own that was looked at: none but this one is changed."""
+        self._compare(path, now)
+        self._seen[path] = (now.st_dev, now.st_ino)
+
+    def forget(self) -> None:
+        """Let go of all, for what is looked at next is to be as it is by then."""
+        self._close()
+        self._seen.clear()
+
+    def _close(self) -> None:
+        while self._open:
+            os.close(self._open.popitem()[1])
+
+    def __del__(self) -> None:
+        self._close()
+
+
+class Opened:
+    """An open file or folder in which something is changed: closed afterwards, and an error says what was tried."""
+
+    def __init__(self, handle: int, doing: str) -> None:
+        self.handle, self._doing = handle, doing
+
+    def close(self) -> None:
+        """Let go of it."""
+        os.close(self.handle)
+
+    def __enter__(self) -> int:
+        return self.handle
+
+    def __exit__(self, _kind: object, error: Optional[BaseException], _trace: object) -> None:
+        self.close()
+        if isinstance(error, OSError):
+            raise explained(error, self._doing) from None
