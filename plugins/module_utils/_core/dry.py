@@ -85,7 +85,7 @@ class DryHost(Host):
     def remove_folder(self, path: str) -> None:
         self.remove(path)
 
-    def start(self, detach: Callable[[], None], pretend: Callable[[Host], None]) -> None:
+    def start(self, path: str, detach: Callable[[int], None], pretend: Callable[[Host], None]) -> None:
         pretend(self)
 
     def set_mode(self, path: str, mode: int) -> None:

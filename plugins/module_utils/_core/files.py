@@ -36,6 +36,11 @@ class Entry(NamedTuple):
         """Whether it belongs to neither this account nor root: its owner may put anything there."""
         return not (self.mine or self.roots)
 
+    @property
+    def shut(self) -> bool:
+        """Whether it is a folder of this account's that nobody else may look into."""
+        return self.kind == "folder" and self.mine and not self.mode & 0o077
+
 
 KINDS = {  # what a thing is, in the sentences, too: each goes with 'a'
     stat.S_IFDIR: "folder",

@@ -220,9 +220,19 @@ class Host(Names):
             files.remove_tree(folder, os.path.basename(path))
         self.look_anew()
 
-    def start(self, detach: Callable[[], None], pretend: Callable[["Host"], None]) -> None:
-        """Start work that takes minutes, in a process of its own; a sandbox pretends: nothing is downloaded there."""
-        pretend(self) if self.root else detach()
+    def start(self, path: str, detach: Callable[[int], None], pretend: Callable[["Host"], None]) -> None:
+        """Start work that takes minutes beside path, in a process of its own that is given the open folder above it.
+
+        In that one nobody else may have a hand. A sandbox pretends: nothing is downloaded there.
+        """
+        if self.root:
+            pretend(self)
+            return
+        with self._above(path, "starting the work beside ") as folder:
+            unsafe = files.unsafe(files.entry(os.fstat(folder), ""), self.shown(os.path.dirname(path)))
+            if unsafe:
+                raise AccountError(unsafe)
+            detach(folder)
 
     def set_mode(self, path: str, mode: int) -> None:
         """Set the permission bits of a folder or a plain file of mine; a link is never followed."""

@@ -72,7 +72,7 @@ class Remembering(Host):
         """As Host's. No key is a folder, so none is ever put back."""
         raise AccountError("%s: a folder that could not be put back is not removed" % self.shown(path))
 
-    def start(self, detach: Callable[[], None], pretend: Callable[[Host], None]) -> None:
+    def start(self, path: str, detach: Callable[[int], None], pretend: Callable[[Host], None]) -> None:
         """Refused: nothing takes work back that goes on by itself."""
         raise AccountError("work of minutes cannot be taken back, and is not started")
 

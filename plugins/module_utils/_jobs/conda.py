@@ -23,6 +23,7 @@ TERMS = (
     "a channel's terms of service are not accepted; that is for you to do: read them, then run"
     " '%s/bin/conda tos accept', or take conda-forge as the channel"
 )
+INSTALLER = "installer.sh"  # it refuses to run under another ending
 LAST = 400  # so many characters of a program's last words are told
 
 
@@ -39,7 +40,7 @@ class CondaJob(Job):
     def work(self) -> None:
         """Install what is not installed, write the settings, make the environments that are not as wanted."""
         self._start_over()
-        prefix = self._wanted.prefix
+        prefix = self._prefix
         if self._update or not os.path.exists(os.path.join(prefix, MADE)):
             self._fetch()
             self._install()
@@ -64,9 +65,25 @@ class CondaJob(Job):
     def _start_over(self) -> None:
         """Take out what an earlier job had begun to make and did not finish; it is nobody's."""
         half = written(os.path.join(self.folder, MAKING))
-        if half and not os.path.exists(os.path.join(half, MADE)) and os.path.lexists(half):
-            self.say("clearing away what was half made")
-            shutil.rmtree(half)
+        if half:
+            begun = self._of_ours(half)
+            if not os.path.exists(os.path.join(begun, MADE)) and os.path.lexists(begun):
+                self.say("clearing away what was half made")
+                shutil.rmtree(begun)
+
+    @property
+    def _prefix(self) -> str:
+        """The prefix in the folder as it was opened; its path is for what is written into it, and for programs."""
+        return os.path.join(self.above, os.path.basename(self._wanted.prefix))
+
+    def _of_ours(self, path: str) -> str:
+        """The prefix, or the folder of an environment, that has this path; nothing else is ever begun, or removed."""
+        above, name = os.path.split(path)
+        if path == self._wanted.prefix:
+            return self._prefix
+        if above != os.path.join(self._wanted.prefix, "envs") or name in ("", ".", ".."):
+            raise AccountError("%s is said to be half made, but is none of ours: it stays" % path)
+        return os.path.join(self._prefix, "envs", name)
 
     def _begin(self, path: str) -> None:
         """Note that path is about to be made from nothing: until it is finished, it may be taken out again."""
@@ -80,7 +97,7 @@ class CondaJob(Job):
 
     @property
     def _installer(self) -> str:
-        return os.path.join(self.folder, "installer.sh")  # it refuses to run under another ending
+        return os.path.join(self.folder, INSTALLER)
 
     def _fetch(self) -> None:
         wanted = self._wanted
@@ -91,7 +108,8 @@ class CondaJob(Job):
             )
         except Failed as error:
             if error.wants is not None:
-                error.wants = {"url": wanted.url, "sha256": wanted.sha256, "path": self._installer}
+                place = os.path.join(os.path.dirname(wanted.prefix), self.name, INSTALLER)
+                error.wants = {"url": wanted.url, "sha256": wanted.sha256, "path": place}
             raise
 
     def _install(self) -> None:
@@ -100,22 +118,22 @@ class CondaJob(Job):
         check_sum(self._installer, wanted.sha256)
         self.say("installing %s" % wanted.title, 1, self._steps)
         if not self._update:
-            if os.path.lexists(wanted.prefix):
+            if os.path.lexists(self._prefix):
                 raise AccountError("%s was made meanwhile, not by us: it stays" % wanted.prefix)
             self._begin(wanted.prefix)
         line = ["bash", self._installer, "-b", "-p", wanted.prefix] + (["-u"] if self._update else [])
         self._run(line, "the installer", HOME=self.folder)  # it writes into the home, wherever the prefix lies
-        self._run([os.path.join(wanted.prefix, "bin", "conda"), "--version"], "the new conda")
+        self._run([os.path.join(self._prefix, "bin", "conda"), "--version"], "the new conda")
         os.unlink(self._installer)
         if self._update:
-            put(os.path.join(wanted.prefix, MADE), wanted.made)
+            put(os.path.join(self._prefix, MADE), wanted.made)
         else:
-            self._finished(os.path.join(wanted.prefix, MADE), wanted.made)
+            self._finished(os.path.join(self._prefix, MADE), wanted.made)
 
     def _settle(self) -> None:
         """Write our settings into the prefix."""
         self.say("writing the settings", 2, self._steps)
-        file = os.path.join(self._wanted.prefix, condarc.PLACE)
+        file = os.path.join(self._prefix, condarc.PLACE)
         os.makedirs(os.path.dirname(file), exist_ok=True)
         put(file, self._wanted.settings)
 
@@ -132,9 +150,9 @@ class CondaJob(Job):
         else:
             if os.path.lexists(folder):
                 raise AccountError("the environment %s was made meanwhile, not by us: it stays" % name)
-            self._begin(folder)
+            self._begin(os.path.join(self._wanted.prefix, "envs", name))
             line = ["create", "--yes", "-n", name] if explicit else ["env", "create", "-n", name]
-        conda = os.path.join(self._wanted.prefix, "bin", "conda")
+        conda = os.path.join(self._prefix, "bin", "conda")
         self._run([conda, *line, "--file", file], "the environment %s" % name)
         if there:
             put(marker, origin_mark.digest(environment["content"]))
@@ -143,8 +161,9 @@ class CondaJob(Job):
 
     def _run(self, line: List[str], what: str, **more: str) -> None:
         """Run a program to its end. What it says goes into a file; its last words are told when it fails."""
+        self._is_where_it_was()
         log = os.path.join(self.folder, "log")
-        with open(log, "wb") as stream:
+        with open(log, "wb", opener=anew) as stream:
             code = subprocess.call(
                 line,
                 stdin=subprocess.DEVNULL,
@@ -153,6 +172,7 @@ class CondaJob(Job):
                 cwd=self.folder,
                 env=self._environment(more),
             )
+        self._is_where_it_was()
         if code == 0:
             return
         said = last_words(log)
@@ -160,6 +180,12 @@ class CondaJob(Job):
             raise AccountError(TERMS % self._wanted.prefix)
         how = "was ended by signal %d" % -code if code < 0 else "ended with exit code %d" % code
         raise AccountError("%s %s%s" % (what, how, ". It said: " + said if said else ""))
+
+    def _is_where_it_was(self) -> None:
+        """Programs know the prefix by its path. Raises AccountError where somebody has made that lead elsewhere."""
+        above = os.path.dirname(self._wanted.prefix)
+        if not (os.path.isdir(above) and os.path.samefile(above, self.above)):
+            raise AccountError("%s was changed for another folder meanwhile: ask who did it, then run again" % above)
 
     def _environment(self, more: Mapping[str, str]) -> Dict[str, str]:
         """The account's environment without what would lead conda astray, and with nothing accepted for anybody."""
@@ -184,10 +210,11 @@ class RemovalJob(Job):
         """Note first that what is left is ours: the marks that say so are among the first things to go."""
         self.say("removing %s" % self._prefix)
         put(os.path.join(self.folder, MAKING), self._prefix)
-        made = os.path.join(self._prefix, MADE)
+        prefix = os.path.join(self.above, os.path.basename(self._prefix))
+        made = os.path.join(prefix, MADE)
         if os.path.lexists(made):
             os.unlink(made)
-        shutil.rmtree(self._prefix)
+        shutil.rmtree(prefix)
 
     def pretend(self, host: Host) -> None:
         host.remove_folder(self._prefix)
@@ -206,6 +233,13 @@ def written(path: str) -> Optional[str]:
             return stream.read(4096)
     except (FileNotFoundError, NotADirectoryError):
         return None
+
+
+def anew(path: str, flags: int) -> int:
+    """Open a file that is made anew, whatever had its name."""
+    if os.path.lexists(path):
+        os.unlink(path)
+    return os.open(path, flags | os.O_EXCL | os.O_NOFOLLOW, 0o600)
 
 
 def last_words(log: str) -> str:

@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Work that takes minutes: it runs on the account by itself, one at a time, and is seen from outside.
 
-A job has a folder of its own beside what it makes. There lie a lock, which its process holds for as long
-as it lives, the words on how far it is, and whatever it has fetched so far. The connection may drop: the
+A job has a folder of its own beside what it makes, for its owner alone, in a folder that nobody else may change. There
+lie a lock, which its process holds for as long as it lives, the words on how far it is, and whatever it has fetched so
+far. Who may change a folder further up can make its path lead elsewhere: so the job knows both folders as they were
+opened, and its files by paths that begin there. The connection may drop: the
 job goes on. It may be killed: the next one ends what it left running and goes on behind it. When it is
 done, the folder goes.
 """
@@ -26,6 +28,7 @@ PROGRESS = "progress.json"
 MARK = "HPC_ONBOARD_JOB"  # in the environment of every program of a job: this is how one that was left is found
 SECONDS = 0.5  # at most so often is said how far it is
 BEGINNING = {"step": "beginning", "done": None, "total": None, "unit": "steps"}
+NOT_OWN = "%s is there and was not made by us, or others may look into it: move it away, then run again"
 ENDED = "it was ended from outside (a limit of the login node, a reboot?): run again, it goes on where it stopped"
 
 Progress = Dict[str, Any]
@@ -45,7 +48,9 @@ class Job:
     """One long piece of work. A kind of job is a subclass that says what is done."""
 
     def __init__(self, folder: str) -> None:
-        self.folder = folder
+        self.folder = folder  # by its path; in the job's own process as it was opened
+        self.above = os.path.dirname(folder)  # likewise
+        self.name = os.path.basename(folder)
         self._said = 0.0
 
     def work(self) -> None:
@@ -60,17 +65,20 @@ class Job:
 
     def start(self, host: Host) -> None:
         """Start the work as this host does it: really, or only in its looks."""
-        host.start(self.detach, self.pretend)
+        host.start(self.folder, self.detach, self.pretend)
 
-    def detach(self) -> None:
-        """Start the job in a process of its own, and return when it has begun or another one is at work."""
+    def detach(self, above: int) -> None:
+        """Start the job in a process of its own, and return when it has begun or another one is at work.
+
+        above: the open folder that the job's own lies in, or is made in.
+        """
         reader, writer = os.pipe()
         child = os.fork()
         if child == 0:
             try:
                 os.setsid()
                 if os.fork() == 0:
-                    self._alone(writer)
+                    self._alone(writer, above)
             finally:
                 os._exit(0)
         os.close(writer)
@@ -82,17 +90,22 @@ class Job:
 
     # -- the job's own process -----------------------------------------------------------------
 
-    def _alone(self, writer: int) -> None:
+    def _alone(self, writer: int, above: int) -> None:
         """Hold the lock, do the work, and leave either nothing or the reason why it failed."""
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # this process has seen the whole plan
-        _close_others(writer)
+        _close_others(writer, above)
+        os.umask(os.umask(0) | 0o022)  # a group's area hands the group on, and what is made here is run
         try:
-            os.makedirs(self.folder, 0o700, exist_ok=True)
-            mine = LockFile(self.folder, LOCK).take()  # until this process ends
+            folder = own_folder(above, self.name, self.folder)
+            mine = LockFile(folder, LOCK).take()  # until this process ends
+        except AccountError as error:
+            os.write(writer, str(error).encode("utf-8"))
+            return
         except OSError as error:
             os.write(writer, str(explained(error, "locking " + self.folder)).encode("utf-8"))
             return
+        self.above, self.folder = as_opened(above), as_opened(folder)
         if mine:
             self.say("beginning")
         os.write(writer, b"begun")
@@ -115,7 +128,7 @@ class Job:
             self._record({"failed": located(error)})
         else:
             self._record({"ended": True})
-            clear(self.folder)
+            clear(self.above, self.name)
 
     def _take_over(self) -> None:
         """End what an earlier job left running on this login node, and give this one a mark of its own."""
@@ -172,13 +185,34 @@ def progress_of(folder: str) -> Optional[Progress]:
     return progress if running else {"failed": ENDED}
 
 
-def clear(folder: str) -> None:
+def own_folder(above: int, name: str, shown: str) -> int:
+    """The job's folder, opened: made for its owner alone, or what an earlier job has left.
+
+    One that is not so was made by somebody else, or could hold anything by now: nothing in it is read.
+    """
+    try:
+        files.make_folder(above, name, 0o700)
+    except FileExistsError:
+        pass
+    folder = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=above)
+    if not files.entry(os.fstat(folder), "").shut:
+        raise AccountError(NOT_OWN % shown)
+    return folder
+
+
+def as_opened(folder: int) -> str:
+    """A path that leads to an open folder, for this process and the programs that it runs, whatever is renamed."""
+    return "/proc/%d/fd/%d" % (os.getpid(), folder)
+
+
+def clear(above: str, name: str) -> None:
     """Remove a job's folder: the words on how far it is last, so that it never looks as if it had failed."""
-    for name in os.listdir(folder):
-        path = os.path.join(folder, name)
+    folder = os.path.join(above, name)
+    for one in os.listdir(folder):
+        path = os.path.join(folder, one)
         if os.path.isdir(path) and not os.path.islink(path):
             shutil.rmtree(path)
-        elif name != PROGRESS:
+        elif one != PROGRESS:
             os.unlink(path)
     shutil.rmtree(folder)
 
@@ -210,13 +244,13 @@ def _environment(pid: int) -> List[bytes]:
         return []
 
 
-def _close_others(kept: int) -> None:
-    """Let go of every open file but the one: a job must not hold the connection's ends."""
+def _close_others(*kept: int) -> None:
+    """Let go of every open file but these: a job must not hold the connection's ends."""
     null = os.open(os.devnull, os.O_RDWR)
     for handle in (0, 1, 2):
         os.dup2(null, handle)
     for name in os.listdir("/proc/self/fd"):
-        if int(name) > 2 and int(name) != kept:
+        if int(name) > 2 and int(name) not in kept:
             try:
                 os.close(int(name))
             except OSError:

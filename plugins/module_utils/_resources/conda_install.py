@@ -9,6 +9,7 @@ and a prefix without one is either half made by us (the job's folder says so) or
 import os
 from typing import Any, Dict, List, Optional
 
+from .._core import files
 from .._core.conda_options import MACHINE, CondaInstallOptions
 from .._core.errors import AccountError
 from .._core.host import Host
@@ -81,7 +82,7 @@ class CondaInstall(CondaInstallOptions, Resource):
         return self._wanted.made if same and condarc.numbers(found[1]) >= condarc.numbers(wanted[1]) else made
 
     def _making(self, host: Host) -> Optional[str]:
-        return _words(host, os.path.join(self._folder, MAKING))
+        return _words(host, os.path.join(self._folder, MAKING)) if self._is_working(host) else None
 
     def _half_made(self, host: Host) -> bool:
         return bool(self._making(host) == self.options["prefix"])
@@ -99,7 +100,18 @@ class CondaInstall(CondaInstallOptions, Resource):
             return host.in_the_way(root)
         if host.kind_behind(root) != "folder":
             return "%s is not there, and only the site can make it: is the project's name right?" % host.shown(root)
-        return host.in_the_way(os.path.dirname(self.options["prefix"])) or self._impossible(host)
+        return (
+            host.in_the_way(os.path.dirname(self.options["prefix"])) or self._in_reach(host) or self._impossible(host)
+        )
+
+    def _in_reach(self, host: Host) -> Optional[str]:
+        """Why what is run could be changed by others, or the job's folder is taken by somebody."""
+        above = os.path.dirname(self.options["prefix"])
+        found = host.behind(above)
+        unsafe = files.unsafe(found, host.shown(above)) if found else None
+        if unsafe or host.entry(self._folder) is None or self._is_working(host):
+            return unsafe
+        return "%s is there and was not made by us: move it away, then run again" % host.shown(self._folder)
 
     def _not_ours_to_change(self, before: State, shown: str) -> Optional[str]:
         found, wanted = before["conda"].split(" "), self._wanted.made.split(" ")
@@ -170,11 +182,16 @@ class CondaInstall(CondaInstallOptions, Resource):
         return None
 
     def progress(self, host: Host) -> Optional[Dict[str, Any]]:
-        if host.entry(self._folder) is None:
+        if not self._is_working(host):
             return None
         from .._jobs.job import progress_of  # here, because it is under way once, and looked at ever after
 
-        return progress_of(host.real(self._folder))
+        return progress_of(host.held(self._folder))
+
+    def _is_working(self, host: Host) -> bool:
+        """Whether a job of ours has left its folder; one that others may look into was never made by us."""
+        found = host.entry(self._folder)
+        return found is not None and found.shut
 
     def remarks(self, host: Host) -> List[str]:
         """A block of 'conda init' in a start-up file: reported, and left to its owner."""

@@ -70,6 +70,20 @@ def test_a_link_of_a_colleagues_leads_nobody_into_a_private_folder(bed: Any) -> 
     assert [path for path in account.tree() if path.startswith("private/")] == []
 
 
+def test_a_job_that_a_colleague_has_laid_out_is_no_job_of_ours(bed: Any) -> None:
+    account = bed.new_account("dfki")
+    job, precious = f"/data/{account.user}/.miniconda3.hpc.onboard", f"{account.home}/precious"
+    by_root(account, f"install -d -o {account.user} /data/{account.user}; install -d -o {account.user} {precious}")
+    planted(account, job, f"echo -n {precious} > {job}/making; ln -s {account.home}/.profile {job}/log")
+    before = account.tree()
+    conda = {"distribution": "miniconda", "anaconda_terms": "accepted"}
+    ran = onboard(bed, account, more=("--tags", "conda"), settings={account.name: {"conda": conda}})
+    assert ran.code == 2, ran.text
+    assert f"{job} is there and was not made by us" in str(blocked(ran, account))
+    after = account.tree()
+    assert {path: after.get(path) for path in before} == before
+
+
 def test_a_colleagues_conda_is_not_run_whatever_it_says(bed: Any) -> None:
     account = bed.new_account("dfki")
     prefix = f"/data/{account.user}/miniconda3"

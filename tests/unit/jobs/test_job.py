@@ -27,6 +27,14 @@ class Work(job.Job):
     def work(self) -> None:
         self._done(self)
 
+    def begin(self) -> None:
+        """Start it in the folder that its own belongs in."""
+        above = os.open(self.above, os.O_RDONLY)
+        try:
+            self.detach(above)
+        finally:
+            os.close(above)
+
 
 def until(true: Callable[[], object], seconds: float = 10) -> None:
     """Wait for it."""
@@ -53,7 +61,7 @@ def wait_for(file: Path) -> Callable[[Work], None]:
 
 def test_it_is_seen_while_it_goes_on_and_gone_when_it_is_done(folder: Path, tmp_path: Path) -> None:
     assert job.progress_of(str(folder)) is None
-    Work(folder, wait_for(tmp_path / "go")).detach()
+    Work(folder, wait_for(tmp_path / "go")).begin()
     until(lambda: (job.progress_of(str(folder)) or {}).get("step") == "waiting")
     assert job.progress_of(str(folder)) == {"step": "waiting", "done": 1, "total": 3, "unit": "steps"}
     (tmp_path / "go").touch()
@@ -70,7 +78,8 @@ def test_it_outlives_who_started_it_and_holds_none_of_its_files(folder: Path, tm
         "class Work(job.Job):\n"
         "    def work(self):\n"
         "        while not os.path.exists(sys.argv[2]): time.sleep(0.02)\n"
-        "Work(sys.argv[1]).detach(); print('begun', flush=True); time.sleep(60)\n"
+        "above = os.open(os.path.dirname(sys.argv[1]), os.O_RDONLY)\n"
+        "Work(sys.argv[1]).detach(above); print('begun', flush=True); time.sleep(60)\n"
     )
     starter = subprocess.Popen(
         [sys.executable, "-c", code, str(folder), str(tmp_path / "go"), *sys.path],
@@ -88,18 +97,33 @@ def test_it_outlives_who_started_it_and_holds_none_of_its_files(folder: Path, tm
 
 
 def test_what_somebody_laid_where_its_words_go_is_not_written_through(folder: Path, tmp_path: Path) -> None:
-    """A shared area may hold a job's folder that a colleague made before us."""
     mine, names = tmp_path / "mine", ("progress.json", "progress.json.new", ".progress.json.hpc.onboard-draft", "mark")
     mine.write_text("precious")
-    folder.mkdir()
+    folder.mkdir(mode=0o700)
     for name in names:
         (folder / name).symlink_to(mine)
-    Work(folder, wait_for(tmp_path / "go")).detach()
+    Work(folder, wait_for(tmp_path / "go")).begin()
     until(lambda: (job.progress_of(str(folder)) or {}).get("step") == "waiting")
     assert mine.read_text() == "precious"
     (tmp_path / "go").touch()
     until(lambda: not folder.exists())
     assert mine.read_text() == "precious"
+
+
+@pytest.mark.parametrize("laid", ["a folder open to others", "a link to one of mine"])
+def test_what_was_laid_in_place_of_its_folder_is_refused_and_kept(folder: Path, tmp_path: Path, laid: str) -> None:
+    """In a shared area a colleague may have made it before us."""
+    other = tmp_path / "other"
+    other.mkdir(mode=0o700)
+    (other / "making").write_text("precious")
+    if laid == "a link to one of mine":
+        folder.symlink_to(other)
+    else:
+        other.chmod(0o755)
+        other = other.rename(folder)
+    with pytest.raises(AccountError, match=r"was not made by us|ENOTDIR|ELOOP"):
+        Work(folder, lambda _work: None).begin()
+    assert [(path.name, path.read_text()) for path in other.iterdir()] == [("making", "precious")]
 
 
 def test_a_second_one_is_not_started_beside_it(folder: Path, tmp_path: Path) -> None:
@@ -111,7 +135,7 @@ def test_a_second_one_is_not_started_beside_it(folder: Path, tmp_path: Path) -> 
         until((tmp_path / "go").exists)
 
     for _number in range(5):
-        Work(folder, done).detach()
+        Work(folder, done).begin()
     until(starts.exists)
     time.sleep(0.2)
     (tmp_path / "go").touch()
@@ -138,7 +162,7 @@ def raising(error: Exception) -> Callable[[Work], None]:
     ],
 )
 def test_why_it_failed_is_left_for_who_looks(folder: Path, error: Exception, said: object) -> None:
-    Work(folder, raising(error)).detach()
+    Work(folder, raising(error)).begin()
     until(lambda: "failed" in (job.progress_of(str(folder)) or {}))
     progress = job.progress_of(str(folder)) or {}
     assert progress == said if isinstance(said, dict) else str(said) in progress["failed"]
@@ -150,14 +174,14 @@ def test_one_that_was_killed_is_said_to_be_ended_from_outside_and_its_programs_a
         work.say("working")
         subprocess.call(["sleep", "600.25"], env={**os.environ, job.MARK: work.mark})
 
-    Work(folder, done).detach()
+    Work(folder, done).begin()
     until(lambda: _sleepers())
     holder = _holder(folder)
     os.kill(holder, signal.SIGKILL)
     until(lambda: not job.is_held(str(folder / job.LOCK)))
     assert job.progress_of(str(folder)) == {"failed": job.ENDED}
     assert _sleepers()
-    Work(folder, lambda _work: None).detach()
+    Work(folder, lambda _work: None).begin()
     until(lambda: not folder.exists())
     assert not _sleepers()
 
@@ -193,4 +217,4 @@ def _holder(folder: Path) -> int:
 def test_a_folder_that_cannot_be_made_is_an_error_at_once(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(AccountError, match="locking"):
-        Work(tmp_path / "file" / "work", lambda _work: None).detach()
+        Work(tmp_path / "file" / "work", lambda _work: None).begin()
