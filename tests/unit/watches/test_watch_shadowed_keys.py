@@ -120,7 +120,7 @@ def test_a_login_shell_that_does_not_answer_is_said(kept: Scene) -> None:
     entry = {"kind": "shadowed_keys", "capability": "watch", "options": whole(ShadowedKeys, {"kept": KEPT})}
     plan = {"resources": [entry], "work": "examine", "fingerprint_key": "00" * 32}
     account = Account(str(kept.at("~")), "/no/such/shell")
-    document = engine.WORKS["examine"](engine._task(plan, {"shadowed_keys": ShadowedKeys}, account), {}).documents[0]
+    document = engine.WORKS["examine"](engine._task(plan, {"shadowed_keys": ShadowedKeys}, account)).documents[0]
     assert "SEC-008 ~/.bashrc:1" in document["before"]
     assert document["remarks"] == [
         "the login environment was not looked at: the login shell /no/such/shell cannot be run"
