@@ -243,17 +243,29 @@ def make_filled(folder: int, name: str, mode: int, fill: Callable[[], None]) -> 
 
 
 def take_apart(folder: int, name: str, empty: Callable[[], None]) -> None:
-    """Remove a folder all at once: what empty takes out of its draft goes; if something is left, it is back."""
+    """Remove a folder all at once: what empty takes out of its draft goes; if something is left, it is back.
+
+    An empty draft that cannot be removed stays a draft, which the next run clears away: the folder would be nobody's.
+    """
     draft = DRAFT % name
     os.rename(name, draft, src_dir_fd=folder, dst_dir_fd=folder)
     try:
         empty()
         os.rmdir(draft, dir_fd=folder)
     except OSError:
-        if free(folder, name) and not free(folder, draft):
+        if free(folder, name) and not free(folder, draft) and _holds_any(folder, draft):
             os.rename(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
         raise
     flush(folder)
+
+
+def _holds_any(folder: int, name: str) -> bool:
+    """Whether something lies in a folder."""
+    handle = listable(folder, name)
+    try:
+        return bool(os.listdir(handle))
+    finally:
+        os.close(handle)
 
 
 def remove_tree(folder: int, name: str) -> None:

@@ -118,6 +118,28 @@ def test_what_another_login_node_makes_meanwhile_stays_noted(scene: Scene, monke
     assert "~/work" not in scene.tree()
 
 
+def test_a_folder_of_the_receipt_that_was_emptied_and_stays_goes_the_next_time(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The notes went with it, so by its own name it would be nobody's."""
+    scene.make(AREA)
+    before = scene.tree()
+    said(scene, LINK)
+    real = os.rmdir
+
+    def refused(path: Any, **named: Any) -> None:
+        if str(path).endswith("..config.hpc.onboard-draft"):
+            raise OSError(30, "read-only")
+        real(path, **named)
+
+    monkeypatch.setattr(os, "rmdir", refused)
+    told = said(scene, {**LINK, "state": "absent"}, only_made=True)
+    assert told["receipt"]["problem"]
+    monkeypatch.undo()
+    said(scene, {**LINK, "state": "absent"}, only_made=True)
+    assert scene.tree() == before
+
+
 def test_the_receipt_goes_with_the_last_thing(scene: Scene) -> None:
     scene.make(AREA)
     said(scene, LINK)
