@@ -293,9 +293,7 @@ def line_failure(words: str, way: str, began: bool) -> LineFailure:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_words import is_dropped_at_the_door  # few fail
 
     if is_dropped_at_the_door(reason):
-        text = (
-            "the login node dropped the connection before it asked who that is, as it does when too many come at once"
-        )
+        text = "the login node dropped the connection before it asked who that is, as it does with too many at once"
         return LineFailure(f"{text} ({reason}). Run again later, or for fewer accounts at a time (-f 2)", began, reason)
     said = reason or "ssh ended without a word"
     return LineFailure(f"{said}. Does 'ssh {way}' with your own settings get there? Then run again", began, reason)
