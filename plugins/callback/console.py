@@ -46,9 +46,7 @@ KINDS = {  # of the results of our actions that say none, since Ansible failed o
     "hpc.onboard.connect": "door",
     "hpc.onboard.preflight": "preflight_settings",
 }
-NARROWEST = 20
-WIDEST = 100
-PIPED = 80
+NARROWEST, PIPED, WIDEST = 20, 80, 100
 STYLES = {"ok": "OK", "changed": "CHANGED", "error": "ERROR", "note": "SKIP"}  # as Ansible's settings name them
 STYLES.update(added="DIFF_ADD", removed="DIFF_REMOVE")
 

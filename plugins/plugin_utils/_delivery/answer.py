@@ -195,11 +195,10 @@ def _receipt(receipt: Document | None) -> Receipt | None:
     """What is noted on the account; a note that is none is left out."""
     if receipt is None:
         return None
-    problem = receipt["problem"]
     return {
         "notes": _notes(receipt["notes"]),
         "keys": {harmless(name, 100): _mark(mark) for name, mark in receipt.get("keys", {}).items()},
-        "problem": None if problem is None else harmless(problem, 500),
+        "problem": None if receipt["problem"] is None else harmless(receipt["problem"], 500),
     }
 
 
