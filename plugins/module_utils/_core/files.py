@@ -268,27 +268,6 @@ def _holds_any(folder: int, name: str) -> bool:
         os.close(handle)
 
 
-def remove_tree(folder: int, name: str) -> None:
-    """Remove a folder of this user's with all that it holds: what was opened is emptied, then an empty one goes."""
-    handle = listable(folder, name)
-    try:
-        if os.fstat(handle).st_uid != os.getuid():
-            raise OSError(errno.EPERM, "")
-        for _path, folders, names, inside in os.fwalk(".", False, _raise, dir_fd=handle):
-            for one in folders:
-                (os.unlink if is_link(inside, one) else os.rmdir)(one, dir_fd=inside)
-            for one in names:
-                os.unlink(one, dir_fd=inside)
-    finally:
-        os.close(handle)
-    os.rmdir(name, dir_fd=folder)
-    flush(folder)
-
-
-def _raise(error: OSError) -> None:
-    raise error
-
-
 def listable(folder: int, name: str = ".") -> int:
     """A folder opened so that it can be listed and flushed; no link is opened."""
     return os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)

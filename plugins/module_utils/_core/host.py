@@ -16,7 +16,7 @@ from . import files
 from .account import Account, Names
 from .errors import AccountError, explained
 from .files import Entry
-from .way import Opened, Way
+from .way import Opened, Way, remove_tree
 
 
 class Host(Names):
@@ -217,7 +217,7 @@ class Host(Names):
     def remove_folder(self, path: str) -> None:
         """Remove a folder with all that it holds."""
         with self._above(path, "removing ") as folder:
-            files.remove_tree(folder, os.path.basename(path))
+            remove_tree(folder, os.path.basename(path))
         self.look_anew()
 
     def start(self, path: str, detach: Callable[[int], None], pretend: Callable[["Host"], None]) -> None:

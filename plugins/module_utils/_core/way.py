@@ -8,9 +8,11 @@ go through the same open folders. A link on the way is followed where it is the 
 the account's that became another one since it was looked at is refused.
 """
 
+import errno
 import os
 from typing import Callable, Dict, Optional, Tuple
 
+from . import files
 from .errors import AccountError, explained
 from .files import PASS, PATH
 
@@ -93,3 +95,24 @@ class Opened:
         self.close()
         if isinstance(error, OSError):
             raise explained(error, self._doing) from None
+
+
+def remove_tree(folder: int, name: str) -> None:
+    """Remove a folder of this user's with all that it holds: what was opened is emptied, then an empty one goes."""
+    handle = files.listable(folder, name)
+    try:
+        if os.fstat(handle).st_uid != os.getuid():
+            raise OSError(errno.EPERM, "")
+        for _path, folders, names, inside in os.fwalk(".", False, _raise, dir_fd=handle):
+            for one in folders:
+                (os.unlink if files.is_link(inside, one) else os.rmdir)(one, dir_fd=inside)
+            for one in names:
+                os.unlink(one, dir_fd=inside)
+    finally:
+        os.close(handle)
+    os.rmdir(name, dir_fd=folder)
+    files.flush(folder)
+
+
+def _raise(error: OSError) -> None:
+    raise error
