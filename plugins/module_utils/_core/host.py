@@ -93,9 +93,10 @@ class Host(Names):
             raise explained(error, "looking for an access list on " + self.shown(path)) from None
 
     def held(self, path: str) -> str:
-        """A path for the calls that take no open folder, which leads through the open one nevertheless."""
+        """A path through the open folder, for calls that take none; the plain one without /proc (on macOS, say)."""
         folder, name = os.path.split(path)
-        return "/proc/self/fd/%d/%s" % (self._way.folder(folder), name)
+        handle = self._way.folder(folder)
+        return "/proc/self/fd/%d/%s" % (handle, name) if os.path.isdir("/proc/self/fd") else self.real(path)
 
     def resolve(self, path: str) -> Optional[str]:
         """The path with every link followed but those of others, who could turn them; or None for a loop."""
