@@ -12,6 +12,7 @@ import json
 import os
 import select
 import shlex
+import signal
 import socket
 import subprocess
 import sys
@@ -28,6 +29,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import 
 Ask = Callable[[str], str]
 HOURS = 4  # that a session stays after its last use, where the site names no number
 LONGEST = 90  # bytes of a socket's path: ssh makes it under a longer name first, and 107 fit
+REFUSED = "the answer was not taken"
 GLANCE = 0.2  # seconds between two looks whether ssh has ended
 TELLS = "none"  # what ssh says of a text that wants no answer: that a security key waits to be touched
 
@@ -67,13 +69,13 @@ def connect(arguments: Sequence[str], ask: Ask, tell: Callable[[str], None]) -> 
         )
         questions: set[str] = set()
         try:
-            while process.poll() is None:
-                _answer(line, ask, tell, questions)
+            while process.poll() is None and _answer(line, ask, tell, questions):
+                pass
         finally:
             if process.poll() is None:
-                process.kill()
+                os.killpg(process.pid, signal.SIGKILL)  # and what it has started for a jump host
                 process.wait()
-        return "" if process.returncode == 0 else _said(errors)
+        return "" if process.returncode == 0 else _said(errors) or REFUSED
 
 
 def _make_folder(path: Path) -> None:
@@ -102,25 +104,29 @@ def _asking() -> Iterator[tuple[socket.socket, Mapping[str, str]]]:
         yield line, {**words, askpass.LINE: f"{folder}/questions"}
 
 
-def _answer(line: socket.socket, ask: Ask, tell: Callable[[str], None], before: set[str]) -> None:
-    """Answer one question, if one comes soon and was not asked before: then the first answer was wrong.
+def _answer(line: socket.socket, ask: Ask, tell: Callable[[str], None], before: set[str]) -> bool:
+    """Answer one question, if one comes soon; False for one that was asked before, since its answer was wrong.
 
-    ssh knows of one attempt only for the host itself, and would ask three times for a jump host's.
+    ssh knows of one attempt only for the host itself. For a jump host it would ask three times, and without an answer
+    it would send an empty one: a refusal each.
     """
     if not select.select([line], [], [], GLANCE)[0]:
-        return
+        return True
     asked, _address = line.accept()
     with asked, asked.makefile("rw", encoding="utf-8") as stream:
         kind, question = json.loads(stream.readline())
         if kind == TELLS:
             tell(flat(question))
-        elif question not in before:
+        elif question in before:
+            return False
+        else:
             before.add(question)
             stream.write(f"{ask(question.strip())}\n")
+    return True
 
 
 def _said(errors: IO[Any]) -> str:
     """What ssh said, in one line."""
     errors.seek(0)
     lines = errors.read(8192).decode(errors="replace").replace("\r", "").split("\n")
-    return " | ".join(flat(line) for line in lines if line.strip())[-500:] or "ssh ended without a word"
+    return " | ".join(flat(line) for line in lines if line.strip())[-500:]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pexpect
@@ -86,3 +87,27 @@ def test_password_and_code_of_two_accounts_are_asked_for_in_turn_before_any_work
     assert exit_code == 0, said
     assert PASSWORD not in said
     assert (door.connections, door.refused) == (2, 0)
+
+
+def test_the_code_of_a_jump_host_is_asked_for_too_and_once(bed: Any, tmp_path: Path) -> None:
+    door, account = CodedDoor(bed.cluster("ela")), bed.new_account("daint")
+    door.admit([account])
+    config = tmp_path / "ssh_config"
+    own = f"Host ela\n    Port {PORT}\n    PreferredAuthentications publickey,keyboard-interactive\n"
+    config.write_text(own + Path(bed.ssh_config).read_text(encoding="ascii"), encoding="ascii")
+    entry = {"door": "ask", "vars": {"ansible_ssh_common_args": f"-F {config}"}}
+    desk = Desk(bed, account, settings={account.name: entry})
+    wrong = desk.at_terminal("connect")
+    wrong.expect("One-time password")
+    wrong.sendline("000000")
+    assert ended(wrong)[0] == 2
+    assert (door.connections, door.refused) == (1, 1), "ssh itself would ask three times there"
+
+    door.admit([account])
+    run = desk.at_terminal("onboard", "--tags", "container_caches")
+    run.expect(f"{account.name}: .*ela.*One-time password")
+    run.sendline(code())
+    exit_code, said = ended(run)
+    assert exit_code == 0, said
+    assert desk.types("audit", "--tags", "container_caches").returncode == 0
+    assert (door.connections, door.refused) == (2, 1)

@@ -89,6 +89,10 @@ def test_every_door_is_named_for_what_it_is(bed: Any, tmp_path: Path) -> None:
     assert (accounts["open"].logins(), accounts["open"].sessions()) == (1, 1)
     assert max(len(line) for line in ran.stdout.splitlines()) <= 80
 
+    looked = desk.types("audit", accounts["ended"].name)
+    assert looked.returncode == 2
+    assert "the certificate ended on" in " ".join(looked.stdout.split())
+
     alone = desk.types("preflight", accounts["open"].name)
     assert alone.returncode == 0, alone.stdout + alone.stderr
     wrong = desk.types("preflight", accounts["open"].name, "-e", "preflight_outptu=x")
