@@ -20,9 +20,11 @@ from ansible import constants
 from ansible.plugins.action import ActionBase
 from ansible.plugins.loader import connection_loader
 from ansible.release import __version__
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts import open_sessions
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import Host
 from ansible_collections.hpc.onboard.plugins.plugin_utils._doctor import judge
 from ansible_collections.hpc.onboard.plugins.plugin_utils._doctor.judge import Check
+from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import opening
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema import is_template
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.programs import ask
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import ssh_arguments
@@ -153,6 +155,9 @@ def routes(hosts: Sequence[Host]) -> Iterator[Check]:
         if near and near not in known:
             known[near] = ask([sys.executable, "-I", "-c", RESOLVE, near], SECONDS)[0] == 0
         yield judge.route(host.name, found, near or found["hostname"][0], known.get(near) if near else None)
+        session = open_sessions.way(host.variables).get("account", {}).get("session")
+        if session:
+            yield judge.door(host.name, opening.is_open(session))
         yield from certificates(host.name, found)
 
 

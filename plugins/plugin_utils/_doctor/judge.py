@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_fil
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.facts import unsourced
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import Catalogue, read_known
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import Roles
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import command
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, Mistakes, read_text, shown
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.amounts import count
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_certificate import FOREVER, read_end
@@ -135,9 +137,9 @@ def unseen_keyring(words: str) -> Check:
     )
 
 
-def reminder(text: str, command: str) -> Check:
+def reminder(text: str, todo: str) -> Check:
     """What is to be done about a key before long."""
-    return Check("keys", WARNING, f"{text}.", command)
+    return Check("keys", WARNING, f"{text}.", todo)
 
 
 def ssh(version: str | None, needed: bool) -> Check:
@@ -257,6 +259,14 @@ def route(name: str, found: Mapping[str, list[str]], near: str, resolved: bool |
         todo = "mind the network and the VPN, then the host's name in ~/.ssh/config or the accounts file"
         return Check(name, FAILED, f"{text}; the name {near} is not known here.", todo)
     return Check(name, OK, f"{text}.")
+
+
+def door(name: str, is_open: bool) -> Check:
+    """An account at whose door a person is asked for something."""
+    if is_open:
+        return Check(name, OK, "something is asked for at its door, and a session is open.")
+    text = "something is asked for at its door, and no session is open: at a terminal a run asks first."
+    return Check(name, WARNING, text, shlex.join(command("connect", ["-l", name])))
 
 
 def no_route(name: str, error: str) -> Check:
