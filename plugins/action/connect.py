@@ -8,8 +8,6 @@ The documentation is in plugins/modules/connect.py.
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Mapping
 from typing import Literal
 
@@ -18,22 +16,19 @@ from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import Ac
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import AccountSession, Variables
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import DoorResult
 from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import closed_door, first_contact, opening
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.prompt import NotAnswered, NoTerminal, asked
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.prompt import (
+    NotAnswered,
+    NoTerminal,
+    asked,
+    is_at_terminal,
+)
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import clean
 
 UNMET = "needs a person: the host key of the login node is not known yet; run this at a terminal"
 LONGEST = 1000  # characters of a question: it comes from the login node
 
 
-def _is_at_terminal() -> bool:
-    """Whether somebody can be asked, as Ansible itself sees it; to be called before the forks, which have no input."""
-    try:
-        return os.isatty(sys.stdin.fileno()) and os.getpgrp() == os.tcgetpgrp(sys.stdin.fileno())
-    except (OSError, ValueError, AttributeError):
-        return False
-
-
-AT_TERMINAL = _is_at_terminal()
+AT_TERMINAL = is_at_terminal()  # the processes of the tasks have no terminal any more
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped

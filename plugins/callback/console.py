@@ -46,7 +46,7 @@ KINDS = {  # of the results of our actions that say none, since Ansible failed o
     "hpc.onboard.connect": "door",
     "hpc.onboard.preflight": "preflight_settings",
 }
-NARROWEST, PIPED, WIDEST = 20, 80, 100
+PIPED = 80
 STYLES = {"ok": "OK", "changed": "CHANGED", "error": "ERROR", "note": "SKIP"}  # as Ansible's settings name them
 STYLES.update(added="DIFF_ADD", removed="DIFF_REMOVE")
 
@@ -94,7 +94,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
             return PIPED
 
     def _view(self, check: bool) -> account.View:
-        width = max(NARROWEST, min(WIDEST, self._columns()))
+        width = layout.width_of(self._columns())
         letters = (sys.stdout.encoding or "ascii").lower().replace("-", "")
         detail = account.detail_of(
             max(self._total, len(self._story.accounts)), self._display.verbosity, bool(context.CLIARGS.get("diff"))

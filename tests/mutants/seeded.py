@@ -51,7 +51,11 @@ BUGS = (
         "link followed",
         "test_a_key_is_never_put_behind_a_link",
         [
-            (HOST, "found = os.lstat(self.real(path))", "found = os.stat(self.real(path))"),
+            (
+                HOST,
+                'found = os.stat(name or ".", dir_fd=above, follow_symlinks=False)',
+                'found = os.stat(name or ".", dir_fd=above)',
+            ),
             (FILES, "PASS = PATH | os.O_DIRECTORY | os.O_NOFOLLOW |", "PASS = PATH | os.O_DIRECTORY |"),
         ],
     ),
@@ -85,8 +89,8 @@ BUGS = (
         [
             (
                 HOST,
-                '            raise explained(error, "writing " + self.shown(path)) from None',
-                '            raise explained(error, "writing %r" % content) from None',
+                '        with self._above(path, "writing ") as folder:',
+                '        with self._above(path, "writing %r" % content) as folder:',
             )
         ],
     ),

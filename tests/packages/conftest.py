@@ -136,8 +136,12 @@ def from_wheel(wheel: Path, environment: Callable[[str], Environment]) -> Enviro
 
 @pytest.fixture(scope="session")
 def from_tarball(tarball: Path, environment: Callable[[str], Environment]) -> Environment:
-    """What somebody has who said `ansible-galaxy collection install hpc.onboard` beside ansible-core and keyring."""
+    """What somebody has who said `ansible-galaxy collection install hpc.onboard` beside ansible-core and keyring.
+
+    It is whole for who verifies it.
+    """
     made = environment("tarball")
     made.pip("ansible-core", "keyring")
     made.must("ansible-galaxy", "collection", "install", tarball)
+    made.must("ansible-galaxy", "collection", "verify", "--offline", "hpc.onboard")  # what Python compiles comes later
     return made

@@ -33,10 +33,6 @@ def test_two_builds_are_the_same_bytes(tree: Path, dist: Path, tmp_path: Path) -
     assert [name for name in names if (dist / name).read_bytes() != (again / name).read_bytes()] == []
 
 
-def test_the_collection_is_whole_for_who_verifies_it(from_tarball: Environment) -> None:
-    from_tarball.must("ansible-galaxy", "collection", "verify", "--offline", "hpc.onboard")
-
-
 def test_the_bill_of_materials_names_what_a_user_installs(from_wheel: Environment, tmp_path: Path) -> None:
     bill = tmp_path / "bill.json"
     program = str(Path(sys.executable).with_name("cyclonedx-py"))

@@ -15,9 +15,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.facts import
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import SHIPPED, Catalogue
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Mistakes, nearest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.cheatsheet import cheatsheet, one_screen, text_of
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Look
-
-WIDEST = 100  # a longer line is hard to read
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Look, width_of
 
 
 def main(arguments: Sequence[str], program: str) -> int:
@@ -40,7 +38,7 @@ def main(arguments: Sequence[str], program: str) -> int:
     if known is None:
         print(f'{program}: unknown cluster "{cluster}"; {nearest(cluster, catalogue.ids())}', file=sys.stderr)
         return 2
-    look = Look(width=min(shutil.get_terminal_size().columns, WIDEST))
+    look = Look(width=width_of(shutil.get_terminal_size().columns))
     facts = len(unsourced(known.tree))
     folders = [word for folder in wish.profiles for word in ("--profiles", str(folder))]
     whole = f"{program} {shlex.join([*folders, cluster, '--all'])}"

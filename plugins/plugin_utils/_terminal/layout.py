@@ -16,6 +16,8 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import 
 
 WORD = 13
 NARROW = 60
+NARROWEST = 20
+WIDEST = 100  # a longer line is hard to read
 MARKS = {"good": ("✓", "*"), "bad": ("✗", "x"), "more": ("…", "...")}
 
 BREAKS = "/,:=@+&?"
@@ -44,6 +46,11 @@ class Look(NamedTuple):
     def mark(self, name: str) -> str:
         """A symbol, or what stands for it in ASCII."""
         return MARKS[name][self.ascii]
+
+
+def width_of(columns: int) -> int:
+    """How wide the lines are on a terminal of so many columns."""
+    return max(NARROWEST, min(WIDEST, columns))
 
 
 def plain(line: Line) -> str:

@@ -37,7 +37,11 @@ class Door:
             except OSError:
                 return
             self.knocks += 1
-            self._guests.append(guest) if self._silent else guest.close()
+            if self._silent:
+                self._guests.append(guest)
+            else:
+                guest.sendall(b"SSH-2.0-door\r\n")  # without a greeting it would be a busy node, which is tried again
+                guest.close()
 
     def there(self) -> dict[str, Any]:
         """The settings of an account that lies behind this door."""

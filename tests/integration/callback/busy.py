@@ -27,8 +27,12 @@ class CallbackModule(CallbackBase):
     CALLBACK_TYPE = "notification"
     CALLBACK_NAME = "busy"
     CALLBACK_NEEDS_ENABLED = True
+    _begun = False
 
-    def v2_playbook_on_play_start(self, play: Any) -> None:
+    def v2_playbook_on_task_start(self, task: Any, is_conditional: bool) -> None:
+        if self._begun:
+            return
+        self._begun = True
         threading.Thread(target=self._work, daemon=True).start()
 
     def _work(self) -> None:
