@@ -20,7 +20,7 @@ from .._core.errors import AccountError
 from .._core.files import draft_of
 from .._core.host import Host
 from .._core.resource import CHANGES, Outcome, Resource, State
-from .notes import SCHEMA, Document, folder_key, folder_notes, joined, read, read_marks, state, upgraded
+from .notes import DONE, INTENDED, SCHEMA, Document, folder_key, folder_notes, joined, read, read_marks, state, upgraded
 
 PLACE = ".config/hpc.onboard/receipt.json"
 ABOVE = "~/" + os.path.dirname(os.path.dirname(PLACE))  # the folder above our own: it goes with the notes themselves
@@ -31,6 +31,17 @@ OWN = {
 IDENTITY = "receipt ~/" + PLACE
 EMPTY = {"resources": {}, "keys": {}}  # type: Document
 NOW_WHAT = "take it back from a backup; or move it away: what was made here so far is then the account's own"
+
+EACH = ""  # in a form: whatever a value is called
+HASHES = {EACH: str}
+OF_NOTE = {
+    **dict.fromkeys(("kind", "capability", "identity", "for", "secret"), str),
+    **{"state": (INTENDED, DONE), "made": bool, "options": {EACH: object}, "clusters": [str]},
+    **{"hashes": HASHES, "found": HASHES, "keyed": {EACH: HASHES}, "former": [HASHES]},
+}  # type: Document
+OF_MARK = {"sequence": int, "rotation": str, "machine": str, "controller": str, "when": str}  # type: Document
+MAY_LACK = ("secret", "found", "former", "controller")
+LEVELS = 20  # within each other; ours are six
 
 
 class Receipt(Resource):
@@ -98,18 +109,11 @@ class Receipt(Resource):
             return EMPTY
         if found.kind != "file" or not found.mine or found.links != 1:
             raise AccountError("%s is no plain file of yours: move it away, then run again" % host.shown(path))
-        content, what = host.read(path), "%s (what was made on this account)" % host.shown(path)
         try:
-            document = json.loads(content.decode("utf-8"))
-            why = refusal(document["schema"], SCHEMA, "the receipt on this account", NOW_WHAT)
-            if not why:
-                document = upgraded(document)
-                state(document)
+            return parsed(host.read(path).decode("utf-8"))
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            what = "%s (what was made on this account)" % host.shown(path)
             raise AccountError("%s is damaged: %s" % (what, NOW_WHAT)) from None
-        if why:
-            raise AccountError(why)
-        return dict(document)
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         return None  # inspect raises what there is
@@ -130,6 +134,51 @@ class Receipt(Resource):
             _put(host, missing, path, old, text.encode("utf-8"))
         elif old is not None:
             _take_out(host, path, [host.expand(ABOVE)] if folder_key(ABOVE) in before["resources"] else [])
+
+
+def parsed(text: str) -> Document:
+    """The document in a receipt's text, in the words of this version: nothing in it has another form than we write.
+
+    Anybody may have written it. Raises AccountError for a newer one; ValueError, TypeError, KeyError, AttributeError or
+    RecursionError for a damaged one.
+    """
+    found = json.loads(text, parse_int=_number)
+    why = refusal(found["schema"], SCHEMA, "the receipt on this account", NOW_WHAT)
+    if why:
+        raise AccountError(why)
+    document = upgraded(found)
+    forms = [(note, OF_NOTE) for note in document["resources"].values()]
+    forms += [(mark, OF_MARK) for mark in document["keys"].values()]
+    if not _is_plain(document, LEVELS) or not all(_has_form(*one) for one in forms):
+        raise ValueError
+    return document
+
+
+def _number(digits: str) -> int:
+    if len(digits) > 20:  # old Pythons take minutes for a million of them
+        raise ValueError
+    return int(digits)
+
+
+def _is_plain(value: Any, levels: int) -> bool:
+    """Whether a value can be told again: nothing is nested without end, and no number is endless or none."""
+    if isinstance(value, (dict, list)):
+        below = value.values() if isinstance(value, dict) else value
+        return levels > 0 and all(_is_plain(one, levels - 1) for one in below)
+    return not isinstance(value, float) or abs(value) < float("inf")
+
+
+def _has_form(value: Any, form: Any) -> bool:
+    """Whether a value is made as a form of OF_NOTE or OF_MARK says."""
+    if isinstance(form, list):
+        return isinstance(value, list) and all(_has_form(one, form[0]) for one in value)
+    if isinstance(form, tuple):
+        return value in form
+    if not isinstance(form, dict):
+        return isinstance(value, form)
+    if EACH in form:
+        return isinstance(value, dict) and all(_has_form(one, form[EACH]) for one in value.values())
+    return all(_has_form(value[name], one) for name, one in form.items() if name in value or name not in MAY_LACK)
 
 
 def _missing(host: Host, folder: str) -> List[str]:

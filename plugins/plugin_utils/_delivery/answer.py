@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import WORDS
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.plain_values import plain_values
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import bounded, harmless, harmless_lines
 
 if TYPE_CHECKING:
@@ -214,7 +215,7 @@ def _mark(mark: Document) -> Mark:
 
 
 def _notes(state: Document) -> Notes:
-    return {harmless(key, 500): _note(json.loads(harmless(text))) for key, text in state.items()}
+    return {harmless(key, 500): _note(json.loads(text)) for key, text in state.items()}
 
 
 def _note(note: Document) -> ReceiptNote:
@@ -233,7 +234,7 @@ def _note(note: Document) -> ReceiptNote:
         "state": one_of(NOTE_STATES, note["state"]),
         "for": harmless(note["for"], 500),
         "made": note["made"] is True,
-        "options": dict(note["options"]),
+        "options": plain_values(note["options"]),
         "hashes": _state(note["hashes"]),
         "keyed": keyed,
         "clusters": [harmless(one, 100) for one in note["clusters"]],

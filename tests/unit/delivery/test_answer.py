@@ -236,6 +236,37 @@ def test_control_characters_and_endless_texts_reach_nobody() -> None:
     assert len(json.dumps(answer)) < 120_000
 
 
+NOTE = {
+    "kind": "conda_install", "capability": "conda", "identity": "conda /c", "state": "done", "for": "", "made": True,
+    "options": {}, "hashes": {}, "keyed": {}, "clusters": ["lrz"],
+}  # fmt: skip
+
+
+def noted(options: object) -> dict[str, Any]:
+    """The options of the one note that an answer tells."""
+    receipt = {"notes": {"conda_install conda /c": json.dumps({**NOTE, "options": options})}, "problem": None}
+    found: dict[str, Any] = parsed(framed(json.dumps({**DOCUMENT, "receipt": receipt})))["receipt"]["notes"]
+    return found["conda_install conda /c"]["options"]  # type: ignore[no-any-return]
+
+
+def test_the_options_of_a_note_are_harmless_whatever_an_account_has_noted() -> None:
+    evil = "a\x1b]0;owned\x07\u202e\r\nb"
+    found = noted({"prefix": evil, evil: [evil, {"url": evil, "files": 3}], "none": None, "on": True})
+    harmless(found)
+    assert (found["none"], found["on"], found["prefix"]) == (None, True, "a?]0;owned???\nb")
+
+
+@pytest.mark.parametrize("options", [{"x": 10**400}, {"x": float("nan")}, {"x": float("inf")}, [], "x", None, 7])
+def test_options_of_a_note_that_nobody_declares_are_no_answer(options: object) -> None:
+    with pytest.raises(_answer.NoAnswer, match="cannot be read"):
+        noted(options)
+
+
+def test_a_note_of_a_long_file_is_read() -> None:
+    content = "https://conda.example/package-1.0.conda#0123456789abcdef\n" * 1000
+    assert noted({"environments": [{"name": "x", "content": content}]})["environments"][0]["content"] == content
+
+
 @pytest.mark.parametrize("number", [10**400, -(10**400), 2**70])
 def test_a_number_that_nobody_can_show_is_cut(number: int) -> None:
     progress = {"step": "x", "done": number, "total": number, "unit": "bytes"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from typing import Any
 
 import pytest
@@ -220,9 +221,51 @@ def test_a_folder_that_was_made_for_a_thing_that_failed_is_ours_too(
 
 NEWER = b'{"schema": "hpc.onboard/receipt/3.0", "resources": []}'
 DAMAGED = [b"", b"{", b"[]", b'{"resources": 3}', b"\xff\xfe", b'{"resources": {"a": 1}}', b'{"resources": {}}', NEWER]
+NOTE: dict[str, Any] = {
+    "kind": "storage_link", "capability": "storage_links", "identity": "link ~/work", "state": "done", "for": "",
+    "made": True, "options": {}, "hashes": {}, "keyed": {}, "clusters": [],
+}  # fmt: skip
+MARK = {"sequence": 1, "rotation": "r", "machine": "m", "controller": "c", "when": "w"}
 
 
-@pytest.mark.parametrize("content", DAMAGED)
+def forged(note: object = NOTE, mark: object = MARK, **more: object) -> bytes:
+    """A receipt with a note of ~/work and a mark, as anybody could write it."""
+    whole = {"resources": {"storage_link link ~/work": note}, "keys": {"ngc": mark}}
+    return json.dumps({"schema": "hpc.onboard/receipt/2.0", **whole, **more}).encode()
+
+
+def nested(levels: int) -> object:
+    """Lists in lists."""
+    found: list[Any] = []
+    for _level in range(levels):
+        found = [found]
+    return found
+
+
+DAMAGED += [forged({}), forged({**NOTE, "clusters": 7}), forged(mark={}), b"[" * 10**5]
+FORGED = [forged({name: value for name, value in NOTE.items() if name != one}) for one in NOTE if one != "state"]
+FORGED += [forged({**NOTE, name: value}) for name in NOTE for value in (7, None, [7])]
+FORGED += [forged({**NOTE, name: 7}) for name in ("found", "former", "secret")]
+FORGED += [forged({**NOTE, "keyed": {"k": "x"}}), forged({**NOTE, "former": ["x"]}), forged({**NOTE, "state": "odd"})]
+FORGED += [forged(mark={**MARK, name: []}) for name in MARK] + [forged(mark=one) for one in ("x", {}, 7, None)]
+FORGED += [forged({**NOTE, "options": {"path": value}}) for value in (float("nan"), float("inf"), 10**30, nested(60))]
+FORGED += [forged(images=nested(60)), forged(images=float("nan")), b'{"schema": 1' + b"0" * 10**6 + b"}"]
+FORGED += [b'{"resources":' * 10**5, forged(resources=[]), forged(keys=[])]
+
+
+def test_a_receipt_of_our_form_is_read() -> None:
+    assert receipt.parsed(forged().decode())["resources"] == {"storage_link link ~/work": NOTE}
+
+
+@pytest.mark.parametrize("content", FORGED, ids=range(len(FORGED)))
+def test_what_has_not_the_form_that_we_write_is_damaged(content: bytes) -> None:
+    begun = time.monotonic()
+    with pytest.raises((ValueError, TypeError, KeyError, AttributeError, RecursionError)):
+        receipt.parsed(content.decode())
+    assert time.monotonic() - begun < 1
+
+
+@pytest.mark.parametrize("content", DAMAGED, ids=range(len(DAMAGED)))
 @pytest.mark.parametrize("work", ["reconcile", "foresee", "examine"])
 def test_beside_a_receipt_that_cannot_be_read_nothing_is_made_and_all_is_looked_at(
     scene: Scene, content: bytes, work: str
@@ -238,7 +281,7 @@ def test_beside_a_receipt_that_cannot_be_read_nothing_is_made_and_all_is_looked_
         assert told["outcomes"][0]["reason"] == "waits for: receipt ~/.config/hpc.onboard/receipt.json"
 
 
-@pytest.mark.parametrize("content", DAMAGED)
+@pytest.mark.parametrize("content", DAMAGED, ids=range(len(DAMAGED)))
 def test_by_a_receipt_that_cannot_be_read_nothing_is_taken_out(scene: Scene, content: bytes) -> None:
     scene.make(AREA)
     said(scene, LINK)
