@@ -17,6 +17,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key
     state_folder,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.run_memory import BOARD
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import harmless
 
 if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.answer import Answer, Receipt, Rotations
@@ -113,7 +114,10 @@ class Conversation:
             wants["url"], wants["sha256"], lambda done, total: self._show({**step, "done": done, "total": total})
         )
         self._show({"step": "taking the installer there", "done": None, "total": None, "unit": "steps"})
-        self._session.take(str(file), wants["path"])
+        try:
+            self._session.take(str(file), wants["path"])
+        except Exception as error:  # Ansible's, which this room does not know, with the account's own words
+            raise AccountError(f"the file could not be taken there: {harmless(error, 2000)}") from None
         return self._asked([position])[0]
 
 

@@ -12,7 +12,9 @@ import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.offboarding import absent
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import key_of
 
+from tests.integration.onboard.test_conda import settings
 from tests.integration.runs import Ran, onboard, play
+from tests.testbed.installer import installer
 from tests.testbed.web import Web
 
 pytestmark = pytest.mark.testbed
@@ -117,6 +119,20 @@ def test_what_is_said_instead_of_an_answer_forges_no_line(bed: Any, code: int, m
     assert ran.code in (2, 4), ran.text
     assert "curl evil.example" in ran.text
     assert forged_lines(ran.text) == []
+
+
+def test_what_is_said_while_a_file_is_taken_there_forges_no_line(bed: Any) -> None:
+    """Daint is brought its installer; this account speaks when the file comes."""
+    noise = b'case "$BASH_EXECUTION_STRING" in *"dd of="*) cat said; cat said >&2; exit 1;; esac\n'
+    account = bed.new_account("daint", files={".bashrc": noise})
+    account.path("said").write_text(FORGED)
+    with Web(installer(2)) as web:
+        more = ("--tags", "conda", "-v", "--diff", "-e", "ansible_ssh_transfer_method=piped")
+        ran = onboard(bed, account, more=more, settings=settings(account, web, "127.0.0.1", wanted=True))
+    assert ran.code == 2, ran.text
+    assert "the file could not be taken there" in " ".join(ran.text.split())
+    assert forged_lines(ran.text) == []
+    assert "Traceback" not in ran.text
 
 
 @pytest.mark.parametrize("where", ["", ">&2"])
