@@ -63,7 +63,6 @@ def _looked(session: AccountSession) -> PreflightAccount:
         return amiss
     try:
         session.ask_nobody()
-        session.connect_once()
         session.pauses = ()  # what is turned away is to be told, not to be overcome
         return look.asked(session)
     except AnsibleConnectionFailure as error:

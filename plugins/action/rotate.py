@@ -161,7 +161,6 @@ def _trip(entries: list[PlanEntry], user: str, work: Work, session: AccountSessi
     """One command over the connection for all files of the account."""
     password = NOBODYS if work == "foresee" else session.key(user)
     plan = Plan.of(entries, lambda _name: password)
-    session.connect_once()
     conversation = Conversation(session, plan.entries, {"work": work, "seconds": 60})
     try:
         return plan.merged(conversation.outcomes(0))

@@ -144,6 +144,8 @@ class AccountSession:
             preferred = None
         candidates = (self._reached.get("cluster") or {}).get("python", []) if self._reached.get("account") else []
         command, sent = payload.command(preferred, candidates), payload.payload(document, self._places)
+        if self._action._connection.transport == "ssh":  # Ansible would not tell what an earlier attempt has begun
+            self._action._connection.set_option("reconnection_retries", 0)
         send = partial(self._action._low_level_execute_command, command, sudoable=self._become, in_data=sent)
         follows = document.get("follow_seconds", 0)
         with nullcontext() if follows else self._turn(), awaited(PATIENCE + follows):
@@ -258,11 +260,6 @@ class AccountSession:
         if self._action._connection.transport == "ssh":
             given = self._action._connection.get_option("ssh_extra_args") or ""
             self._action._connection.set_option("ssh_extra_args", f"{given} -o BatchMode=yes".strip())
-
-    def connect_once(self) -> None:
-        """Let a connection that fails not be tried again: nobody would tell what the first attempt has begun."""
-        if self._action._connection.transport == "ssh":
-            self._action._connection.set_option("reconnection_retries", 0)
 
     @property
     def work(self) -> str:

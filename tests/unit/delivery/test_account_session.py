@@ -26,7 +26,8 @@ class Here:
 
     def __init__(self, **task: Any) -> None:
         self._task = SimpleNamespace(**{"delegate_to": None, "check_mode": False, "diff": False, "tags": [], **task})
-        self._connection = SimpleNamespace()
+        self.options: dict[str, Any] = {}
+        self._connection = SimpleNamespace(transport="local", set_option=self.options.__setitem__)
         self._templar = SimpleNamespace(template=lambda value: value)
         self._display = SimpleNamespace(warning=print)
 
@@ -112,6 +113,7 @@ def test_only_what_was_dropped_at_the_door_is_tried_again_twice(
     else:
         assert session.carry_out(Declared([FOLDER], []), 0, {"seconds": 30})["changed"]
     assert len(way.words) == left
+    assert way.options == {"reconnection_retries": 0}, "Ansible tries again by itself, and tells nobody"
 
 
 @pytest.mark.parametrize("check", [True, False])
