@@ -14,6 +14,7 @@ ADVICE = {
     "EROFS": "the file system is mounted read-only: ask the site",
     "EACCES": "you are not permitted: see 'ls -ld' there; on a Kerberos home, is your ticket forwarded (klist)?",
     "EPERM": "the file system forbids it, even to its owner (immutable? see lsattr)",
+    "EBUSY": "something is mounted right there (findmnt says what): ask who did it, then run again",
     "ESTALE": "the file server lost the handle: run again",
     "EMFILE": "too many open files on the login node: run again later",
     "ENOMEM": "the login node is out of memory: run again later",

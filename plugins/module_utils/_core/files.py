@@ -11,7 +11,7 @@ import os
 import stat
 from typing import Callable, Dict, List, NamedTuple, Optional, Union
 
-from .errors import errno_name
+from .errors import AccountError, errno_name
 
 LARGEST = 4 * 1024 * 1024
 DRAFT = ".%s.hpc.onboard-draft"
@@ -252,7 +252,7 @@ def take_apart(folder: int, name: str, empty: Callable[[], None]) -> None:
     try:
         empty()
         os.rmdir(draft, dir_fd=folder)
-    except OSError:
+    except (OSError, AccountError):
         if free(folder, name) and not free(folder, draft) and _holds_any(folder, draft):
             os.rename(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
         raise

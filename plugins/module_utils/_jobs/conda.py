@@ -16,7 +16,7 @@ from .._core.host import Host
 from .._formats import condarc, origin_mark
 from .conda_spec import MADE, MAKING, Wanted
 from .download import check_sum, fetch
-from .job import MARK, Failed, Job, put
+from .job import MARK, Failed, Job, put, words_in
 
 TAKEN_OUT = ("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "CONDARC", "CI", "LD_PRELOAD", "LD_LIBRARY_PATH", "BASH_ENV")
 TERMS = (
@@ -229,8 +229,7 @@ def proxy_variables(proxies: Mapping[str, str]) -> Dict[str, str]:
 def written(path: str) -> Optional[str]:
     """The words in a small file, or None where there is none."""
     try:
-        with open(path, encoding="utf-8", errors="replace") as stream:
-            return stream.read(4096)
+        return words_in(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
 

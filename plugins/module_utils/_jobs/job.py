@@ -10,11 +10,13 @@ job goes on. It may be killed: the next one ends what it left running and goes o
 done, the folder goes.
 """
 
+import errno
 import json
 import os
 import resource
 import shutil
 import signal
+import stat
 import time
 from typing import Any, Dict, List, Optional
 
@@ -26,6 +28,7 @@ from .._core.lock_file import LockFile, is_held
 LOCK = "lock"
 PROGRESS = "progress.json"
 MARK = "HPC_ONBOARD_JOB"  # in the environment of every program of a job: this is how one that was left is found
+WORDS = 16 * 1024  # bytes of a small file
 SECONDS = 0.5  # at most so often is said how far it is
 BEGINNING = {"step": "beginning", "done": None, "total": None, "unit": "steps"}
 NOT_OWN = "%s is there and was not made by us, or others may look into it: move it away, then run again"
@@ -134,10 +137,9 @@ class Job:
         """End what an earlier job left running on this login node, and give this one a mark of its own."""
         file = os.path.join(self.folder, "mark")
         try:
-            with open(file, encoding="ascii") as stream:
-                end_marked(stream.read(100))
-        except FileNotFoundError:
-            pass
+            end_marked(words_in(file)[:100])
+        except OSError:
+            pass  # there is none, or none of ours
         self.mark = os.urandom(16).hex()
         put(file, self.mark)
 
@@ -170,11 +172,10 @@ def progress_of(folder: str) -> Optional[Progress]:
     """How far the job of this folder is, or why the last one ended; None where there is none, or it is done."""
     running = is_held(os.path.join(folder, LOCK))
     try:
-        with open(os.path.join(folder, PROGRESS), encoding="utf-8") as stream:
-            progress: Progress = json.load(stream)
+        progress: Progress = dict(json.loads(words_in(os.path.join(folder, PROGRESS))))
     except FileNotFoundError:
         return BEGINNING if running else None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, TypeError, RecursionError) as error:
         name = errno_name(error) if isinstance(error, OSError) else "damaged"
         progress = {"failed": "how far it is cannot be read (%s)" % name}
     running = running or is_held(os.path.join(folder, LOCK))
@@ -183,6 +184,15 @@ def progress_of(folder: str) -> Optional[Progress]:
     if "failed" in progress:
         return BEGINNING if running else progress
     return progress if running else {"failed": ENDED}
+
+
+def words_in(path: str) -> str:
+    """The text of a small file of a job's; nothing else in its place is read or waited for. Raises OSError."""
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(handle, "rb") as stream:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise OSError(errno.EINVAL, "")
+        return stream.read(WORDS).decode("utf-8", "replace")
 
 
 def own_folder(above: int, name: str, shown: str) -> int:

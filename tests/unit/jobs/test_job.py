@@ -169,6 +169,20 @@ def test_why_it_failed_is_left_for_who_looks(folder: Path, error: Exception, sai
     assert "secret" not in str(progress)
 
 
+@pytest.mark.parametrize("laid", ["pipe", "link", "folder", "[1]", "[[[[", "7"])
+def test_what_lies_where_its_words_belong_is_not_waited_for(folder: Path, tmp_path: Path, laid: str) -> None:
+    folder.mkdir(0o700)
+    place = folder / job.PROGRESS
+    {
+        "pipe": lambda: os.mkfifo(place),
+        "link": lambda: place.symlink_to(tmp_path),
+        "folder": place.mkdir,
+    }.get(laid, lambda: place.write_text(laid))()
+    begun = time.monotonic()
+    assert "how far it is cannot be read" in str(job.progress_of(str(folder)))
+    assert time.monotonic() - begun < 1
+
+
 def test_one_that_was_killed_is_said_to_be_ended_from_outside_and_its_programs_are_ended(folder: Path) -> None:
     def done(work: Work) -> None:
         work.say("working")

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Something else lies where our notes go, or where we read: refused at once, said, and the rest is as it would be."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.integration.audit.audit_scene import by_root
+from tests.integration.runs import Ran, play
+
+pytestmark = pytest.mark.testbed
+
+FOLDER = ".config/hpc.onboard"
+RECEIPT = f"{FOLDER}/receipt.json"
+SECONDS = 5.0
+"""That the engine takes at the most here: it hangs for thirty where it waits for a pipe."""
+
+SQUATTED = {  # a shell's words, in the home of the account, and what is said
+    "a pipe": (f"rm {RECEIPT}; mkfifo {RECEIPT}", "is no plain file of yours: move it away, then run again"),
+    "a socket": (
+        f"rm {RECEIPT}; python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"{RECEIPT}\")'",
+        "is no plain file of yours",
+    ),
+    "a link": (f"mv {RECEIPT} elsewhere; ln -s ~/elsewhere {RECEIPT}", "is no plain file of yours"),
+    "another name": (f"ln {RECEIPT} second", "is no plain file of yours"),
+    "a folder": (f"rm {RECEIPT}; mkdir {RECEIPT}", "is no plain file of yours"),
+    "five MiB": (f"truncate -s 5M {RECEIPT}", "is larger than 4 MiB"),
+    "deep": (
+        f'python3 -c \'print("[" * 100000 + "]" * 100000)\' > {RECEIPT}',
+        "(what was made on this account) is damaged",
+    ),
+}
+
+
+PIPES = (
+    ".netrc", "enroot/.credentials", ".config/enroot/.credentials", ".docker/config.json",
+    ".apptainer/docker-config.json", ".condarc", ".conda/environments.txt", "old/conda-meta/history", ".zshrc",
+    ".tcshrc", ".cshrc", ".config/fish/config.fish", ".config/hpc.onboard/env.sh", ".config/ngc",
+    ".ngc/config", ".ngc/config.json", ".cache/huggingface/token", ".git-credentials", ".ssh/authorized_keys",
+)  # fmt: skip
+"""What we read or an audit looks into, but for what bash reads itself when it starts: that would wait."""
+TOKENS = {"tokens_programs": [{"program": one} for one in ("huggingface", "ngc")]}
+MOUNTED = {"the receipt": RECEIPT, "its folder": FOLDER, "a key": "enroot/.credentials", "its own folder": "enroot"}
+
+
+def run(bed: Any, playbook: str, accounts: list[Any], settings: Any = None) -> Ran:
+    """A run over all the accounts."""
+    order = ("-i", str(bed.accounts_file(accounts, settings=settings)), "-e", "offboard_sure=true")
+    ran = play(bed, *order, playbook=playbook)
+    assert "a bug of hpc.onboard" not in ran.text, ran.text
+    assert "Traceback" not in ran.text, ran.text
+    return ran
+
+
+def seconds(ran: Ran) -> dict[str, float]:
+    """How long the engine took on each account: it says so to an audit."""
+    rows = [one["result"]["audit"] for one in ran.results if one["result"].get("kind") == "audit_account"]
+    return {row["name"]: row["seconds"] for row in rows}
+
+
+def reasons(ran: Ran, account: Any) -> str:
+    """Why things of an account were not done; no thing took long."""
+    outcomes = ran.of(account.name)["outcomes"]
+    assert sum(one["seconds"] for one in outcomes) < SECONDS, outcomes
+    return " ".join(str(one["reason"]) for one in outcomes if one["reason"])
+
+
+def said_of_offboarding(ran: Ran, account: Any) -> str:
+    """Why things of an account were not taken out."""
+    mine = [one for one in ran.results if one["host"] == account.name and one["action"] == "hpc.onboard.offboard"]
+    return " ".join(str(one["reason"]) for one in mine[-1]["result"]["outcomes"] if one["reason"])
+
+
+def test_beside_what_lies_where_the_receipt_belongs_nothing_is_made_or_taken_out(bed: Any) -> None:
+    accounts = {what: bed.new_account("lrz") for what in SQUATTED}
+    every = list(accounts.values())
+    assert run(bed, "onboard.yml", every).code == 0
+    for what, account in accounts.items():
+        by_root(account, f"cd {account.home}; rm dss; {SQUATTED[what][0]}")
+    before = {what: account.tree() for what, account in accounts.items()}
+    onboarded, audited, offboarded = (run(bed, f"{name}.yml", every) for name in ("onboard", "audit", "offboard"))
+    assert (onboarded.code, audited.code, offboarded.code) == (2, 2, 2)
+    for what, account in accounts.items():
+        for said in (reasons(onboarded, account), said_of_offboarding(offboarded, account)):
+            assert SQUATTED[what][1] in said, what
+            assert "waits for: receipt" in said, what
+    assert audited.text.count("RUN-003") >= 1
+    assert max(seconds(audited).values()) < SECONDS
+    assert len(seconds(audited)) == len(every)
+    assert {what: account.tree() for what, account in accounts.items()} == before
+
+
+def test_no_pipe_is_waited_for_whatever_it_takes_the_place_of(bed: Any) -> None:
+    account = bed.new_account("lrz")
+    account.ssh("; ".join(f"mkdir -p $(dirname {one}); rm -f {one}; mkfifo {one}" for one in PIPES))
+    settings = {account.name: {"vars": TOKENS}}
+    ran = run(bed, "onboard.yml", [account], settings)
+    assert ran.code == 2, ran.text
+    assert "~/enroot/.credentials is a pipe: a key is kept in a plain file only" in reasons(ran, account)
+    assert "~/.config/hpc.onboard/env.sh is a pipe" in reasons(ran, account)
+    assert ran.statuses(account.name)["link ~/dss"] == "missing", "the rest is made"
+    assert account.exists("dss")
+    audit = run(bed, "audit.yml", [account], settings)
+    assert audit.code == 2, audit.text
+    assert "KEY-004" in audit.text
+    assert seconds(audit)[account.name] < SECONDS
+
+
+def test_a_mount_right_there_is_said_and_costs_its_own_only(bed: Any) -> None:
+    accounts = {what: bed.new_account("lrz") for what in MOUNTED}
+    every = list(accounts.values())
+    assert run(bed, "onboard.yml", every).code == 0
+    for what, account in accounts.items():
+        by_root(account, f"cd {account.home}; mount --bind {MOUNTED[what]} {MOUNTED[what]}; rm dss")
+    try:
+        onboarded, offboarded = run(bed, "onboard.yml", every), run(bed, "offboard.yml", every)
+        for what, account in accounts.items():
+            said = said_of_offboarding(offboarded, account)
+            assert "EBUSY; something is mounted right there (findmnt says what)" in said, what
+            assert account.exists(MOUNTED[what]), what
+            assert not account.exists("dss") or what == "the receipt", what
+        assert "EBUSY; something is mounted right there" not in reasons(onboarded, accounts["its own folder"])
+    finally:
+        for what, account in accounts.items():
+            by_root(account, f"umount {account.home}/{MOUNTED[what]}")
+    again = run(bed, "offboard.yml", [accounts["the receipt"], accounts["a key"]])
+    assert again.code == 0, again.text
+    assert not accounts["the receipt"].exists(".config")
+    assert not accounts["a key"].exists("enroot")
+
+
+def test_a_forged_note_takes_out_nothing_of_the_users(bed: Any) -> None:
+    """What a note claims is compared with what is there, kind by kind."""
+    files = {"mine": b"#!/bin/sh\n", ".netrc": b"machine a.io login me password mine\n"}
+    account = bed.new_account("lrz", files=files)
+    account.ssh("chmod 600 .netrc; mkdir -m 700 full; touch full/thesis; ln -s full link")
+    assert run(bed, "onboard.yml", [account]).code == 0
+    document = json.loads(account.read(RECEIPT))
+    forged = {
+        **{f"path_script script {path}": ("path_script", {"path": path}) for path in ("~/mine", "/etc/passwd")},
+        "path_script script ~/../../etc/passwd": ("path_script", {"path": "~/../../etc/passwd"}),
+        "storage_link link ~/link": ("storage_link", {"path": "~/link", "target": "/elsewhere"}),
+        "netrc_entry netrc ~/.netrc: a.io": ("netrc_entry", {"path": "~/.netrc", "machine": "a.io"}),
+        "directory folder ~/full": ("directory", {"path": "~/full"}),
+        "conda_install conda ~/full": ("conda_install", {"prefix": "~/full", "distribution": "miniforge"}),
+        "command rm ~/full": ("command", {"path": "~/full"}),
+    }
+    for key, (kind, options) in forged.items():
+        identity = key.partition(" ")[2]
+        note = {"kind": kind, "capability": "forged", "identity": identity, "options": options, "hashes": {"x": "y"}}
+        note = {**note, "keyed": {}, "clusters": ["lrz"], "made": True, "state": "done", "for": ""}
+        document["resources"][key] = note
+    account.path(RECEIPT).write_text(json.dumps(document))
+    audit = run(bed, "audit.yml", [account])
+    assert "RUN-004" in audit.text, audit.text
+    own = ("mine", ".netrc", "full", "link")
+    before = {path: entry for path, entry in account.tree().items() if path.startswith(own)}
+    ran = run(bed, "offboard.yml", [account])
+    after = account.tree()
+    assert {path: after.get(path) for path in before} == before, ran.text
+    assert not account.exists("dss"), "what is ours has gone"
