@@ -10,6 +10,7 @@ from pathlib import Path
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.module_utils._core.lock_file import Busy, LockFile
 from ansible_collections.hpc.onboard.plugins.module_utils._jobs.download import Said, fetch
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import make_private
 
 WAIT_SECONDS = 3600.0  # an account waits for what another one fetches
 
@@ -17,7 +18,7 @@ WAIT_SECONDS = 3600.0  # an account waits for what another one fetches
 def fetched(url: str, sha256: str, said: Said) -> Path:
     """The file with this sum, fetched once for all accounts; said is told the bytes. Raises AccountError."""
     folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "hpc.onboard"
-    folder.mkdir(parents=True, exist_ok=True)
+    make_private(folder)
     lock = LockFile(str(folder), f"{sha256}.lock")
     try:
         lock.hold(WAIT_SECONDS)

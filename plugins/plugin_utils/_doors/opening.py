@@ -24,6 +24,7 @@ from typing import IO, Any
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import askpass
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import make_private
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import flat
 
 Ask = Callable[[str], str]
@@ -81,7 +82,7 @@ def connect(arguments: Sequence[str], ask: Ask, tell: Callable[[str], None]) -> 
 def _make_folder(path: Path) -> None:
     if len(os.fsencode(path)) > LONGEST:
         raise AccountError(f"no session can lie at {path}: the path is too long; set XDG_STATE_HOME to a shorter one")
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private(path.parent)
     path.parent.chmod(0o700)
     path.unlink(missing_ok=True)  # nobody listens there any more
 

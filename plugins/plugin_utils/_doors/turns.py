@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import state_folder
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import make_private, state_folder
 
 MOST = 4
 GLANCE = 0.05  # seconds between two looks for a place
@@ -40,7 +40,7 @@ def _places(host: str) -> list[int]:
     name = hashlib.sha256(host.encode()).hexdigest()[:12]
     made: list[int] = []
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(folder)
         made.extend(_opened(folder / f"{name}.{number}") for number in range(MOST))
     except OSError:
         for one in made:

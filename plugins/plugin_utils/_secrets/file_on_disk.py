@@ -19,6 +19,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.file_errors i
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.file_format import LARGEST
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import durable_files
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import make_private
 
 LOCK, OLD = ".{}.lock", "{}.old"
 PATIENCE = 30.0  # seconds; who holds the lock asks nobody anything
@@ -44,7 +45,7 @@ class KeyFile:
     def held(self) -> Iterator[None]:
         """Keep other writers out. Makes the folder if there is none."""
         with _said("made"):
-            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private(self.path.parent)
         with self._folder() as folder:
             lock = LockFile(folder, LOCK.format(self._name))
             try:

@@ -19,7 +19,7 @@ from pathlib import Path
 from ansible_collections.hpc.onboard.plugins.module_utils._core import files
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import errno_name
 from ansible_collections.hpc.onboard.plugins.module_utils._core.lock_file import Busy, LockFile
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import state_folder
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import make_private, state_folder
 
 LARGEST = 64 * 1024 * 1024
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -70,15 +70,10 @@ def folder(below: str = "", make: bool = True) -> Iterator[int]:
 
 
 def _make(path: Path) -> None:
-    """Make the missing folders down to path, for the user alone whatever the umask."""
-    for one in [*reversed(path.parents), path]:
-        if not one.exists():
-            try:
-                one.mkdir(mode=0o700)
-            except FileExistsError:
-                pass
-            except OSError as error:
-                raise refused(error, str(one)) from None
+    try:
+        make_private(path)
+    except OSError as error:
+        raise refused(error, str(error.filename)) from None
 
 
 def check_way(path: Path) -> None:

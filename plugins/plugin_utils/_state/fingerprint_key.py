@@ -11,6 +11,7 @@ from __future__ import annotations
 import hmac
 import os
 import secrets
+from contextlib import suppress
 from pathlib import Path
 
 BYTES = 32
@@ -20,6 +21,14 @@ def state_folder() -> Path:
     """Where hpc.onboard keeps what it must remember on this machine (XDG base directories)."""
     base = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
     return Path(base) / "hpc.onboard"
+
+
+def make_private(folder: Path) -> None:
+    """Make the missing folders down to this one, for the user alone: a umask would leave those above it to others."""
+    for one in [*reversed(folder.parents), folder]:
+        if not one.exists():
+            with suppress(FileExistsError):  # another run was faster
+                one.mkdir(mode=0o700)
 
 
 def local_key() -> str:
@@ -61,7 +70,7 @@ def _make(path: Path) -> None:
     """Put a whole key in place or none: of two runs that make it at once, the first one's stays."""
     from ansible_collections.hpc.onboard.plugins.module_utils._core import files  # here, because it is made once
 
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private(path.parent)
     folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     draft = f".{path.name}.{secrets.token_hex(8)}"  # a killed run of the same number left its own
     try:
