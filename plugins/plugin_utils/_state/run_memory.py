@@ -3,7 +3,7 @@
 """A small mapping that the processes of one run share, whatever the number of accounts; and one of them, watched.
 
 Ansible runs every account in a forked process. What one of them learns reaches the others, and the
-main process, through anonymous memory: it has no name, is kept out of core dumps, and is gone with the
+main process, through anonymous memory: it has no name, is kept out of core dumps and of swap, and is gone with the
 run. A Shared must be made before the forks, at import.
 
 On the board stands what is under way on which account, for whoever shows it: the workers write, the main process
@@ -13,6 +13,7 @@ reads, in a thread that looks every moment.
 from __future__ import annotations
 
 import atexit
+import ctypes
 import fcntl
 import json
 import mmap
@@ -22,7 +23,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ class Shared:
         self._memory = mmap.mmap(-1, size)
         if hasattr(mmap, "MADV_DONTDUMP"):
             self._memory.madvise(mmap.MADV_DONTDUMP)
+        _keep_from_swap(self._memory)
         self._lock, path = tempfile.mkstemp()  # a bare number: a module loaded anew leaves it without a warning
         os.unlink(path)
 
@@ -67,6 +69,13 @@ class Shared:
         except ValueError:
             return {}
         return known
+
+
+def _keep_from_swap(memory: mmap.mmap) -> None:
+    """Lock it, where the user's limit allows that; the main process holds the lock for all, which share the pages."""
+    start = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    with suppress(AttributeError, OSError):  # a system without mlock
+        ctypes.CDLL(None).mlock(ctypes.c_void_p(start), ctypes.c_size_t(len(memory)))
 
 
 class Board:
