@@ -12,14 +12,17 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import WORDS
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.plain_values import plain_values
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import bounded, harmless, harmless_lines
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import (
+    bounded,
+    harmless,
+    harmless_lines,
+    plain_values,
+)
 
 if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.answer import (
         Answer,
         Mark,
-        Notes,
         Receipt,
         ReceiptNote,
     )
@@ -197,7 +200,7 @@ def _receipt(receipt: Document | None) -> Receipt | None:
     if receipt is None:
         return None
     return {
-        "notes": _notes(receipt["notes"]),
+        "notes": {harmless(key, 500): _note(json.loads(text)) for key, text in receipt["notes"].items()},
         "keys": {harmless(name, 100): _mark(mark) for name, mark in receipt.get("keys", {}).items()},
         "problem": None if receipt["problem"] is None else harmless(receipt["problem"], 500),
     }
@@ -212,10 +215,6 @@ def _mark(mark: Document) -> Mark:
         "controller": harmless(mark.get("controller", ""), 100),
         "when": harmless(mark["when"], 100),
     }
-
-
-def _notes(state: Document) -> Notes:
-    return {harmless(key, 500): _note(json.loads(text)) for key, text in state.items()}
 
 
 def _note(note: Document) -> ReceiptNote:

@@ -4,12 +4,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 LONGEST = 20_000
 MOST = 2**62
 UNSEEN = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 """Characters that call themselves printable and show nothing."""
+LEVELS = 20  # of values within each other
 
 
 def harmless(text: object, longest: int = LONGEST) -> str:
@@ -53,3 +55,22 @@ def visible(text: str) -> str:
 def _spelled(character: str) -> str:
     number = ord(character)
     return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
+
+
+def plain_values(found: Mapping[str, Any], levels: int = LEVELS) -> dict[str, Any]:
+    """Foreign data by name, of plain types, each text as harmless_lines() makes it. Raises ValueError for any other."""
+    return {harmless(name, 500): _plain_value(value, levels) for name, value in found.items()}
+
+
+def _plain_value(value: Any, levels: int) -> Any:
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return harmless_lines(value, len(value))
+    if isinstance(value, int) and abs(value) <= MOST:
+        return value
+    if isinstance(value, list) and levels:
+        return [_plain_value(one, levels - 1) for one in value]
+    if isinstance(value, dict) and levels:
+        return plain_values(value, levels - 1)
+    raise ValueError("no plain value")
