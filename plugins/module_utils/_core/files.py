@@ -252,20 +252,18 @@ def take_apart(folder: int, name: str, empty: Callable[[], None]) -> None:
     try:
         empty()
         os.rmdir(draft, dir_fd=folder)
-    except (OSError, AccountError):
-        if free(folder, name) and not free(folder, draft) and _holds_any(folder, draft):
+    except (OSError, AccountError) as error:
+        is_ours = isinstance(error, AccountError)  # what empty could not take out
+        if free(folder, name) and not free(folder, draft) and _holds_any(folder, draft, is_ours):
             os.rename(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
         raise
     flush(folder)
 
 
-def _holds_any(folder: int, name: str) -> bool:
-    """Whether something lies in a folder."""
-    handle = listable(folder, name)
-    try:
-        return bool(os.listdir(handle))
-    finally:
-        os.close(handle)
+def _holds_any(folder: int, name: str, is_ours: bool) -> bool:
+    """Whether something lies in a folder. Empty folders of ours do not count: the next run clears them away."""
+    found = os.fwalk(name, dir_fd=folder)
+    return any(names or (below and not is_ours) for _place, below, names, _handle in found)
 
 
 def listable(folder: int, name: str = ".") -> int:

@@ -43,7 +43,7 @@ PIPES = (
 )  # fmt: skip
 """What we read or an audit looks into, but for what bash reads itself when it starts: that would wait."""
 TOKENS = {"tokens_programs": [{"program": one} for one in ("huggingface", "ngc")]}
-MOUNTED = {"the receipt": RECEIPT, "its folder": FOLDER, "a key": "enroot/.credentials", "its own folder": "enroot"}
+MOUNTED = {"the receipt": RECEIPT, "a key": "enroot/.credentials", "its own folder": "enroot"}
 
 
 def run(bed: Any, playbook: str, accounts: list[Any], settings: Any = None) -> Ran:
