@@ -110,7 +110,11 @@ def taken_by_curl(text: str, machine: str) -> Tuple[Optional[str], Optional[str]
 
 
 def put(text: str, machine: str, login: str, password: str) -> str:
-    """The text with one line of ours, where the first line for the machine stood, else behind all whole lines."""
+    """The text with one line of ours, where the first line for the machine stood, else behind all whole lines.
+
+    Entries of this login at the end have one order, whichever of them could be written first: nvcr.io stands before
+    authn.nvidia.com, as people know it.
+    """
     every = lines(text)
     end = "\r\n" if every and every[0].rstrip("\n").endswith("\r") else "\n"
     kept: List[str] = []
@@ -121,11 +125,19 @@ def put(text: str, machine: str, login: str, password: str) -> str:
         if not is_ours(line, machine, login):
             kept.append(line)
     ours = entry(machine, login, password) + end
-    if place is not None:
-        return "".join(kept[:place]) + ours + "".join(kept[place:])
-    if kept and not kept[-1].endswith("\n"):
-        return ours + "".join(kept)  # so that the last line stays without its end, as it was
-    return "".join(kept) + ours
+    if place is None and kept and not kept[-1].endswith("\n"):
+        place = 0  # so that the last line stays without its end, as it was
+    elif place is None:
+        place = len(kept)
+        while place and _is_behind(kept[place - 1], machine, login):
+            place -= 1
+    return "".join(kept[:place]) + ours + "".join(kept[place:])
+
+
+def _is_behind(line: str, machine: str, login: str) -> bool:
+    """Whether a line is an entry of the same login for a machine whose name comes first in the alphabet."""
+    other = words(line)[1:2]
+    return bool(other) and other[0] < machine and is_ours(line, other[0], login)
 
 
 def without(text: str, machine: str, login: str) -> str:

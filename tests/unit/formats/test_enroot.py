@@ -223,3 +223,15 @@ def test_curl_sends_our_key(text: str, registry: int, tmp_path: Path) -> None:
 
 def test_most_of_the_samples_are_judged_by_curl() -> None:
     assert sum(accepted(text) is not None for text in SAMPLES) >= 12
+
+
+@given(
+    st.permutations(["nvcr.io", "authn.nvidia.com", "registry.example.org"]),
+    st.sampled_from(["", "machine a login b\n"]),
+)
+def test_our_lines_have_one_order_whichever_was_written_first(machines: list[str], text: str) -> None:
+    whole = text
+    for machine in machines:
+        whole = enroot.put(whole, machine, LOGIN, KEY)
+    placed = [line.split()[1] for line in whole.removeprefix(text).splitlines()]
+    assert placed == ["registry.example.org", "nvcr.io", "authn.nvidia.com"]
