@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import stat
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -56,13 +57,15 @@ def test_nobody_else_may_look_into_what_is_kept_here(bed: Any, tmp_path: Path) -
 
 
 def test_what_is_made_first_on_the_way_to_a_session_or_a_turn_leaves_nothing_open(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "turn" / "state"))
-    with careless(), turns.turn("a.host"):
-        assert list((tmp_path / "turn" / "state" / "hpc.onboard" / "turns").iterdir())
-    session = tmp_path / "session" / "hpc.onboard" / "doors" / "one"
-    with careless():
-        assert opening.open_session(["nowhere.invalid"], str(session), 1, str, str)
-    assert session.parent.is_dir()
-    assert open_to_others(tmp_path / "turn") == open_to_others(tmp_path / "session") == {}
+    with tempfile.TemporaryDirectory(prefix="s") as folder:  # a socket's path is short
+        top = Path(folder)
+        monkeypatch.setenv("XDG_STATE_HOME", str(top / "turn" / "state"))
+        with careless(), turns.turn("a.host"):
+            assert list((top / "turn" / "state" / "hpc.onboard" / "turns").iterdir())
+        session = top / "session" / "hpc.onboard" / "doors" / "one"
+        with careless():
+            assert opening.open_session(["nowhere.invalid"], str(session), 1, str, str)
+        assert session.parent.is_dir()
+        assert open_to_others(top / "turn") == open_to_others(top / "session") == {}
