@@ -27,7 +27,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._doctor.judge import C
 from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import opening
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema import is_template
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.programs import ask
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import ssh_arguments
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import settings, ssh_arguments
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import passphrase_fd
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.backends import MissingKey
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.key_faults import fault_of
@@ -150,7 +150,7 @@ def routes(hosts: Sequence[Host]) -> Iterator[Check]:
         if code != 0:
             yield judge.no_route(host.name, said)
             continue
-        found = judge.settings(out)
+        found = settings(out)
         near = nearest(found, arguments)
         if near and near not in known:
             known[near] = ask([sys.executable, "-I", "-c", RESOLVE, near], SECONDS)[0] == 0
@@ -167,7 +167,7 @@ def nearest(found: dict[str, list[str]], arguments: list[str]) -> str:
     if hop:
         file = arguments[arguments.index("-F") :][:2] if "-F" in arguments else []
         code, out, _error = ask(["ssh", "-G", *file, hop], SECONDS)
-        return judge.settings(out).get("hostname", [hop])[0] if code == 0 else hop
+        return settings(out).get("hostname", [hop])[0] if code == 0 else hop
     if found.get("proxycommand", ["none"])[0] != "none":
         return ""
     return found["hostname"][0]

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema import is_template
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import ssh_arguments
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import settings, ssh_arguments
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import state_folder
 
 ASKING = ("key_otp", "password_otp", "session")  # archetypes of doors at which a person is asked for something
@@ -95,8 +95,7 @@ def _may_share(arguments: list[str]) -> bool:
 
 def _settings(arguments: Iterable[str]) -> dict[str, str]:
     """What ssh would do, word to value; of a word that is there several times the last."""
-    lines = (_ssh("-G", *arguments) or "").splitlines()
-    return {word: value for word, _blank, value in (line.partition(" ") for line in lines)}
+    return {word: values[-1] for word, values in settings(_ssh("-G", *arguments) or "").items()}
 
 
 def _ssh(*arguments: str) -> str | None:

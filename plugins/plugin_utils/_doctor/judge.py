@@ -232,15 +232,6 @@ def is_sandbox(host: Host) -> bool:
     return "sandbox" in host.variables["account"]
 
 
-def settings(output: str) -> dict[str, list[str]]:
-    """What `ssh -G` says, by setting."""
-    found: dict[str, list[str]] = {}
-    for line in output.splitlines():
-        key, _blank, value = line.partition(" ")
-        found.setdefault(key, []).append(value)
-    return found
-
-
 def first_hop(found: Mapping[str, list[str]]) -> str | None:
     """The name of the jump host that is connected to first; None where there is none."""
     jump = found.get("proxyjump", ["none"])[0].split(",")[0]

@@ -14,6 +14,7 @@ from typing import Any
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.programs import ask
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import settings
 
 SECONDS = 5
 UNASKED = ("no", "off", "false", "accept-new")  # StrictHostKeyChecking, where ssh asks nobody
@@ -28,13 +29,13 @@ def is_known(arguments: Sequence[str]) -> bool:
     said = ask(["ssh", "-G", *arguments], SECONDS)
     if said.code != 0:
         return True
-    settings = dict(line.split(" ", 1) for line in said.output.splitlines() if " " in line)
-    if settings.get("stricthostkeychecking") in UNASKED:
+    found = {word: values[-1] for word, values in settings(said.output).items()}
+    if found.get("stricthostkeychecking") in UNASKED:
         return True
-    alias, port = settings.get("hostkeyalias"), settings.get("port", "22")
-    host = settings.get("hostname", "")
+    alias, port = found.get("hostkeyalias"), found.get("port", "22")
+    host = found.get("hostname", "")
     name = alias if alias and alias != "none" else host if port == "22" else f"[{host}]:{port}"
-    files = [settings.get("userknownhostsfile", ""), settings.get("globalknownhostsfile", "")]
+    files = [found.get("userknownhostsfile", ""), found.get("globalknownhostsfile", "")]
     paths = [os.path.expanduser(path) for one in files for path in one.split() if path != "none"]
     return any(ask(["ssh-keygen", "-F", name, "-f", path], SECONDS).code == 0 for path in paths if os.path.exists(path))
 

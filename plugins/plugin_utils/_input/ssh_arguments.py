@@ -20,3 +20,12 @@ def ssh_arguments(values: Mapping[str, str], name: str) -> list[str]:
     words = [word for one in ARGUMENTS for word in shlex.split(values.get(one, ""))]
     words += [word for option, one in OPTIONS.items() if values.get(one) for word in (option, values[one])]
     return [*words, values.get("ansible_host") or name]
+
+
+def settings(output: str) -> dict[str, list[str]]:
+    """What `ssh -G` says, by setting."""
+    found: dict[str, list[str]] = {}
+    for line in output.splitlines():
+        key, _blank, value = line.partition(" ")
+        found.setdefault(key, []).append(value)
+    return found

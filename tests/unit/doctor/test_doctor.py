@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._doctor import judge
 from ansible_collections.hpc.onboard.plugins.plugin_utils._doctor.judge import FAILED, OK, WARNING, Check
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import settings
 
 TODAY = (2026, 11)
 NOW = datetime(2026, 11, 21, 12, 0)
@@ -148,7 +149,7 @@ G = "hostname daint.alps.cscs.ch\nport 22\nuser simone\nproxyjump simone@ela.csc
 
 
 def test_the_way_to_an_account() -> None:
-    found = judge.settings(G)
+    found = settings(G)
     assert judge.first_hop(found) == "ela.cscs.ch"
     assert judge.first_hop({"proxyjump": ["%r@[fe80::1]:22"]}) == "fe80::1"
     assert judge.first_hop({}) is None
