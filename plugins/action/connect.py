@@ -15,20 +15,14 @@ from ansible.plugins.action import ActionBase
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import AccountSession, Variables
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import DoorResult
-from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import closed_door, first_contact, opening
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.prompt import (
-    NotAnswered,
-    NoTerminal,
-    asked,
-    is_at_terminal,
-)
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import clean
+from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import closed_door, first_contact, opening, questions
+from ansible_collections.hpc.onboard.plugins.plugin_utils._doors.terminal import name_of_terminal
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import ssh_arguments
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.prompt import NotAnswered, NoTerminal, asked
 
 UNMET = "needs a person: the host key of the login node is not known yet; run this at a terminal"
-LONGEST = 1000  # characters of a question: it comes from the login node
-
-
-AT_TERMINAL = is_at_terminal()  # the processes of the tasks have no terminal any more
+TERMINAL = name_of_terminal()  # the processes of the tasks have none any more
+State = Literal["unasked", "open", "opened", "met", "renewed", "closed", "ended", "refused"]
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
@@ -51,40 +45,43 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
         session = AccountSession(self, task_vars)
         if session.sandbox or self._connection.transport != "ssh":
             return _result("unasked")
-        if session.door is None and first_contact.is_known(session.ssh_arguments()):
-            return _result("unasked")
-        if session.door and opening.is_open(session.door):
-            return _result("open")
-        if not AT_TERMINAL:
-            return _result("closed", closed_door.advice(session.name) if session.door else UNMET)
         try:
-            why = self._let_in(session)
-        except (AccountError, NoTerminal) as error:
-            why = str(error) or closed_door.advice(session.name)
+            return _entered(session)
+        except NoTerminal:
+            return _result("refused", closed_door.advice(session.name))
         except NotAnswered:
-            why = "the question was not answered"
-        if why:
-            return _result("refused", why)
-        return _result("opened" if session.door else "met")
-
-    def _let_in(self, session: AccountSession) -> str:
-        """Ask whatever ssh asks for; what it said where it was not let in."""
-        cluster = session.variables.get("cluster") or {}
-        hours = int((cluster.get("auth") or {}).get("session_hours") or opening.HOURS)
-
-        def ask(question: str) -> str:
-            is_seen = first_contact.FINGERPRINT.search(question) is not None  # yes or no is no secret
-            text = first_contact.compared(clean(question)[:LONGEST], cluster)
-            return asked(f"{session.name}: {text} ", unseen=not is_seen)
-
-        def tell(text: str) -> None:
-            self._display.display(f"{session.name}: {text[:LONGEST]}")
-
-        if session.door is None:
-            return opening.connect([*session.ssh_arguments(), "true"], ask, tell)
-        return opening.open_session(session.ssh_arguments(), session.door, hours, ask, tell)
+            return _result("refused", "the question was not answered")
+        except AccountError as error:
+            return _result("refused", str(error))
 
 
-def _result(state: Literal["unasked", "open", "opened", "met", "closed", "refused"], why: str = "") -> DoorResult:
+def _entered(session: AccountSession) -> DoorResult:
+    """What came of the account's certificate or ticket, session and host key. Raises what a question raises."""
+    variables = session.door_variables
+    state: State = "unasked"
+    if "lapses" in variables["account"]:
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import renewing  # few end just now
+
+        found, why = renewing.renewed(variables, TERMINAL, asked)
+        if found == "ended":
+            return _result("ended", why)
+        state = "renewed" if found == "renewed" else state
+    arguments = ssh_arguments(variables, session.name)
+    if session.door is None and ("asks_each_time" in variables["account"] or first_contact.is_known(arguments)):
+        return _result(state)
+    if session.door and opening.is_open(session.door):
+        return _result("open")
+    if not TERMINAL:
+        return _result("closed", closed_door.advice(session.name) if session.door else UNMET)
+    ask, tell = questions.of_account(variables)
+    if session.door is None:
+        why = opening.connect([*arguments, "true"], ask, tell)
+        return _result("refused", why) if why else _result("met")
+    hours = int((variables["cluster"].get("auth") or {}).get("session_hours") or opening.HOURS)
+    why = opening.open_session(arguments, session.door, hours, ask, tell)
+    return _result("refused", why) if why else _result("opened")
+
+
+def _result(state: State, why: str = "") -> DoorResult:
     found: DoorResult = {"kind": "door", "changed": False, "state": state}
     return {**found, "msg": why} if why else found

@@ -23,7 +23,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_sess
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.answer import NoAnswer
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import PreflightAccount
-from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import closed_door, opening
+from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import closed_door, narrow_door, opening
 from ansible_collections.hpc.onboard.plugins.plugin_utils._preflight import look, report
 
 QUOTA = payload.places({"quota": watch_places.KINDS["quota"]})
@@ -58,9 +58,9 @@ def _looked(session: AccountSession) -> PreflightAccount:
     """Whether the account can be entered."""
     if session.door and not opening.is_open(session.door):
         return look.seen("needs_person", "", closed_door.advice(session.name))
-    amiss = look.known(session.variables)
-    if amiss:
-        return amiss
+    why = narrow_door.reason(session.door_variables, may_ask=False)
+    if why:
+        return look.known(session.variables) or look.seen("needs_person", "", why)
     try:
         session.ask_nobody()
         session.pauses = ()  # what is turned away is to be told, not to be overcome

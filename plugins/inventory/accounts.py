@@ -117,7 +117,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics imp
 OURS = re.compile(r"^plugin:\s*[\"']?hpc\.onboard\.", re.MULTILINE)
 DOCTOR = re.compile(r"(^|[/.])doctor(\.ya?ml)?$")
 WRONG = 2  # exit code
-NEEDS_PERSON = "needs_person"  # the group of accounts that are entered by a session which only a person can open
+NEEDS_PERSON = "needs_person"  # the group of accounts whose session, certificate or ticket only a person can renew
 ANY_PLUGIN = re.compile(r"^plugin:", re.MULTILINE)
 
 
@@ -165,7 +165,7 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible is 
     def _add(self, host: Host) -> None:
         self.inventory.add_host(host.name)
         way = self._way(host)
-        asks = "session" in way.get("account", {})
+        asks = not {"session", "lapses"}.isdisjoint(way.get("account", ()))
         for group in [*host.groups, *([NEEDS_PERSON] if asks else [])]:
             self.inventory.add_group(group)
             self.inventory.add_child(group, host.name)

@@ -5,25 +5,32 @@
 A session that the person has opened by hand (ssh -MNf narval) is used, which Ansible's own options would hide. ssh
 itself says where a person's sessions lie (ssh -G), and whether one is open (ssh -O check); neither connects. Where
 there is none, it is ours, which connect.yml opens at a terminal. Nothing but a session is ever used there: no program
-tries the door, for a site counts what it refuses.
+tries the door, for a site counts what it refuses. Where the site forbids to share a connection, the person is asked in
+the one that does the work. Accounts whose certificate or ticket has ended are marked, so that nothing is tried there.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import shlex
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema import is_template
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import settings, ssh_arguments
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import NO_OTHER, settings, ssh_arguments
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import state_folder
 
 ASKING = ("key_otp", "password_otp", "session")  # archetypes of doors at which a person is asked for something
 OWN_WAYS = ("ansible_ssh_args", "ansible_password", "ansible_ssh_pass")  # whoever says these knows how to get in
-NO_OTHER = ("-o", "ProxyCommand=false")  # where the session has ended, ssh fails here, and tries nothing there
+ONCE = (  # what ssh may ask a person: Ansible would let it ask nothing
+    *("-o", "KbdInteractiveAuthentication=yes", "-o", "PasswordAuthentication=yes", "-o", "NumberOfPasswordPrompts=1"),
+    *("-o", "PreferredAuthentications=gssapi-with-mic,hostbased,publickey,keyboard-interactive,password"),
+)
+LAPSING = ("certificate", "kerberos")  # archetypes whose credential ends by itself
 SECONDS = 5  # for what asks nobody anything
 MENTIONS = re.compile(r"^\s*(controlpath|include)\b", re.IGNORECASE | re.MULTILINE)
 
@@ -31,7 +38,9 @@ MENTIONS = re.compile(r"^\s*(controlpath|include)\b", re.IGNORECASE | re.MULTILI
 def way(variables: Mapping[str, Any]) -> dict[str, Any]:
     """What is to be said to Ansible of an account that is entered by a session; nothing where none is needed.
 
-    variables: the account's, to which these are added. account.session is the socket of the session that is ours.
+    variables: the account's, to which these are added. account.session is the socket of the session that is ours;
+    account.lapses says that a certificate or ticket has ended, or ends within minutes; account.asks_each_time that the
+    person is asked in every connection, and whether somebody is there.
     """
     if variables.get("ansible_connection", "ssh") != "ssh" or any(name in variables for name in OWN_WAYS):
         return {}
@@ -40,17 +49,20 @@ def way(variables: Mapping[str, Any]) -> dict[str, Any]:
         arguments = ssh_arguments(known, "")
     except ValueError:
         return {}  # doctor says what is wrong with them
-    asks = is_asked(variables)
-    path = _open_by_hand(arguments, str(variables["cluster"]["id"])) if _may_share(arguments) else ""
+    asks, shares = is_asked(variables), may_be_shared(variables)
+    path = _open_by_hand(arguments, str(variables["cluster"]["id"])) if shares and _may_share(arguments) else ""
     if path:
         return {"ansible_ssh_args": shlex.join([*through(path), *(NO_OTHER if asks else ())])}
-    if not asks:
-        return {}
-    ours = str(socket_of(arguments))
-    return {
-        "ansible_ssh_args": shlex.join([*through(ours), *NO_OTHER]),
-        "account": {**variables["account"], "session": ours},
-    }
+    marks: dict[str, Any] = {"lapses": True} if _lapses({**known, **_documents(variables)}) else {}
+    options = [] if shares else through("none")
+    if asks and shares:
+        marks["session"] = str(socket_of(arguments))
+        options = [*through(marks["session"]), *NO_OTHER]
+    elif asks:
+        marks["asks_each_time"] = {"at_terminal": _is_at_terminal()}
+        options += ONCE
+    said = {"ansible_ssh_args": shlex.join(options)} if options else {}
+    return {**said, "account": {**variables["account"], **marks}} if marks else said
 
 
 def is_asked(variables: Mapping[str, Any]) -> bool:
@@ -58,6 +70,33 @@ def is_asked(variables: Mapping[str, Any]) -> bool:
     said = variables["account"].get("door")
     archetype = (variables["cluster"].get("auth") or {}).get("archetype")
     return bool(said == "ask" or (said is None and archetype in ASKING))
+
+
+def may_be_shared(variables: Mapping[str, Any]) -> bool:
+    """Whether the site lets several sessions share one connection: most do."""
+    return (variables["cluster"].get("auth") or {}).get("multiplexing") != "forbidden"
+
+
+def _documents(variables: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: variables[name] for name in ("account", "cluster")}
+
+
+def _lapses(variables: Mapping[str, Any]) -> bool:
+    """Whether the account wants a certificate or a ticket that has ended, or ends within minutes."""
+    if (variables["cluster"].get("auth") or {}).get("archetype") not in LAPSING:
+        return False
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import credential  # most have keys
+
+    held, now = credential.of_account(variables), datetime.now(UTC)
+    return held is not None and held.wants_renewal(now)
+
+
+def _is_at_terminal() -> bool:
+    """Whether somebody is there to be asked, found by the process that has the terminal."""
+    try:
+        return os.isatty(0) and os.getpgrp() == os.tcgetpgrp(0)
+    except OSError:
+        return False
 
 
 def through(socket: str) -> list[str]:

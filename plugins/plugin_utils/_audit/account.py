@@ -24,11 +24,6 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import RU
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import Declared
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import offboarding
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS, Plan, key_of, left_out
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import (
-    ARGUMENTS,
-    SSH_VARIABLES,
-    ssh_arguments,
-)
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import receipts
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import account_key
 
@@ -73,13 +68,8 @@ def here(variables: Variables) -> list[Seen]:
     cluster, account = variables.get("cluster") or {}, variables.get("account") or {}
     if not cluster or account.get("sandbox"):
         return []
-    values = {name: str(variables[name]) for name in SSH_VARIABLES if variables.get(name)}
-    try:
-        destination = ssh_arguments(values, str(variables.get("inventory_hostname", "")))
-    except ValueError:  # Ansible will not connect with such arguments either, and says so
-        destination = ssh_arguments({name: values[name] for name in values if name not in ARGUMENTS}, "")
     age = int(variables.get("audit_max_age") or local_checks.MAX_AGE)
-    return local_checks.findings(cluster, destination, datetime.now(UTC), age)
+    return local_checks.findings(variables, datetime.now(UTC), age)
 
 
 def _of_receipt(receipt: Receipt | None, kept: Notes, in_place: Sequence[str]) -> list[Seen]:

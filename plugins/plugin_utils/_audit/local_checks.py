@@ -1,6 +1,6 @@
 """What the audit sees without an account: certificates and tickets of this machine, and how old a profile is.
 
-The judgements are pure: what a program printed and the time go in, findings come out.
+The judgements are pure: an end and the time go in, findings come out.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -8,44 +8,37 @@ SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
 import datetime
-import os
-import re
 import shlex
-from collections.abc import Iterable, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import RULES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import Step, advice, here
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.programs import ask
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_certificate import read_end
+from ansible_collections.hpc.onboard.plugins.plugin_utils._doors.credential import Credential, of_account
+from ansible_collections.hpc.onboard.plugins.plugin_utils._doors.renewers import renewal, user_of
 
 if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import Class, Seen
 
 Cluster = Mapping[str, Any]  # a profile, as Ansible has it among an account's variables
+Variables = Mapping[str, Any]
 
-SECONDS = 10
 SOON = datetime.timedelta(hours=1)
 MAX_AGE = 180
 OLD_PROFILE = "Compare the profile with its sources and set verified_on, or take a newer version of hpc.onboard."
 BROKEN: Class = "broken"
 AT_RISK: Class = "at_risk"
-STAMP = "%Y-%m-%d %H:%M UTC"
 
 
-def findings(cluster: Cluster, destination: list[str], now: datetime.datetime, max_age: int = MAX_AGE) -> list[Seen]:
-    """Everything that can be seen here for an account on this cluster.
+def findings(variables: Variables, now: datetime.datetime, max_age: int = MAX_AGE) -> list[Seen]:
+    """Everything that can be seen here for an account.
 
-    destination: the arguments of ssh that lead to the account. now: aware. max_age: days that a profile is good for.
+    variables: Ansible's, of the account. now: aware. max_age: days that a profile is good for.
     """
-    archetype = cluster["auth"]["archetype"]
+    cluster = variables["cluster"]
     found = profile_age(cluster, now.date(), max_age)
-    if archetype == "certificate":
-        found += certificates(cluster, [(file, _certificate(file)) for file in _files(destination)], now)
-    if archetype == "kerberos":
-        found += tickets(cluster, _said(["klist", "-c"]), now)
-    return found
+    held = of_account(variables)
+    return found + (ending(cluster, held, user_of(variables), now) if held else [])
 
 
 # -- judgements ------------------------------------------------------------------------------------
@@ -68,53 +61,21 @@ def profile_age(cluster: Cluster, today: datetime.date, max_age: int) -> list[Se
     ]
 
 
-def certificates(cluster: Cluster, printed: Iterable[tuple[str, str]], now: datetime.datetime) -> list[Seen]:
-    """Whether the certificate that lasts longest ends soon. printed: files with what ssh-keygen -L says, in UTC.
-
-    No file that is a certificate: nothing can be said; it may be in the agent, or not be signed yet.
-    """
-    ends = [(end, file) for file, text in printed if (end := read_end(text)) is not None]
-    if not ends:
+def ending(cluster: Cluster, held: Credential, user: str, now: datetime.datetime) -> list[Seen]:
+    """Whether what lets the person in has ended, or ends soon. user: on the cluster."""
+    if held.end is not None and held.end - now > SOON:
         return []
-    end, file = max(ends)
-    return _ending(cluster, "certificate", file, end.replace(tzinfo=datetime.UTC), now)
+    kind: Class = "missing" if held.end is None else BROKEN if held.has_ended(now) else AT_RISK
+    name = f"{held.kind} for {cluster['name']}"
+    text = f"{held.sentence(now)} for {cluster['name']}" if held.end is None else held.sentence(now)
+    return [_finding("SES-001", name, held.place, kind, text, _renewal(cluster, user, held.place))]
 
 
-def tickets(cluster: Cluster, printed: str | None, now: datetime.datetime) -> list[Seen]:
-    """Whether the ticket that others are got by ends soon. printed: what klist says, in UTC; None without klist."""
-    if printed is None:
-        return []
-    ends = ticket_ends(printed)
-    if not ends:
-        text = f"there is no Kerberos ticket for {cluster['name']}"
-        return [_finding("SES-001", f"ticket for {cluster['name']}", "", "missing", text, _renewal(cluster))]
-    return _ending(cluster, "ticket", "", max(ends), now)
-
-
-def ticket_ends(text: str) -> list[datetime.datetime]:
-    """When the tickets that others are got by (krbtgt) end, as MIT's and Heimdal's klist print them."""
-    found = []
-    for line in text.splitlines():
-        mit = re.match(r"^\S+ \S+ +(\d\d/\d\d/\d\d(?:\d\d)? \d\d:\d\d:\d\d) +krbtgt/", line)
-        heimdal = re.match(r"^\w+ +\d+ [\d:]+ \d{4} +(\w+ +\d+ [\d:]+ \d{4}) +krbtgt/", line)
-        if mit:
-            form = "%m/%d/%Y %H:%M:%S" if len(mit[1]) == 19 else "%m/%d/%y %H:%M:%S"
-            found.append(datetime.datetime.strptime(mit[1], form))
-        elif heimdal:
-            found.append(datetime.datetime.strptime(heimdal[1], "%b %d %H:%M:%S %Y"))
-    return [end.replace(tzinfo=datetime.UTC) for end in found]
-
-
-def _ending(cluster: Cluster, what: str, place: str, end: datetime.datetime, now: datetime.datetime) -> list[Seen]:
-    if end - now > SOON:
-        return []
-    word, kind = ("ended", BROKEN) if end <= now else ("ends", AT_RISK)
-    text = f"the {what} {word} on {end.strftime(STAMP)}"
-    return [_finding("SES-001", f"{what} for {cluster['name']}", place, kind, text, _renewal(cluster))]
-
-
-def _renewal(cluster: Cluster) -> Step:
-    """How a new one is had: the profile's command where that is nothing but words, for it will be pasted."""
+def _renewal(cluster: Cluster, user: str, place: str) -> Step:
+    """How a new one is had: our command for the renewer, or the profile's where that is nothing but words."""
+    words = renewal(cluster, user, place)
+    if words:
+        return here(*words)
     said = str(cluster["auth"].get("command", ""))
     try:
         words = shlex.split(said)
@@ -139,25 +100,3 @@ def _finding(rule: str, resource: str, place: str, kind: Class, text: str, fix: 
         "actual": {},
         "fix": [fix],
     }
-
-
-# -- looking ---------------------------------------------------------------------------------------
-
-
-def _files(destination: list[str]) -> list[str]:
-    """The files that may hold the certificates which ssh would offer there, those that exist."""
-    settings = _said(["ssh", "-G", *destination]) or ""
-    named = [file for key, file in re.findall(r"^(certificatefile|identityfile) (.+)$", settings, re.MULTILINE)]
-    beside = [f"{file}-cert.pub" for file in named]
-    paths = dict.fromkeys(os.path.expanduser(file) for file in [*named, *beside])
-    return [file for file in paths if file.endswith("-cert.pub") and Path(file).is_file()]
-
-
-def _certificate(file: str) -> str:
-    return _said(["ssh-keygen", "-L", "-f", file]) or ""
-
-
-def _said(line: list[str]) -> str | None:
-    """What a program prints, in English and in UTC; None where it is not there or does not end."""
-    said = ask(line, SECONDS, {"LC_ALL": "C", "TZ": "UTC"})
-    return None if said.code is None else said.output

@@ -33,16 +33,12 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result impor
     spoken_of,
     unnoted,
 )
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import SSH_VARIABLES, ssh_arguments
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import SSH_VARIABLES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.session import SESSION, current_version
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import receipts
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.answer import (
-        Answer,
-        Notes,
-        Receipt,
-    )
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.answer import Answer, Notes, Receipt
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import (
@@ -56,6 +52,7 @@ Variables = Mapping[str, Any]  # Ansible's, of one account
 
 PATIENCE = 600.0
 """Seconds that one command on an account is waited for. Each file system that hangs costs half a minute of them."""
+NARROW = {"lapses", "asks_each_time"}  # marks of an account whose door may be shut (_accounts/open_sessions.py)
 MANY = 3  # accounts of a run, from which on a login host may be asked for by more of them than it likes
 
 
@@ -105,6 +102,7 @@ class AccountSession:
         self._places = places
         self._become = become
         self._is_between = False  # a command has ended there, and another one goes on with its work
+        self._may_ask, self._shut = True, ""  # and why nothing is tried at the door
 
     # What the account is to have
 
@@ -139,14 +137,14 @@ class AccountSession:
     def ask(self, document: Message) -> Answer:
         """Send a plan in one command over the connection, and give its answer. Raises NoAnswer."""
         self._is_between = False
-        preferred = self._action._templar.template(self._reached.get("ansible_python_interpreter"))
-        if not preferred or str(preferred).startswith("auto"):
-            preferred = None
+        wanted = self._action._templar.template(self._reached.get("ansible_python_interpreter"))
+        preferred = None if not wanted or str(wanted).startswith("auto") else wanted
         candidates = (self._reached.get("cluster") or {}).get("python", []) if self._reached.get("account") else []
         command, sent = payload.command(preferred, candidates), payload.payload(document, self._places)
         if self._action._connection.transport == "ssh":  # Ansible would not tell what an earlier attempt has begun
             self._action._connection.set_option("reconnection_retries", 0)
-        send = partial(self._action._low_level_execute_command, command, sudoable=self._become, in_data=sent)
+        execute = self._action._low_level_execute_command
+        send = self._passing(partial(execute, command, sudoable=self._become, in_data=sent))
         follows = document.get("follow_seconds", 0)
         with nullcontext() if follows else self._turn(), awaited(PATIENCE + follows):
             said = tried(send, self.pauses, self._was_dropped)
@@ -156,11 +154,18 @@ class AccountSession:
             raise _answer.NoAnswer(answer["error"])
         return answer
 
+    def _passing(self, send: Callable[[], dict[str, Any]]) -> Callable[[], dict[str, Any]]:
+        """How the command is sent through the account's door; where that is shut, ssh fails before it connects."""
+        if NARROW.isdisjoint(self._reached.get("account") or ()):
+            return send
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import narrow_door  # few are
+
+        send, self._shut = narrow_door.passing(send, self._action._connection, self.door_variables, self._may_ask)
+        return send
+
     def _was_dropped(self, error: Exception) -> bool:
         """Whether the login node dropped the connection at its door, so that the command cannot have begun."""
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_words import (
-            is_dropped_at_the_door,  # few fail
-        )
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_words import is_dropped_at_the_door  # rare
 
         failure = self.failure(error)
         return not failure.began and is_dropped_at_the_door(failure.words)
@@ -200,14 +205,11 @@ class AccountSession:
             found["introduction"] = introduction
         if SESSION.source:
             found["keyring"] = SESSION.source
-        steps = self._manual_steps(found)
-        if steps:
+        if steps := self._manual_steps(found):
             found["human_steps"] = steps
         if self.sandbox:
             found["sandbox"] = self.sandbox["root"]
-        if self._action._task.diff:
-            found["diff"] = diffs(found["outcomes"])
-        return found
+        return {**found, "diff": diffs(found["outcomes"])} if self._action._task.diff else found
 
     def _done(
         self, entries: list[PlanEntry], wait: int, wishes: Message, asks: bool
@@ -220,8 +222,7 @@ class AccountSession:
     def unreached(self, error: Exception) -> Unreached:
         """The result of a task whose account was not reached. error: the connection's."""
         missed: Unreached = {"kind": "account", "unreachable": True, "msg": self.failure(error).text}
-        steps = self._manual_steps(missed)
-        return {**missed, "human_steps": steps} if steps else missed
+        return {**missed, "human_steps": steps} if (steps := self._manual_steps(missed)) else missed
 
     def failure(self, error: Exception) -> _answer.LineFailure:
         """What the connection's error means: the command may have begun unless all that ssh said lacks its mark.
@@ -231,10 +232,10 @@ class AccountSession:
         """
         is_told = self._action._connection.transport == "ssh" and not isinstance(error.__context__, OSError)
         began = self._is_between or not is_told or payload.BEGUN in str(error)
-        if self.door and not began:
+        if (self._shut or self.door) and not began:
             from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import closed_door  # few doors ask
 
-            return _answer.LineFailure(closed_door.advice(self.name), began)
+            return _answer.LineFailure(self._shut or closed_door.advice(self.name), began)
         return _answer.line_failure(str(error), self.way, began)
 
     @property
@@ -247,16 +248,17 @@ class AccountSession:
     @property
     def door(self) -> str | None:
         """The socket of the session by which the account is entered, which only a person can open; None: none is."""
-        session = (self._reached.get("account") or {}).get("session")
-        return str(session) if session else None
+        return (self._reached.get("account") or {}).get("session")
 
-    def ssh_arguments(self) -> list[str]:
-        """The arguments with which Ansible would call ssh for this account, but for those of sessions."""
-        values = {name: self._action._templar.template(self._reached.get(name)) for name in SSH_VARIABLES}
-        return ssh_arguments({name: str(value) for name, value in values.items() if value}, self.name)
+    @property
+    def door_variables(self) -> Variables:
+        """The variables of this account, with those of ssh as they are used, as text."""
+        own = {name: str(self._action._templar.template(self._reached.get(name)) or "") for name in SSH_VARIABLES}
+        return {**self._reached, **own}
 
     def ask_nobody(self) -> None:
         """Let ssh fail where it would ask a person."""
+        self._may_ask = False
         if self._action._connection.transport == "ssh":
             given = self._action._connection.get_option("ssh_extra_args") or ""
             self._action._connection.set_option("ssh_extra_args", f"{given} -o BatchMode=yes".strip())

@@ -1,11 +1,16 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is said of an account that is entered by a session, where none is open."""
+"""What is said of an account that is not entered: no session is open, or a certificate or ticket has ended."""
 
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
 
+from ansible_collections.hpc.onboard.plugins.plugin_utils._doors.credential import Credential
+from ansible_collections.hpc.onboard.plugins.plugin_utils._doors.renewers import absence, is_there, renewal, user_of
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import command
 
 
@@ -16,3 +21,21 @@ def advice(account: str) -> str:
         f" {shlex.join([*command('connect', ['-l', account])])}. Where your key alone lets you in, write 'door: key' in"
         " its entry of the accounts file"
     )
+
+
+def unshared() -> str:
+    """Why an account was not reached at which a person is asked in each connection, and what to do."""
+    return (
+        "needs a person: something is asked for at this door in each connection, which the site forbids to share."
+        " Nothing was tried. Run this at a terminal. Where your key alone lets you in, write 'door: key' in its entry"
+        " of the accounts file"
+    )
+
+
+def ended(variables: Mapping[str, Any], held: Credential, now: datetime) -> str:
+    """That what lets the person in has ended, and the command that makes a new one. variables: Ansible's."""
+    cluster = variables.get("cluster") or {}
+    order = renewal(cluster, user_of(variables), held.place)
+    how = shlex.join(order) or str((cluster.get("auth") or {}).get("command", "")) or "see the site's pages"
+    get = f". {absence(order)}" if order and not is_there(order) else ""
+    return f"{held.sentence(now)}, so nothing was tried. A new one: {how}{get}"

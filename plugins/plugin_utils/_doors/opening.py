@@ -8,6 +8,7 @@ stays when the run has ended and goes when nobody has used it for some time.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import select
@@ -17,6 +18,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,7 +26,7 @@ from typing import IO, Any
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import askpass
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import make_private
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import make_private, state_folder
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import flat
 
 Ask = Callable[[str], str]
@@ -77,6 +79,50 @@ def connect(arguments: Sequence[str], ask: Ask, tell: Callable[[str], None]) -> 
                 os.killpg(process.pid, signal.SIGKILL)  # and what it has started for a jump host
                 process.wait()
         return "" if process.returncode == 0 else _said(errors) or REFUSED
+
+
+@contextmanager
+def answered_meanwhile(ask: Ask, tell: Callable[[str], None]) -> Iterator[None]:
+    """Let whatever runs within start ssh, and answer what that asks; one at a time on this machine.
+
+    The processes that it starts are led here by their environment. What ask raises is raised in the end.
+    """
+    with _alone(), _asking() as (line, environment):
+        before, ended = dict(os.environ), threading.Event()
+        questions: set[str] = set()
+        faults: list[Exception] = []
+
+        def answer() -> None:
+            try:
+                while not ended.is_set() and _answer(line, ask, tell, questions):
+                    pass
+            except Exception as error:
+                faults.append(error)
+            finally:
+                line.close()  # no further question waits for an answer
+
+        helper = threading.Thread(target=answer, daemon=True)
+        os.environ.update(environment)
+        helper.start()
+        try:
+            yield
+        finally:
+            os.environ.clear()
+            os.environ.update(before)
+            ended.set()
+            helper.join()
+            if faults:
+                raise faults[0]
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Wait until no other process asks a person for ssh."""
+    path = state_folder() / "doors" / "asking"
+    make_private(path.parent)
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def _make_folder(path: Path) -> None:

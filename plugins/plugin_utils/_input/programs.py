@@ -18,12 +18,12 @@ class Answer(NamedTuple):
     errors: str
 
 
-def ask(command: Sequence[str], seconds: float, environment: Mapping[str, str] | None = None) -> Answer:
-    """Run a program without a standard input. environment: what is set beside this process's own variables."""
+def ask(command: Sequence[str], seconds: float, environment: Mapping[str, str] | None = None, text: str = "") -> Answer:
+    """Run a program. environment: what is set beside this process's own variables. text: all of its standard input."""
     try:
         done = subprocess.run(
             command,
-            stdin=subprocess.DEVNULL,
+            input=text,
             capture_output=True,
             env={**os.environ, **(environment or {})},
             timeout=seconds,

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 ARGUMENTS = ("ansible_ssh_common_args", "ansible_ssh_extra_args")
 OPTIONS = {"-p": "ansible_port", "-l": "ansible_user", "-i": "ansible_ssh_private_key_file"}
+NO_OTHER = ("-o", "ProxyCommand=false")  # where no session is open, ssh fails here, and tries nothing there
 SSH_VARIABLES = (*ARGUMENTS, *OPTIONS.values(), "ansible_host")
 
 

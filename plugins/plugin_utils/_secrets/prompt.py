@@ -59,6 +59,11 @@ def is_at_terminal() -> bool:
         return False
 
 
+def show(text: str) -> None:
+    """Show a line to the person at the terminal."""
+    Display().display(text)
+
+
 def show_error(text: str) -> None:
     """Show an error at once, in lines as they are: it may hold a command to copy."""
     Display().error(text, wrap_text=False)

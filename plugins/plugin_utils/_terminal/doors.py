@@ -14,7 +14,9 @@ WORDS = {
     "open": "a session is open",
     "opened": "a session is open now, and stays for later runs",
     "met": "its host key is known now",
+    "renewed": "a new certificate or ticket is there",
     "closed": "needs a person",
+    "ended": "ended",
     "refused": "not let in",
 }
 
@@ -51,7 +53,7 @@ class Ahead(Door):
     is_look = False
 
     def is_quiet(self, result: Result, view: View) -> bool:
-        return result.get("state") not in ("opened", "met", "refused")
+        return result.get("state") not in ("opened", "met", "renewed", "refused")
 
 
 class Report(Part):

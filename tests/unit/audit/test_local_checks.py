@@ -14,8 +14,12 @@ import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import account
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import local_checks as here
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents import fix
+from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import credential
 
 NOW = datetime.datetime(2026, 11, 21, 12, 0, tzinfo=datetime.UTC)
+
+
+NO_TICKET = credential.Credential("ticket", "", None)
 
 
 def cluster(archetype: str, command: str = "cscs-key sign") -> dict[str, Any]:
@@ -40,7 +44,7 @@ def test_a_profile_that_nobody_has_checked_for_months(verified: str, stale: bool
 
 @pytest.mark.parametrize("command", ["kinit && aklog", "a 'b", "ssh-keygen | tee x", "see  the wiki"])
 def test_a_profiles_command_that_is_more_than_words_is_told_and_not_to_be_pasted(command: str) -> None:
-    (found,) = here.tickets(cluster("kerberos", command), "", NOW)
+    (found,) = here.ending(cluster("kerberos", command), NO_TICKET, "ada", NOW)
     assert found["fix"] == [fix.advice(f"Get a new one as the site says: {command}")]
 
 
@@ -62,7 +66,8 @@ CERT = "        Valid: from 2026-11-20T13:00:00 to {}\n"
     ],
 )
 def test_certificates(claim: str, printed: list[str], words: str | None) -> None:
-    found = here.certificates(cluster("certificate"), [(f"k{at}", text) for at, text in enumerate(printed)], NOW)
+    held = credential.certificate([(f"k{at}", text) for at, text in enumerate(printed)])
+    found = here.ending(cluster("certificate"), held, "ada", NOW) if held else []
     assert [one["text"] for one in found] == ([f"the certificate {words}"] if words else []), claim
     assert [(one["rule"], one["class"], one["cause"], one["fix"]) for one in found] == [
         ("SES-001", "broken" if "ended" in str(words) else "at_risk", "time", [fix.here("cscs-key", "sign")])
@@ -97,7 +102,8 @@ Nov 21 02:00:00 2026  Nov 21 12:30:00 2026  krbtgt/FNAL.GOV@FNAL.GOV
     ],
 )
 def test_tickets(claim: str, printed: str | None, text: str | None) -> None:
-    found = here.tickets(cluster("kerberos", "kinit USER@FNAL.GOV"), printed, NOW)
+    held = credential.ticket(printed)
+    found = here.ending(cluster("kerberos", "kinit USER@FNAL.GOV"), held, "ada", NOW) if held else []
     assert [one["text"] for one in found] == ([text] if text else []), claim
     assert all(one["fix"] == [fix.here("kinit", "USER@FNAL.GOV")] for one in found)
 
@@ -118,10 +124,15 @@ def test_a_real_certificate_that_ssh_would_offer(tmp_path: Path, line: str, hour
     key = signed(tmp_path, f"20261120120000:20261121{hour}0000")
     config = tmp_path / "config"
     config.write_text("Host daint\n  " + line.format(key) + "\n")
-    found = here.findings(cluster("certificate"), ["-F", str(config), "daint"], NOW)
+    variables = {
+        "cluster": cluster("certificate"),
+        "ansible_host": "daint",
+        "ansible_ssh_common_args": f"-F {config}",
+    }
+    found = here.findings(variables, NOW)
     assert [one["rule"] for one in found] == ["SES-001"] * ends
     assert [one["place"] for one in found] == [f"{key}-cert.pub"] * ends
-    assert here.findings(cluster("certificate"), ["-F", str(config), "daint"], NOW) == found
+    assert here.findings(variables, NOW) == found
 
 
 @pytest.mark.parametrize("name", ["ansible_ssh_common_args", "ansible_ssh_extra_args", "ansible_ssh_private_key_file"])
@@ -137,4 +148,4 @@ def test_a_certificate_that_the_accounts_own_arguments_name_is_seen(tmp_path: Pa
 
 
 def test_a_cluster_that_takes_plain_keys_is_not_asked_for_certificates() -> None:
-    assert here.findings(cluster("key"), ["nowhere.example.org"], NOW) == []
+    assert here.findings({"cluster": cluster("key"), "ansible_host": "nowhere.example.org"}, NOW) == []

@@ -36,8 +36,8 @@ CONTROLLER = {
     "_secrets": {"_input/command_line", "_state", "_core", "_formats/key_forms"},
     "_validate": {"_text", "_secrets/key_faults", "_core", "_formats"},
     "_capabilities": {"_documents", "_input", "_core"},
-    "_accounts": {"_input", "_state", "_capabilities"},
-    "_doors": {"_text", "_input", "_state", "_core"},
+    "_doors": {"_text", "_input", "_state", "_secrets/prompt", "_core"},
+    "_accounts": {"_input", "_state", "_capabilities", "_doors/credential"},
     "_delivery": {
         *("_documents", "_text", "_input", "_state", "_secrets", "_capabilities", "_doors"),
         *("_core", "_receipt", "_jobs", "_resources"),
@@ -50,7 +50,7 @@ CONTROLLER = {
     "_audit/judges": {"_documents", "_audit/finding_text", "_core"},
     "_audit/formats": {"_documents", "_audit/rules", "_text", "_core"},
     "_audit": {
-        *("_documents", "_text", "_input", "_state", "_secrets", "_capabilities", "_accounts", "_delivery"),
+        *("_documents", "_text", "_input", "_state", "_secrets", "_capabilities", "_accounts", "_doors", "_delivery"),
         *("_audit/judges", "_audit/formats", "_core", "_formats", "_receipt", "_mends", "_watches"),
     },
     "_preflight": {"_documents", "_text", "_input", "_delivery", "_audit", "_core"},
@@ -66,7 +66,7 @@ DOORS = {  # what Ansible and the keyring library load; nothing but an action im
     "inventory": {"_input", "_accounts"},
     "action": {
         *("_documents", "_input", "_state", "_secrets", "_capabilities", "_accounts"),
-        *("_delivery", "_doors", "_preflight", "_rotation", "_audit", "_mending", "_doctor", "_core", "_text"),
+        *("_delivery", "_doors", "_preflight", "_rotation", "_audit", "_mending", "_doctor", "_core"),
     },
     "callback": {"_text", "_input", "_state", "_rotation/reminders", "_terminal", "_command/verdict"},
     "doc_fragments": set(),

@@ -1,0 +1,64 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A door that is passed only while a certificate or ticket is good, or where the person is asked in each connection.
+
+Where it is shut, ssh is told to fail before it connects: a site counts what it refuses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import closed_door, credential
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import NO_OTHER
+
+Facts = Mapping[str, Any]
+Answer = TypeVar("Answer")
+
+
+def passing(
+    send: Callable[[], Answer], connection: Any, variables: Facts, may_ask: bool
+) -> tuple[Callable[[], Answer], str]:
+    """How a command is sent through the door, and why nothing is to be tried there now, which is mostly empty.
+
+    connection: Ansible's. variables: of the account. may_ask: whether the work is one that asks a person.
+    """
+    why = reason(variables, may_ask)
+    if why:
+        connection.set_option("ssh_args", " ".join(NO_OTHER))
+        return send, why
+    if "asks_each_time" not in variables["account"]:
+        return send, ""
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import opening, questions  # one kind alone
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.prompt import NotAnswered, NoTerminal
+
+    def sent() -> Answer:
+        try:
+            with opening.answered_meanwhile(*questions.of_account(variables)):
+                return send()
+        except (NoTerminal, NotAnswered):
+            raise AccountError("the question was not answered, and nothing was done") from None
+
+    return sent, ""
+
+
+def reason(variables: Facts, may_ask: bool) -> str:
+    """Why nothing is to be tried at the account now; empty where something is."""
+    lapsed = ended(variables)
+    if lapsed:
+        return lapsed
+    asked = (variables.get("account") or {}).get("asks_each_time")
+    if asked and not (may_ask and asked["at_terminal"]):
+        return closed_door.unshared()
+    return ""
+
+
+def ended(variables: Facts) -> str:
+    """That the certificate or ticket of the account has ended, and how a new one is had; empty where it has not."""
+    if not (variables.get("account") or {}).get("lapses"):
+        return ""
+    held, now = credential.of_account(variables), datetime.now(UTC)
+    return closed_door.ended(variables, held, now) if held and held.has_ended(now) else ""
