@@ -116,7 +116,8 @@ class Testbed:
             variables = {**self._variables(account), **_mapping(more.pop("vars", {}))}
             storage = {key: path.format(project=account.project) for key, path in account.cluster.site.storage.items()}
             entry: dict[str, object] = {"project": account.project, "door": "key", "vars": variables}
-            written[account.name] = {**entry, **({"storage": storage} if storage else {}), **more}
+            whole = {**entry, **({"storage": storage} if storage else {}), **more}
+            written[account.name] = {key: value for key, value in whole.items() if value is not None}
         folder = self.folder / f"inventory{next(self._files)}"
         return write_accounts(folder / "accounts.yml", written, extra or {})
 
