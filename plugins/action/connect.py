@@ -22,7 +22,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.prompt import
 
 UNMET = "needs a person: the host key of the login node is not known yet; run this at a terminal"
 TERMINAL = name_of_terminal()  # the processes of the tasks have none any more
-State = Literal["unasked", "open", "opened", "met", "renewed", "closed", "ended", "refused"]
+State = Literal["unasked", "each_time", "open", "opened", "met", "renewed", "closed", "ended", "refused"]
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
@@ -67,7 +67,9 @@ def _entered(session: AccountSession) -> DoorResult:
             return _result("ended", why)
         state = "renewed" if found == "renewed" else state
     arguments = ssh_arguments(variables, session.name)
-    if session.door is None and ("asks_each_time" in variables["account"] or first_contact.is_known(arguments)):
+    if "asks_each_time" in variables["account"]:
+        return _result("each_time")
+    if session.door is None and first_contact.is_known(arguments):
         return _result(state)
     if session.door and opening.is_open(session.door):
         return _result("open")

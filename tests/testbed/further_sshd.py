@@ -56,7 +56,7 @@ class FurtherSshd:
     @property
     def accepted(self) -> int:
         """How many of them were let in."""
-        return len(re.findall(r"^Accepted (?!certificate)", self.said, re.MULTILINE))
+        return len(re.findall(r"^Accepted \S+ for ", self.said, re.MULTILINE))
 
     @property
     def said(self) -> str:

@@ -24,7 +24,7 @@ from .plan import LOCK, Kinds, build
 from .task import News, Seen, Task
 
 SCHEMA = "hpc.onboard/answer/1.5"
-PLAN = "hpc.onboard/plan/1.1"
+PLAN = "hpc.onboard/plan/1.2"
 SECONDS = 30.0
 LOOK_SECONDS = 0.5
 
@@ -40,7 +40,7 @@ def answer(plan: Mapping[str, Any], kinds: Kinds) -> Document:
     With only_made, what we did not make, or made for another cluster, too, stays as it is. keys says what the sender
     knows of the rotations of a key, by the name that entries have as theirs: one that it does not know is not undone.
     With mends (how many) the first resources are put right before the others are looked at, or that is foreseen
-    (mends_work).
+    (mends_work). ticket says that the home opens only to a forwarded Kerberos ticket.
     """
     started = time.time()
     said: Document = {"schema": SCHEMA, "outcomes": [], "error": None, "receipt": None}
@@ -57,6 +57,10 @@ def answer(plan: Mapping[str, Any], kinds: Kinds) -> Document:
 
             task = task._replace(alone=left_alone(task))
         seen = WORKS[plan["work"]](task)
+        if plan.get("ticket") and any(one["status"] == "failed" for one in [seen.receipt, *seen.documents] if one):
+            from .shut_home import check  # few homes want a ticket
+
+            check(account.home)
         said["outcomes"] = first + _named(plan, seen.documents)
         if plan.get("receipt"):
             news = _news(task, seen.documents, True) if plan["work"] == "reconcile" else {}

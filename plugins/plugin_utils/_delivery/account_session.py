@@ -137,13 +137,15 @@ class AccountSession:
     def ask(self, document: Message) -> Answer:
         """Send a plan in one command over the connection, and give its answer. Raises NoAnswer."""
         self._is_between = False
-        wanted = self._action._templar.template(self._reached.get("ansible_python_interpreter"))
-        preferred = None if not wanted or str(wanted).startswith("auto") else wanted
-        candidates = (self._reached.get("cluster") or {}).get("python", []) if self._reached.get("account") else []
-        command, sent = payload.command(preferred, candidates), payload.payload(document, self._places)
-        if self._action._connection.transport == "ssh":  # Ansible would not tell what an earlier attempt has begun
-            self._action._connection.set_option("reconnection_retries", 0)
-        execute = self._action._low_level_execute_command
+        wanted = str(self._action._templar.template(self._reached.get("ansible_python_interpreter")) or "auto")
+        preferred = None if wanted.startswith("auto") else wanted
+        site = (self._reached.get("cluster") or {}) if self._reached.get("account") else {}
+        ticket = {"ticket": True} if (site.get("auth") or {}).get("delegate") else {}
+        command = payload.command(preferred, site.get("python", []))
+        sent = payload.payload({**document, **ticket}, self._places)
+        connection, execute = self._action._connection, self._action._low_level_execute_command
+        if connection.transport == "ssh":  # Ansible would not tell what an earlier attempt has begun
+            connection.set_option("reconnection_retries", 0)
         send = self._passing(partial(execute, command, sudoable=self._become, in_data=sent))
         follows = document.get("follow_seconds", 0)
         with nullcontext() if follows else self._turn(), awaited(PATIENCE + follows):
@@ -191,6 +193,7 @@ class AccountSession:
         what is noted on the account; empty where none is. Raises AccountError and NoAnswer.
         """
         declared = left_out(declared, self.key)
+        wait = 0 if "asks_each_time" in (self._reached.get("account") or ()) else wait  # each look would ask again
         outcomes, receipt = self._done(declared.resources, wait, wishes, rest is not None)
         more = rest(receipt["notes"]) if rest and receipt else []
         if more:
@@ -253,15 +256,15 @@ class AccountSession:
     @property
     def door_variables(self) -> Variables:
         """The variables of this account, with those of ssh as they are used, as text."""
-        own = {name: str(self._action._templar.template(self._reached.get(name)) or "") for name in SSH_VARIABLES}
-        return {**self._reached, **own}
+        template = self._action._templar.template
+        return {**self._reached, **{name: str(template(self._reached.get(name)) or "") for name in SSH_VARIABLES}}
 
     def ask_nobody(self) -> None:
         """Let ssh fail where it would ask a person."""
-        self._may_ask = False
-        if self._action._connection.transport == "ssh":
-            given = self._action._connection.get_option("ssh_extra_args") or ""
-            self._action._connection.set_option("ssh_extra_args", f"{given} -o BatchMode=yes".strip())
+        self._may_ask, connection = False, self._action._connection
+        if connection.transport == "ssh":
+            given = connection.get_option("ssh_extra_args") or ""
+            connection.set_option("ssh_extra_args", f"{given} -o BatchMode=yes".strip())
 
     @property
     def work(self) -> str:
@@ -292,8 +295,6 @@ class AccountSession:
             return []
         if receipt["problem"]:
             return [unnoted(receipt["problem"])]
-        if not self.is_check_run:
-            problem = receipts.keep(self.name, bool(self.sandbox), receipt)
-            if problem:
-                self._action._display.warning(problem)
+        if not self.is_check_run and (problem := receipts.keep(self.name, bool(self.sandbox), receipt)):
+            self._action._display.warning(problem)
         return []

@@ -289,10 +289,12 @@ def line_failure(words: str, way: str, began: bool) -> LineFailure:
         return LineFailure(
             f"{dropped}. What was done is not known; run again: it reads back and decides", began, reason
         )
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_words import is_dropped_at_the_door  # few fail
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._text import ssh_words  # few fail
 
-    if is_dropped_at_the_door(reason):
+    if ssh_words.is_session_taken(reason):
+        text = "the session to the login node takes no second command (MaxSessions): log out of the shell that uses it"
+        return LineFailure(f"{text}, then run again ({reason})", began, reason)
+    if ssh_words.is_dropped_at_the_door(reason):
         text = "the login node dropped the connection before it asked who that is, as it does with too many at once"
         return LineFailure(f"{text} ({reason}). Run again later, or for fewer accounts at a time (-f 2)", began, reason)
-    said = reason or "ssh ended without a word"
-    return LineFailure(f"{said}. Does 'ssh {way}' with your own settings get there? Then run again", began, reason)
+    return LineFailure(f"{reason or 'ssh ended without a word'}. Does 'ssh {way}' with your own settings get there? Then run again", began, reason)

@@ -56,7 +56,7 @@ class Conversation:
         self._session = session
         self._entries = entries
         self._plan = {
-            "schema": "hpc.onboard/plan/1.1",
+            "schema": "hpc.onboard/plan/1.2",
             "fingerprint_key": account_key(session.name),
             "cluster": session.cluster,
             "sandbox": session.sandbox,

@@ -11,6 +11,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._text.amounts import c
 
 WORDS = {
     "unasked": "nobody is asked for anything",
+    "each_time": "something is asked for in each run: no session may stay here",
     "open": "a session is open",
     "opened": "a session is open now, and stays for later runs",
     "met": "its host key is known now",

@@ -47,4 +47,9 @@ def meaning(words: str) -> State:
 
 def is_dropped_at_the_door(words: str) -> bool:
     """Whether the login node let go before it had greeted us: nothing was asked for, refused or begun then."""
-    return meaning(words) == "dropped" and bool(GREETING.search(words))
+    return meaning(words) == "dropped" and bool(GREETING.search(words)) and not is_session_taken(words)
+
+
+def is_session_taken(words: str) -> bool:
+    """Whether the login node gave no second session in an open connection (MaxSessions); nothing began then."""
+    return "Session open refused by peer" in words

@@ -25,8 +25,7 @@ class Physicist(Desk):
         self.realm.admit(self.account)
         config = folder / "ssh_config"
         usual = Path(bed.ssh_config).read_text(encoding="ascii")
-        tickets = usual.replace("PreferredAuthentications publickey", "PreferredAuthentications gssapi-with-mic,publickey")
-        config.write_text(tickets, encoding="ascii")
+        config.write_text(usual.replace("cations publickey", "cations gssapi-with-mic,publickey"), encoding="ascii")
         way = {"ansible_port": PORT, "ansible_ssh_common_args": f"-F {config}"}
         variables = {**way, **({"ansible_ssh_extra_args": own} if own else {})}
         super().__init__(bed, self.account, settings={self.account.name: {"door": None, "vars": variables}})
