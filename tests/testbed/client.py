@@ -71,6 +71,7 @@ class Client:
             "ANSIBLE_NOCOLOR": "1",
             "ANSIBLE_SSH_CONTROL_PATH_DIR": str(self._sockets),
             "HOME": str(self.home),
+            "KRB5CCNAME": f"FILE:{self.home}/no-ticket",  # not those of whoever runs the tests
             "LC_ALL": "C.UTF-8",
             "PATH": f"{programs or Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin",
             "PYTHONDONTWRITEBYTECODE": "1",

@@ -286,9 +286,8 @@ def line_failure(words: str, way: str, began: bool) -> LineFailure:
     reason = " | ".join(line for line in lines if line and line != payload.BEGUN)
     if began:
         dropped = f"the line dropped ({reason})" if reason else "the line dropped"
-        return LineFailure(
-            f"{dropped}. What was done is not known; run again: it reads back and decides", began, reason
-        )
+        text = f"{dropped}. What was done is not known; run again: it reads back and decides"
+        return LineFailure(text, began, reason)
     from ansible_collections.hpc.onboard.plugins.plugin_utils._text import ssh_words  # few fail
 
     if ssh_words.is_session_taken(reason):
@@ -297,4 +296,5 @@ def line_failure(words: str, way: str, began: bool) -> LineFailure:
     if ssh_words.is_dropped_at_the_door(reason):
         text = "the login node dropped the connection before it asked who that is, as it does with too many at once"
         return LineFailure(f"{text} ({reason}). Run again later, or for fewer accounts at a time (-f 2)", began, reason)
-    return LineFailure(f"{reason or 'ssh ended without a word'}. Does 'ssh {way}' with your own settings get there? Then run again", began, reason)
+    said = reason or "ssh ended without a word"
+    return LineFailure(f"{said}. Does 'ssh {way}' with your own settings get there? Then run again", began, reason)

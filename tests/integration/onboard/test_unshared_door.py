@@ -54,6 +54,9 @@ def test_where_sharing_is_forbidden_the_one_connection_of_a_run_asks_and_no_sess
     assert "no session may stay here" in desk.types("connect").stdout
     assert door.connections == 0
 
+    sessions = bed.client.home / ".local/state/hpc.onboard/doors"
+    sessions.mkdir(parents=True, exist_ok=True)
+    before = {*sessions.iterdir(), sessions / "asking"}
     run = desk.at_terminal("onboard", "--tags", "container_caches")
     for _account in accounts:
         run.expect("(u[0-9]+@narval): .*One-time password")
@@ -61,10 +64,7 @@ def test_where_sharing_is_forbidden_the_one_connection_of_a_run_asks_and_no_sess
     exit_code, said = ended(run)
     assert exit_code == 0, said
     assert (door.connections, door.accepted, door.refused) == (2, 2, 0)
-    kept = {
-        path.name for folder in (".local/state/hpc.onboard/doors",) for path in (bed.client.home / folder).iterdir()
-    }
-    assert kept <= {"asking"}
+    assert set(sessions.iterdir()) <= before
     assert door.said.count("Disconnected from user") == 2, "no master holds a connection"
 
     run = desk.at_terminal("onboard", "-l", accounts[0].name)
