@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts import open_
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import Host
 from ansible_collections.hpc.onboard.plugins.plugin_utils._doctor import judge
 from ansible_collections.hpc.onboard.plugins.plugin_utils._doctor.judge import Check
-from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import opening
+from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import credential, opening, renewers
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema import is_template
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.programs import ask
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import settings, ssh_arguments
@@ -158,7 +159,8 @@ def routes(hosts: Sequence[Host]) -> Iterator[Check]:
         session = open_sessions.way(host.variables).get("account", {}).get("session")
         if session:
             yield judge.door(host.name, opening.is_open(session))
-        yield from certificates(host.name, found)
+        yield from certificates(host, found)
+        yield from tickets(host)
 
 
 def nearest(found: dict[str, list[str]], arguments: list[str]) -> str:
@@ -178,11 +180,23 @@ def known_values(host: Host) -> dict[str, str]:
     return {key: str(value) for key, value in host.variables.items() if value is not None and not is_template(value)}
 
 
-def certificates(name: str, found: dict[str, list[str]]) -> Iterator[Check]:
+def certificates(host: Host, found: dict[str, list[str]]) -> Iterator[Check]:
     """The certificates that ssh would offer."""
     named = [Path(path).expanduser() for path in found.get("certificatefile", []) if path != "none"]
     beside = [Path(f"{path}-cert.pub").expanduser() for path in found.get("identityfile", [])]
     for path in dict.fromkeys([*named, *(one for one in beside if one.is_file())]):
         code, out, _error = ask(["ssh-keygen", "-L", "-f", str(path)], SECONDS)
         listing = None if not path.is_file() else out if code == 0 else ""
-        yield judge.certificate(name, path, listing, datetime.now())
+        yield judge.certificate(host.name, path, listing, datetime.now(), renew(host, str(path)) or judge.NEW)
+
+
+def tickets(host: Host) -> Iterator[Check]:
+    """The Kerberos ticket that the account wants, where there is one to look at."""
+    held, now = credential.of_account(host.variables), datetime.now(UTC)
+    if held and held.kind == "ticket":
+        yield judge.ticket(host.name, held.sentence(now), held.has_ended(now), renew(host, ""))
+
+
+def renew(host: Host, place: str) -> str:
+    """The command that makes a new certificate or ticket for the account."""
+    return shlex.join(renewers.renewal(host.variables["cluster"], renewers.user_of(host.variables), place))

@@ -40,6 +40,7 @@ OLDEST_SSH = (7, 3)  # ProxyJump
 SOCKET = 104  # bytes with the final zero, the least that any system allows (macOS, BSD)
 ADDED = 17  # what ssh appends while it makes the socket
 MOST_NAMED = 3
+NEW = "get a new certificate from the site"
 SOON = timedelta(hours=2)
 
 
@@ -270,9 +271,13 @@ def no_route(name: str, error: str) -> Check:
     )
 
 
-def certificate(name: str, path: Path, listing: str | None, now: datetime) -> Check:
+def ticket(name: str, said: str, has_ended: bool, renew: str) -> Check:
+    """The Kerberos ticket that an account wants. said: when it ends. renew: the command that gets a new one."""
+    return Check(name, FAILED if has_ended else OK, f"{said}.", renew if has_ended else "")
+
+
+def certificate(name: str, path: Path, listing: str | None, now: datetime, renew: str = NEW) -> Check:
     """A certificate that an account uses, by what `ssh-keygen -L` says of it; None: there is no such file."""
-    renew = "get a new certificate from the site"
     if listing is None:
         return Check(name, WARNING, f"ssh's settings name the certificate {path}, which is not there.", renew)
     end = read_end(listing)
