@@ -15,7 +15,7 @@ description:
   - Makes one host, named C(user@cluster), of each account in a YAML file.
   - Puts it in the groups C(accounts), the cluster's name, the family of sites where there is one, such as
     C(cscs) or C(alliance), the container runtime, C(enroot) or C(apptainer), and C(needs_person) where only a person
-    can open the way in.
+    can open the way in, or renew the certificate or ticket that has ended.
   - Gives it the variables C(cluster), which is the cluster's profile with the account's names filled in, and
     C(account), and those that Ansible needs to connect.
   - A mistake in the file, or a C(--limit) that names nothing in it, is one error with file, line and the

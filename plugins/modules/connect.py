@@ -16,6 +16,8 @@ description:
     connection (a code, a password, the passphrase of a key), ssh itself asks them, once and unseen, also for a jump
     host; the session stays open for this run and for later ones.
   - The session goes when nobody has used it for four hours, or for as many as the cluster's profile names.
+  - Where a certificate or a Kerberos ticket has ended, or ends within minutes, the program that the profile names is
+    offered and run at the terminal if the person agrees, before anything else. Its arguments are this collection's.
   - Without a terminal nothing is tried. The account is not entered then, and the command that opens a session is said.
   - Where the host key of a login node is not known yet, ssh asks for it here, too. It is compared with the fingerprints
     that the cluster's profile holds; one that the site does not publish ends the attempt. Nothing is trusted by itself.
@@ -49,8 +51,10 @@ EXAMPLES = r"""
 RETURN = r"""
 state:
   description: >-
-    unasked: nobody is asked at this door. open: a session was open. opened: now it is. met: the host key of the login
-    node is known now. closed: nobody was there to be asked, and nothing was tried. refused: there was no way in.
+    unasked: nobody is asked at this door. each_time: somebody is, in each run, for no session may stay. open: a session
+    was open. opened: now it is. met: the host key of the login node is known now. renewed: a new certificate or ticket
+    is there. closed: nobody was there to be asked, and nothing was tried. ended: the certificate or ticket has ended,
+    and nothing was tried. refused: there was no way in.
   returned: always
   type: str
   sample: opened
