@@ -166,11 +166,12 @@ class AccountSession:
         return send
 
     def _was_dropped(self, error: Exception) -> bool:
-        """Whether the login node dropped the connection at its door, so that the command cannot have begun."""
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_words import is_dropped_at_the_door  # rare
+        """Whether the connection was dropped at the door, before the command began, and may be tried again."""
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_words import may_knock_again  # rare
 
+        self._action._connection.set_option("verbosity", 1)  # else ssh keeps to itself what a login node says there
         failure = self.failure(error)
-        return not failure.began and is_dropped_at_the_door(failure.words)
+        return not failure.began and may_knock_again(failure.words)
 
     def _turn(self) -> AbstractContextManager[None]:
         """A place at the login host, where a run visits many accounts."""

@@ -282,14 +282,14 @@ def line_failure(words: str, way: str, began: bool) -> LineFailure:
 
     way: USER@HOST.
     """
-    lines = harmless_lines(words.replace("\r", ""), 2000).rpartition("over ssh:")[2].strip().split("\n")
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._text import ssh_words  # few fail
+
+    lines = harmless_lines(ssh_words.without_asides(words), 2000).split("\n")
     reason = " | ".join(line for line in lines if line and line != payload.BEGUN)
     if began:
         dropped = f"the line dropped ({reason})" if reason else "the line dropped"
         text = f"{dropped}. What was done is not known; run again: it reads back and decides"
         return LineFailure(text, began, reason)
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._text import ssh_words  # few fail
-
     if ssh_words.is_session_taken(reason):
         text = "the session to the login node takes no second command (MaxSessions): log out of the shell that uses it"
         return LineFailure(f"{text}, then run again ({reason})", began, reason)

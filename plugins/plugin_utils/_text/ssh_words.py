@@ -34,10 +34,20 @@ MEANINGS: tuple[tuple[State, str], ...] = (  # the first that is found: a change
         r"connect to host \S+ port|Connection timed out|Connection refused|No route to host|Network is unreachable"
         r"|Operation timed out|stdio forwarding failed|open failed: connect failed",
     ),
-    ("dropped", r"kex_exchange_identification|Connection (closed|reset) by|Exceeded MaxStartups|banner exchange"),
+    (
+        "dropped",
+        r"kex_exchange_identification|Connection (closed|reset) by|Exceeded MaxStartups|banner exchange"
+        r"|Not allowed at this time",
+    ),
 )
 
 GREETING = re.compile(r"\b(?:kex|ssh)_exchange_identification: ")
+PENALTY = "Not allowed at this time"
+"""What an sshd from 9.8 up says before it drops a connection, for too many at once or after failures
+(PerSourcePenalties, which bar an address for a while, and everybody behind it). ssh tells that at -v only.
+"""
+BEFORE_GREETING = re.compile(r"^debug1: (?:kex_exchange_identification|ssh_exchange_identification): banner line \d+: ")
+ASIDE = re.compile(r"^(?:debug\d|OpenSSH_\d)")
 
 
 def meaning(words: str) -> State:
@@ -53,3 +63,18 @@ def is_dropped_at_the_door(words: str) -> bool:
 def is_session_taken(words: str) -> bool:
     """Whether the login node gave no second session in an open connection (MaxSessions); nothing began then."""
     return "Session open refused by peer" in words
+
+
+def may_knock_again(words: str) -> bool:
+    """Whether another attempt makes sense in some seconds: the login node was busy, and has not turned us away."""
+    return is_dropped_at_the_door(words) and PENALTY not in words
+
+
+def without_asides(words: str) -> str:
+    """What ssh said, by Ansible's words for its failure, without what it says at -v besides.
+
+    What the login node said before its greeting stays.
+    """
+    said = words.replace("\r", "").rpartition("over ssh:")[2].strip()
+    lines = [BEFORE_GREETING.sub("", line) for line in said.split("\n")]
+    return "\n".join(line for line in lines if not ASIDE.match(line))

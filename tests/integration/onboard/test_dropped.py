@@ -8,7 +8,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -88,3 +88,32 @@ def test_a_refusal_is_not_tried_again(bed: Any) -> None:
         assert ran.code == 4, ran.text
         assert "Permission denied" in ran.text
         assert made.count("Connection from") == 1
+
+
+def test_who_is_told_to_stay_away_does_not_knock_again(bed: Any) -> None:
+    """An sshd from 9.8 up says so to an address that it bars; ssh tells what it says there to the second attempt."""
+    account = bed.new_account("wilson")
+    came = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def turn_away() -> None:
+            with suppress(OSError):  # the end
+                while True:
+                    made, _from = server.accept()
+                    came.append(made)
+                    with made:
+                        made.sendall(b"Not allowed at this time\r\n")
+                        made.shutdown(socket.SHUT_WR)
+                        made.recv(1000)
+
+        threading.Thread(target=turn_away, daemon=True).start()
+        bed.client.disconnect()
+        port = server.getsockname()[1]
+        settings = {account.name: {"vars": {"ansible_host": "127.0.0.1", "ansible_port": port}}}
+        ran = onboard(bed, account, settings=settings)
+    assert ran.code == 4, ran.text
+    said = " ".join(ran.text.split())
+    assert "the login node dropped the connection before it asked who that is" in said
+    assert "(Not allowed at this time | " in said, said
+    assert "debug1" not in said
+    assert len(came) == 2

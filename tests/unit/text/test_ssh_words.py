@@ -4,7 +4,12 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_words import meaning
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_words import (
+    is_dropped_at_the_door,
+    may_knock_again,
+    meaning,
+    without_asides,
+)
 
 
 @pytest.mark.parametrize(
@@ -28,3 +33,20 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_words import
 )  # fmt: skip
 def test_each_is_told_apart(words: str, state: str) -> None:
     assert meaning(words) == state
+
+
+VERBOSE = """OpenSSH_9.2p1 Debian-2+deb12u10, OpenSSL 3.0.19 27 Jan 2026
+debug1: Reading configuration data /etc/ssh/ssh_config
+debug1: Local version string SSH-2.0-OpenSSH_9.2p1
+debug1: kex_exchange_identification: banner line 0: {said}
+kex_exchange_identification: Connection closed by remote host
+Connection closed by 127.0.0.1 port 22"""
+
+
+@pytest.mark.parametrize(("said", "again"), [("Not allowed at this time", False), ("Exceeded MaxStartups", True)])
+def test_who_is_told_to_stay_away_does_not_knock_again(said: str, again: bool) -> None:
+    words = without_asides(VERBOSE.format(said=said))
+    assert words.split("\n")[0] == said
+    assert "debug1" not in words
+    assert is_dropped_at_the_door(words)
+    assert may_knock_again(words) is again
