@@ -13,6 +13,7 @@ import mmap
 import os
 import shutil
 import signal
+import stat
 import struct
 import tempfile
 import time
@@ -25,7 +26,11 @@ from typing import NamedTuple
 VICTIM, COLLEAGUE = 54321, 54322
 EXCHANGE, NOREPLACE = 2, 1
 HERE = -100
-NAMES = ("a", "l", "bin", "new", "c")  # in every bait lies something of the names that are ours
+DUMPABLE = 4
+CONDA = ".c.hpc.onboard"  # where a job of conda's has what it fetched
+NAMES = ("a", "l", "bin", "new", "c", CONDA, ".config")  # in every bait lies something of the names that are ours
+TRAP = "#!/bin/sh\ntouch %s\n"
+TRAPS = ("c/bin/conda", f"{CONDA}/installer.sh")  # what would be run, if anything of his were
 OURS = "the private folder in the area"
 LIBC = ctypes.CDLL(None, use_errno=True)
 
@@ -61,7 +66,7 @@ def area() -> Iterator[Area]:
     watched = {
         "the private folder of the home": _filled(home / "private", VICTIM, 0o700, True),
         OURS: _filled(shared / "private", VICTIM, 0o700, False),
-        "the colleague's folder": _filled(shared / "theirs", COLLEAGUE, 0o777, True),
+        "the colleague's folder": _trapped(_filled(shared / "theirs", COLLEAGUE, 0o777, True), home / "private/caught"),
     }
     for name, target in (("to-private", home / "private"), ("to-file", home / "private/canary")):
         (shared / name).symlink_to(target)
@@ -89,22 +94,52 @@ def _filled(folder: Path, uid: int, mode: int, names: bool) -> Path:
     return folder
 
 
-def contents(handle: int) -> dict[str, tuple[int, int, bytes]]:
-    """Everything in an open folder: kind and mode, owner, bytes."""
-    found = {".": (os.fstat(handle).st_mode, os.fstat(handle).st_uid, b"")}
+def _trapped(folder: Path, mark: Path) -> Path:
+    """A folder with programs of the colleague's: whoever runs one leaves a mark."""
+    for name in TRAPS:
+        trap = folder / name
+        trap.parent.mkdir(exist_ok=True)
+        trap.write_text(TRAP % mark)
+        for path in (trap, trap.parent):
+            os.chown(path, COLLEAGUE, COLLEAGUE)
+            path.chmod(0o755)
+    return folder
+
+
+class Node(NamedTuple):
+    """What lies in a folder that is watched."""
+
+    mode: int  # with its kind
+    owner: int
+    content: bytes
+    changed: int  # when a name was last made or removed in it; a name may have been there for a moment only
+
+
+Contents = dict[str, Node]
+
+
+def contents(handle: int) -> Contents:
+    """Everything in an open folder."""
+    found = {".": _node(os.fstat(handle), b"")}
     for path, folders, names, inside in os.fwalk(".", dir_fd=handle):
         for name in folders + names:
             there = os.stat(name, dir_fd=inside, follow_symlinks=False)
             content = b""
             if name in names and not os.path.islink(f"/proc/self/fd/{inside}/{name}"):
                 content = Path(f"/proc/self/fd/{inside}/{name}").read_bytes()
-            found[os.path.join(path, name)] = (there.st_mode, there.st_uid, content)
+            found[os.path.join(path, name)] = _node(there, content)
     return found
 
 
-def harm(before: dict[str, tuple[int, int, bytes]], handle: int, may_come: bool) -> list[str]:
-    """What has changed or gone; and what has come, where nothing may."""
+def _node(there: os.stat_result, content: bytes) -> Node:
+    return Node(there.st_mode, there.st_uid, content, there.st_mtime_ns if stat.S_ISDIR(there.st_mode) else 0)
+
+
+def harm(before: Contents, handle: int, may_come: bool) -> list[str]:
+    """What has changed or gone; and what has come, even for a moment, where nothing may."""
     now = contents(handle)
+    if may_come:
+        before, now = ({name: one._replace(changed=0) for name, one in each.items()} for each in (before, now))
     names = before.keys() if may_come else before.keys() | now.keys()
     return [f"{name}: {before.get(name)} -> {now.get(name)}" for name in names if before.get(name) != now.get(name)]
 
@@ -112,8 +147,9 @@ def harm(before: dict[str, tuple[int, int, bytes]], handle: int, may_come: bool)
 class Attack:
     """The colleague at work, as a process of his own."""
 
-    def __init__(self, folder: Path, names: tuple[str, ...], baits: tuple[str, ...]) -> None:
-        self._count = mmap.mmap(-1, 8)
+    def __init__(self, folder: Path, names: tuple[str, ...], baits: tuple[str, ...], rest: float) -> None:
+        """rest: seconds for which he lets all have its own name after every 500 moves, for work that takes long."""
+        self._rest, self._count = rest, mmap.mmap(-1, 8)
         self.process = os.fork()
         if self.process == 0:
             with suppress(BaseException):
@@ -129,8 +165,11 @@ class Attack:
         return int(struct.unpack("q", self._count[:8])[0])
 
     def _swap(self, names: tuple[str, ...], baits: tuple[str, ...]) -> None:
-        done = 0
+        done = rested = 0
         while True:
+            if done > rested + 500:
+                rested = done
+                time.sleep(self._rest)
             for name in names:
                 for bait in baits:
                     for how in (EXCHANGE, NOREPLACE):
@@ -173,8 +212,10 @@ def taken_by(folders: Area, work: Callable[[Area], int]) -> tuple[int, str]:
         try:
             os.setgid(VICTIM)
             os.setuid(VICTIM)
-            said = f"{work(folders)} "
-        except BaseException:
+            LIBC.prctl(DUMPABLE, 1)  # or its programs would not reach what it has open, as those of a login do
+            said = f"{int(work(folders))} "
+        except BaseException as error:
+            said = f"0 {error!r}"  # what tells more may not be loaded yet, and cannot be by who has few rights
             said = "0 " + traceback.format_exc()
         finally:
             os.write(writer, said.encode()[:4000])

@@ -89,8 +89,8 @@ BUGS = (
         [
             (
                 HOST,
-                '        with self._above(path, "writing ") as folder:',
-                '        with self._above(path, "writing %r" % content) as folder:',
+                '        with self.opened_above(path, "writing ") as folder:',
+                '        with self.opened_above(path, "writing %r" % content) as folder:',
             )
         ],
     ),

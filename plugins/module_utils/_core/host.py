@@ -168,7 +168,7 @@ class Host(Names):
 
         area: a folder of the site's, in which others make theirs; any other one must be the account's own or root's.
         """
-        with self._above(path, "making the folder ", area) as folder:
+        with self.opened_above(path, "making the folder ", area) as folder:
             if fill:
                 put, draft = fill, files.draft_of(path)
                 files.make_filled(folder, os.path.basename(path), mode, lambda: put(draft))
@@ -179,7 +179,7 @@ class Host(Names):
 
     def take_apart(self, path: str, empty: Callable[[str], None]) -> None:
         """Remove one folder with what empty takes out of it, all at once; with anything else in it, it stays."""
-        with self._above(path, "removing the folder ") as folder:
+        with self.opened_above(path, "removing the folder ") as folder:
             files.take_apart(folder, os.path.basename(path), lambda: empty(files.draft_of(path)))
         self.look_anew()
 
@@ -195,7 +195,7 @@ class Host(Names):
     def make_link(self, path: str, target: str) -> None:
         """Make or replace a symbolic link, in one step."""
         name, draft = os.path.basename(path), files.DRAFT % os.path.basename(path)
-        with self._above(path, "making the link ") as folder:
+        with self.opened_above(path, "making the link ") as folder:
             try:
                 files.unlink_at(folder, draft)
                 os.symlink(self.real(target) if target.startswith("/") else target, draft, dir_fd=folder)
@@ -210,14 +210,14 @@ class Host(Names):
         """Remove a file, a link or an empty folder."""
         found, above = self.look_at(path), os.path.dirname(path)
         is_folder = found is not None and found.kind == "folder" and found.mine
-        with self._above(path, "removing ", above if is_folder else None) as folder:
+        with self.opened_above(path, "removing ", above if is_folder else None) as folder:
             (os.rmdir if is_folder else os.unlink)(os.path.basename(path), dir_fd=folder)
             files.flush(folder)
         self.look_anew()
 
     def remove_folder(self, path: str) -> None:
         """Remove a folder with all that it holds."""
-        with self._above(path, "removing ") as folder:
+        with self.opened_above(path, "removing ") as folder:
             remove_tree(folder, os.path.basename(path))
         self.look_anew()
 
@@ -229,7 +229,7 @@ class Host(Names):
         if self.root:
             pretend(self)
             return
-        with self._above(path, "starting the work beside ") as folder:
+        with self.opened_above(path, "starting the work beside ") as folder:
             unsafe = files.unsafe(files.entry(os.fstat(folder), ""), self.shown(os.path.dirname(path)))
             if unsafe:
                 raise AccountError(unsafe)
@@ -258,7 +258,7 @@ class Host(Names):
         unsafe = self.unsafe_folder(os.path.dirname(path)) if private else None
         if unsafe:
             raise AccountError(unsafe)
-        with self._above(path, "writing ") as folder:
+        with self.opened_above(path, "writing ") as folder:
             try:
                 files.replace(folder, name, content, mode, kept, unchanged)
             except files.NotKept:
@@ -271,7 +271,7 @@ class Host(Names):
     def _not_kept(self, path: str) -> AccountError:
         return AccountError("%s is not what was just written: is another program writing it?" % self.shown(path))
 
-    def _above(self, path: str, doing: str, area: Optional[str] = None) -> Opened:
+    def opened_above(self, path: str, doing: str, area: Optional[str] = None) -> Opened:
         """The folder above a path, opened to change something in it: where somebody else has a hand in it, he could
         lay anything there. area is one of the site's own, in which many work.
         """

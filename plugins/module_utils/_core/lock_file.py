@@ -35,13 +35,18 @@ class LockFile:
     """The lock of that name in a folder: a path, or an open one that stays open.
 
     stays: whether the file is there for ever, or gone whenever nobody holds it. opened: opens the file where the
-    usual way is not strict enough.
+    usual way is not strict enough. shown: what it is called in a message, where name does not say where it lies.
     """
 
     def __init__(
-        self, folder: Union[int, str], name: str, stays: bool = True, opened: Optional[Callable[[], int]] = None
+        self,
+        folder: Union[int, str],
+        name: str,
+        stays: bool = True,
+        opened: Optional[Callable[[], int]] = None,
+        shown: str = "",
     ) -> None:
-        self._folder, self._stays = folder, stays
+        self._folder, self._stays, self._shown = folder, stays, shown or name
         self._above = folder if isinstance(folder, int) else None
         self._place = name if isinstance(folder, int) else os.path.join(folder, name)
         self._opened = opened or self._open
@@ -61,7 +66,7 @@ class LockFile:
     def _check_ours(self, found: os.stat_result) -> None:
         """Raise AccountError for what somebody else has laid there, and could hold for ever; one is gone meanwhile."""
         if found.st_uid != os.getuid() or not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
-            raise AccountError("%s is no lock of yours: move it away, then run again" % self._place)
+            raise AccountError("%s is no lock of yours: move it away, then run again" % self._shown)
 
     def hold(self, wait: float) -> None:
         """Take the lock, after waiting so many seconds at most.
@@ -75,7 +80,7 @@ class LockFile:
             time.sleep(AGAIN_SECONDS)
         try:
             self._sign()
-            os.listdir(self._folder)
+            os.listdir(_to_look_up(self._folder))
         except OSError:
             self.let_go()
             raise
@@ -179,6 +184,12 @@ class LockFile:
             text, seconds = "", 0.0
         said = printable(text)
         return "%s, %d minutes ago" % (said, max(0, int(seconds)) // 60) if said else "it did not say who"
+
+
+def _to_look_up(folder: Union[int, str]) -> Union[int, str]:
+    """A path to an open folder: an NFS client asks its server about what it looks up, not about what is open."""
+    path = "/proc/self/fd/%s" % folder
+    return path if isinstance(folder, int) and os.path.isdir(path) else folder
 
 
 def _boot() -> str:

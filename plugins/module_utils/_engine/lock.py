@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """One run at a time on an account, over every login node that shares its home."""
 
+import os
 from types import TracebackType
 from typing import Optional, Type
 
@@ -13,13 +14,26 @@ from .plan import WAIT_SECONDS
 
 
 class Lock:
-    """Held between enter and exit; the file is gone afterwards."""
+    """Held between enter and exit; the file is gone afterwards.
+
+    It is made in the home as that was opened: where a home lies in an area of many, its path may lead elsewhere by then.
+    """
 
     def __init__(self, host: Host, wait: float = WAIT_SECONDS) -> None:
-        self._file = LockFile(host.real(host.home), NAME, stays=False)
-        self._wait = wait
+        self._host, self._wait = host, wait
 
     def __enter__(self) -> "Lock":
+        path = os.path.join(self._host.home, NAME)
+        self._folder = self._host.opened_above(path, "locking ")
+        self._file = LockFile(self._folder.handle, NAME, stays=False, shown=self._host.real(path))
+        try:
+            self._hold()
+        except AccountError:
+            self._folder.close()
+            raise
+        return self
+
+    def _hold(self) -> None:
         try:
             self._file.hold(self._wait)
         except Busy as error:
@@ -27,7 +41,6 @@ class Lock:
             raise AccountError(text % error) from None
         except OSError as error:
             raise explained(error, "locking the account by ~/" + NAME) from None
-        return self
 
     def __exit__(
         self,
@@ -36,3 +49,4 @@ class Lock:
         trace: Optional[TracebackType],
     ) -> None:
         self._file.let_go()
+        self._folder.close()

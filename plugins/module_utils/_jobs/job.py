@@ -54,6 +54,7 @@ class Job:
         self.folder = folder  # by its path; in the job's own process as it was opened
         self.above = os.path.dirname(folder)  # likewise
         self.name = os.path.basename(folder)
+        self._shown = folder
         self._said = 0.0
 
     def work(self) -> None:
@@ -126,7 +127,7 @@ class Job:
         except AccountError as error:
             self._record({"failed": str(error), "wants": {}})
         except OSError as error:
-            self._record({"failed": str(explained(error, "working in " + self.folder))})
+            self._record({"failed": str(explained(error, "working in " + self._shown))})
         except Exception as error:
             self._record({"failed": located(error)})
         else:
