@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What of ours a colleague swaps names beside: each a piece of work on a shared area, that says how often it came about.
+"""What of ours a colleague swaps names beside: pieces of work on a shared area, which say how often they came about.
 
 Most of it has its home elsewhere; some has its home in the shared area, too, as a project's state folder may lie there:
 then receipt and lock are as much within his reach as the rest.

@@ -16,7 +16,7 @@ from .plan import WAIT_SECONDS
 class Lock:
     """Held between enter and exit; the file is gone afterwards.
 
-    It is made in the home as that was opened: where a home lies in an area of many, its path may lead elsewhere by then.
+    It is made in the home as that was opened: the path of one in an area of many may lead elsewhere by then.
     """
 
     def __init__(self, host: Host, wait: float = WAIT_SECONDS) -> None:
