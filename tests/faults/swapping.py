@@ -153,9 +153,9 @@ class Attack:
         self.process = os.fork()
         if self.process == 0:
             with suppress(BaseException):
+                os.chdir(folder)  # its path may lead through what is root's alone
                 os.setgid(COLLEAGUE)
                 os.setuid(COLLEAGUE)
-                os.chdir(folder)
                 self._swap(names, baits)
             os._exit(1)
 

@@ -58,7 +58,7 @@ class Account:
     def learn(self) -> None:
         """Ask the login shell for its environment; once, however many resources need it."""
         if self._environment is None and not self._failure:
-            asked = ask(self.shell, self._guard)
+            asked = ask(self.shell, self.home, self._guard)
             self.start, self._environment, self._failure = asked.start, asked.environment, asked.failure
 
     def environment(self) -> Dict[str, str]:
@@ -121,13 +121,17 @@ class Asked(NamedTuple):
     failure: str
 
 
-def ask(shell: str, guard: Optional[Guard] = None) -> Asked:
-    """Ask a login shell for its environment; noise before and after it does no harm.
+def ask(shell: str, home: str, guard: Optional[Guard] = None) -> Asked:
+    """Ask a login shell for its environment; noise before and after it does no harm. One that cannot end is not asked.
 
     With a guard its start-up files can write nothing; where a site does not allow that, they are run without.
     """
-    from .program import NOT_RUN, said
+    from .program import ENDLESS, NOT_RUN, Said, endless_file, said
 
+    endless = endless_file(shell, home)
+    if endless:
+        failure = "the login shell would wait for ever: %s: move it away, then run again" % endless
+        return Asked(Said(b"", 0.0, "%s: %s" % (ENDLESS, endless)), {}, failure)
     line, name = [shell, "-c", ASK], "-" + os.path.basename(shell)
     start = said(line, os.environ, LOGIN_SECONDS, name, guard, END.encode())
     if guard and start.why == NOT_RUN:

@@ -9,12 +9,20 @@ every run that asks the login shell for something would wait for that.
 import os
 import select
 import signal
+import stat
 import time
 from typing import Callable, List, Mapping, NamedTuple, Optional, Tuple
 
 LARGEST = 256 * 1024
 NOT_RUN = "cannot be run"
 ENDLESS = "did not end"  # in so many seconds
+AT_LOGIN = {  # what a login shell that runs a command reads in the home
+    "zsh": (".zshenv", ".zprofile", ".zlogin"),
+    "tcsh": (".tcshrc", ".cshrc", ".login"),
+    "csh": (".cshrc", ".login"),
+    "fish": (".config/fish/config.fish",),
+}
+AT_LOGIN_SH = (".bash_profile", ".bash_login", ".profile")
 
 
 class Said(NamedTuple):
@@ -71,6 +79,20 @@ def said(
         _kill(child)
         os.close(reader)
         os.close(failure)
+
+
+def endless_file(shell: str, home: str) -> Optional[str]:
+    """The start-up file of which a login shell would find no end: a pipe, or a device; and which of them. Or None."""
+    for name in AT_LOGIN.get(os.path.basename(shell), AT_LOGIN_SH):
+        try:
+            there = os.stat(os.path.join(home, name))
+            if stat.S_ISFIFO(there.st_mode):
+                return "~/%s is a pipe" % name
+            if stat.S_ISCHR(there.st_mode) and there.st_rdev != os.stat(os.devnull).st_rdev:
+                return "~/%s is a device" % name
+        except OSError:
+            pass  # the shell itself will say so
+    return None
 
 
 def found(name: str, path: str) -> Optional[str]:

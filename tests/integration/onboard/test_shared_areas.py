@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._jobs.conda_spec import MADE
 
+from tests.faults.swapping import Attack
 from tests.integration.audit.audit_scene import by_root
 from tests.integration.runs import Ran, onboard, play
 
@@ -100,3 +101,50 @@ def test_a_colleagues_conda_is_not_run_whatever_it_says(bed: Any) -> None:
     assert "is there and was not made by us" in str(blocked(ran, account))
     account.login_shell("conda activate demo")
     assert not os.path.exists("/tmp/caught")
+
+
+def test_whole_commands_come_about_or_refuse_while_a_colleague_swaps_names(bed: Any, count: Any) -> None:
+    account = bed.new_account("wilson")
+    area, private = f"/work1/{account.project}", f"{account.home}/private"
+    by_root(
+        account, f"install -d -m 700 -o {account.user} {private}; touch {private}/thesis; chmod 1755 {account.home}"
+    )
+    by_root(
+        account, f"chmod 777 {area}; mkdir {area}/theirs; touch {area}/theirs/data; ln -s {private} {area}/to-private"
+    )
+    by_root(account, f"chmod 777 {area}/theirs; chown -Rh 54322 {area}/theirs {area}/to-private")
+    order = ("-i", str(bed.accounts_file([account])), "-e", "offboard_sure=true")
+    watched = {place: account.path(place).stat().st_mtime_ns for place in (private, f"{area}/theirs")}
+    attack = Attack(account.path(area), (account.user,), ("to-private", "theirs"), 0.05)
+    try:
+        rans = [play(bed, *order, playbook=f"{name}.yml") for name in ("onboard", "audit", "offboard")]
+    finally:
+        attack.end()
+    settle(account, area)
+    harmed = [place for place, then in watched.items() if account.path(place).stat().st_mtime_ns != then]
+    count("names swapped during whole commands", attack.moves, len(harmed))
+    assert not harmed
+    assert attack.moves > 1000
+    for ran in rans:
+        assert ran.code in (0, 2), ran.text
+        assert "a bug of hpc.onboard" not in ran.text, ran.text
+        assert "Traceback" not in ran.text, ran.text
+    assert onboard(bed, account).code == 0
+    ran = play(bed, *order, playbook="offboard.yml")
+    assert ran.code == 0, ran.text
+    assert not account.exists(f"{area}/{account.user}")
+    assert not account.exists("work")
+
+
+def settle(account: Any, area: str) -> None:
+    """Give everything its own name again, as he does who has had enough: he was ended in the middle of it."""
+    names = {}
+    for name in (account.user, "to-private", "theirs"):
+        path = account.path(f"{area}/{name}", follow=False)
+        if path.is_symlink() or path.exists():
+            owner = path.lstat().st_uid
+            names["to-private" if path.is_symlink() else "theirs" if owner == 54322 else account.user] = path
+    for name, path in list(names.items()):
+        path.rename(path.with_name(f"{name}.kept"))
+    for name in names:
+        account.path(f"{area}/{name}.kept", follow=False).rename(account.path(f"{area}/{name}", follow=False))

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.effort import exhaustive
 from tests.integration.audit.audit_scene import by_root
 from tests.integration.runs import Ran, play
 
@@ -130,6 +131,76 @@ def test_a_mount_right_there_is_said_and_costs_its_own_only(bed: Any) -> None:
     assert again.code == 0, again.text
     assert not accounts["the receipt"].exists(".config")
     assert not accounts["a key"].exists("enroot")
+
+
+def contents(account: Any) -> dict[str, tuple[str, str]]:
+    """What lies on an account, whenever it was last touched: a lock comes and goes."""
+    return {path: (one.kind, one.content) for path, one in account.tree().items()}
+
+
+def test_a_start_up_file_that_is_a_pipe_costs_what_needs_the_login_shell(bed: Any) -> None:
+    account = bed.new_account("daint", files={".profile": b"", ".bash_profile": b""})
+    account.ssh("rm -f .profile .bash_profile .bash_login; mkfifo .profile")
+    ran = run(bed, "onboard.yml", [account])
+    assert ran.code == 2, ran.text
+    why = "the login shell would wait for ever: ~/.profile is a pipe: move it away, then run again"
+    assert why in reasons(ran, account)
+    assert "in_place" in ran.statuses(account.name).values() or "missing" in ran.statuses(account.name).values()
+    audit = run(bed, "audit.yml", [account])
+    assert audit.code == 2, audit.text
+    assert "ENV-004" in audit.text
+    assert seconds(audit)[account.name] < SECONDS
+
+
+DEVICES = (RECEIPT, ".hpc.onboard.lock", "enroot/.credentials", ".netrc", ".profile")
+"""Where we read or write, but for what bash reads itself when it starts; only root can make devices."""
+
+
+@exhaustive  # ten accounts, onboarded twice
+def test_no_device_is_read_whatever_it_takes_the_place_of(bed: Any) -> None:
+    accounts = {kind: {place: bed.new_account("lrz") for place in DEVICES} for kind in ("c 1 5", "b 7 0")}
+    every = [account for those in accounts.values() for account in those.values()]
+    assert run(bed, "onboard.yml", every).code == 0
+    for kind, those in accounts.items():
+        for place, account in those.items():
+            laid = f"rm -f {place}; mknod -m 666 {place} {kind}; chown {account.user} {place}"
+            by_root(account, f"cd {account.home}; rm dss; {laid}")
+    ran, audit = run(bed, "onboard.yml", every), run(bed, "audit.yml", every)
+    assert ran.code == 2, ran.text
+    assert max(seconds(audit).values()) < SECONDS
+    assert len(seconds(audit)) == len(every)
+    for those in accounts.values():
+        for place, account in those.items():
+            said = reasons(ran, account)
+            assert place in (".netrc", ".profile") or place.split("/")[-1] in said, (place, said)
+            holds_all = place in (RECEIPT, ".hpc.onboard.lock")  # nothing is made without them
+            assert account.exists("dss") is not holds_all, (place, said)
+            assert account.path(place, follow=False).lstat().st_rdev, "the device itself stays"
+
+
+def test_a_foreign_folder_that_is_mounted_over_the_receipt_s_is_refused(bed: Any) -> None:
+    """Empty, and with a receipt in it that somebody else has written."""
+    accounts = {what: bed.new_account("lrz") for what in ("empty", "forged")}
+    every = list(accounts.values())
+    assert run(bed, "onboard.yml", every).code == 0
+    for what, account in accounts.items():
+        forged = f"echo '{{}}' > {account.home}/theirs/receipt.json" if what == "forged" else ":"
+        theirs = f"mkdir theirs; {forged}; chown -R 4321 theirs; chmod 777 theirs; rm dss"
+        by_root(account, f"cd {account.home}; {theirs}; mount --bind theirs {FOLDER}")
+    try:
+        before = {what: contents(account) for what, account in accounts.items()}
+        onboarded, audited, offboarded = (run(bed, f"{name}.yml", every) for name in ("onboard", "audit", "offboard"))
+        assert (onboarded.code, offboarded.code) == (2, 2)
+        assert max(seconds(audited).values()) < SECONDS
+        said = {"empty": "belongs to somebody else", "forged": "is no plain file of yours"}
+        for what, account in accounts.items():
+            assert said[what] in reasons(onboarded, account), what
+            assert "waits for: receipt" in reasons(onboarded, account), what
+        assert {what: contents(account) for what, account in accounts.items()} == before
+    finally:
+        for account in every:
+            by_root(account, f"umount {account.home}/{FOLDER}")
+    assert run(bed, "offboard.yml", every).code == 0
 
 
 def test_a_forged_note_takes_out_nothing_of_the_users(bed: Any) -> None:
