@@ -16,7 +16,7 @@ import operator
 import re
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -101,7 +101,10 @@ WORDS = (  # alone, and before and behind what may stand there
 )
 PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@-]*")
 JUMP = re.compile(r"ProxyJump=[A-Za-z0-9_][A-Za-z0-9_.@-]*@[A-Za-z0-9][A-Za-z0-9.-]*")
-OURS = f"{KEEPALIVE} {ALONE} {DELEGATE}".split()  # every field is there, that of tickets too
+AGENT = ALONE.replace("ForwardAgent=no", "ForwardAgent=yes")  # where an account asks for it
+OURS = [
+    f"{KEEPALIVE} {alone} {DELEGATE}".split() for alone in (ALONE, AGENT)
+]  # every field is there, that of tickets too
 READS = re.compile(r"[A-Za-z0-9_-]*(quota|quotas|usage|usage_report)|df|dssusrinfo|lfs|jutil")
 WATCHED = ("subprocess.Popen", "os.system", "os.exec", "os.fork", "os.posix_spawn", "socket.connect", "os.remove")
 
@@ -178,12 +181,17 @@ def with_sources() -> dict[str, Any]:
 
 
 def accounts() -> dict[str, Any]:
-    entry = {"project": "pr12", "storage": {"said": "/data/own", "more": "$WORK/more"}, "without": ["conda"]}
+    """An accounts file with every field: those that say where a word leads are as the profile above needs them."""
+    whole = schema("accounts")
+    made = complete({**whole, "properties": {**whole["properties"], "accounts": {"type": "object"}}}, whole)
+    known = {"storage": {"said": "/data/own", "more": "$WORK/more"}, "without": ["conda"], "sandbox": False}
+    entry = {**complete(whole["$defs"]["account"], whole), **known}
+    by_profile = {name: value for name, value in entry.items() if name != "ssh"}
+    by_alias = {name: value for name, value in entry.items() if name != "jump_user"}
     return {
-        "plugin": "hpc.onboard.accounts",
-        "profiles": ["ours"],
-        "sandbox": False,
-        "accounts": {"ada@attic": {**entry, "jump_user": "ada", "sandbox": False}, "bob@attic": {**entry}},
+        **made,
+        **{"profiles": ["ours"], "sandbox": False},
+        "accounts": {"ada@attic": by_profile, "bob@attic": known, "eve@attic": by_alias},
     }
 
 
@@ -235,13 +243,17 @@ def innocent(host: Host) -> None:
     """What ssh and the login shell are given has the options of ours, and words that are names and paths."""
     variables = host.variables
     words = shlex.split(variables["ansible_ssh_common_args"])
-    option, jump = words
-    assert option == "-o"
-    assert JUMP.fullmatch(jump)
-    words += shlex.split(variables["ansible_ssh_extra_args"])
-    assert words[2:] == OURS
+    if not words:  # an alias: a person's own ssh_config says how it is reached
+        assert host.name.startswith("eve")
+    else:
+        option, jump = words
+        assert option == "-o"
+        assert JUMP.fullmatch(jump)
+    extra = shlex.split(variables["ansible_ssh_extra_args"])
+    assert extra in OURS
+    words += extra
     given = ssh_arguments(doctor.known_values(host), host.name)
-    assert given[len(words) :][0::2] == ["-p", "-l", given[-1]]
+    assert [one for one in given[len(words) :][0::2] if one != "-p"] == ["-l", given[-1]]
     for word in (variables["ansible_user"], variables["ansible_host"]):
         assert PLAIN.fullmatch(word)
     cluster = variables["cluster"]
@@ -286,18 +298,30 @@ def test_no_text_of_a_profile_or_an_accounts_file_becomes_an_option_a_program_or
     assert not Path(mark).exists()
 
 
-def test_every_text_of_both_schemas_is_tried():
+@pytest.mark.parametrize(
+    ("name", "made", "apart"),
+    [("cluster", profile, {"extends", "without", "read"}), ("accounts", accounts, set())],
+)
+def test_every_text_of_both_schemas_is_tried(name: str, made: Callable[[], dict[str, Any]], apart: set[str]) -> None:
     """The document that is changed has every field, so a field that comes is tried as well."""
-    ways = [tuple(step for step in way if step != "value") for way in texts(profile())]
-    fields = {way[-1] for way in ways} | {way[-2] for way in ways if way[-1] == 0}
+    ways = [tuple(step for step in way if step != "value") for way in texts(made())]
+    fields = {step for way in ways for step in way}
     fields_named = set()
 
     def collect(node: Any) -> None:
-        for name, value in node.get("properties", {}).items() if isinstance(node, dict) else ():
+        for field, value in node.get("properties", {}).items() if isinstance(node, dict) else ():
             kind = value.get("type", "string") if "enum" not in value else "enum"
-            if kind == "string":
-                fields_named.add(name)
+            if "string" in kind:
+                fields_named.add(field)
             collect(value.get("items", value))
 
-    collect(schema("cluster"))
-    assert fields_named <= fields | {"extends", "without", "read"}
+    whole = schema(name)
+    for node in (whole, *whole.get("$defs", {}).values()):
+        collect(node)
+    assert fields_named
+    assert fields_named <= fields | apart
+
+
+def test_there_are_ten_thousand_documents(tmp_path: Path) -> None:
+    documents = [list(hostile(whole, way, "mark")) for whole in (profile(), accounts()) for way in texts(whole)]
+    assert sum(map(len, documents)) > 10_000
