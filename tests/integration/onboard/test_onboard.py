@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -33,6 +34,13 @@ def test_the_first_and_the_second_run_take_one_session_each(bed: Any, cluster: s
     assert set(second.statuses(account.name).values()) == {"in_place"}
     assert account.tree() == before, "the second run touched a file"
     assert not [path for path in before if ".ansible" in path or "hpc.onboard-draft" in path or ".lock" in path]
+    assert programs(account) == []
+
+
+def programs(account: Any) -> list[str]:
+    """What runs there as the user, but for the session that ssh keeps open."""
+    lines = [Path(f"/proc/{number}/cmdline").read_text().replace("\0", " ") for number in account.processes()]
+    return [line for line in lines if not line.startswith("sshd: ")]
 
 
 @pytest.mark.parametrize("shell", SHELLS)
