@@ -39,11 +39,21 @@ options:
     type: list
     elements: path
     default: []
+  defaults:
+    description:
+      - What all accounts share, written as the entry of an account is.
+      - What an account says itself goes before. Where both say a mapping, such as the settings of a role, the keys are
+        joined, one level deep, and the account's own win; a list, and anything else, takes the place of the default.
+      - What a cluster does not have is not forced on it. A path under C(storage) counts where the cluster has an area
+        of that name, C(jump_user) where it has a jump host. C(ssh) belongs to one account and may not stand here.
+    type: dict
+    default: {}
   accounts:
     description:
       - One entry for each account, named C(user@cluster). An entry may be empty.
       - C(project) is the project, group or Slurm account whose folders it uses.
       - C(storage) gives paths of storage areas, by name.
+      - C(links) makes links of your own, C(~/data: $SCRATCH/data), in the home, to folders that are there.
       - C(without) lists roles that the account does not want.
       - C(sandbox) is as above, for this account.
       - C(jump_user) is the user name on the jump host, where it differs.
@@ -83,9 +93,12 @@ accounts:
 #   simone@wilson:
 #     project: deep_lgt
 
-# A group's file, with a cluster of its own (our-clusters/attic.yml) and a test server
+# A group's file, with a cluster of its own (our-clusters/attic.yml), words for everybody, and a test server
 # plugin: hpc.onboard.accounts
 # profiles: [our-clusters]
+# defaults:
+#   project: lattice
+#   links: {~/data: /work1/lattice/data}
 # accounts:
 #   ada@attic:
 #     without: [container_caches]

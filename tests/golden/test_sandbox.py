@@ -44,6 +44,8 @@ MISTAKES = {
     "yaml": "accounts: {ada@dfki: {project: [}",
     "name": "accounts: {ada: {project: a}}",
     "area": "accounts:\n  ada@lrz:\n    storage: {dsss: /dss/a}",
+    "default": "defaults:\n  projct: p\n  conda: {wantd: true}\n  ssh: mine\naccounts: {ada@dfki: }",
+    "link": "accounts:\n  ada@dfki:\n    links: {~/../data: /work, ~/x: work}",
     "variable": "accounts:\n  ada@lrz:\n    vars: {ansible_prot: 22}",
 }
 WISHES = {

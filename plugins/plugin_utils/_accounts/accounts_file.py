@@ -8,11 +8,18 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.defaults import Entry, mapping, together
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.entry_checks import (
+    accounts_schema,
+    known_keys,
+    name_advice,
+    wrong_defaults,
+    wrong_entry,
+)
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import (
     PATTERNS,
     SHIPPED,
@@ -20,26 +27,16 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles imp
     Profile,
     mentions,
     render,
-    schema,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import prepare, site_settings
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import Roles
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import (
-    Lines,
-    Mistake,
-    Mistakes,
-    Place,
-    nearest,
-)
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema import Checker, Schema, is_template
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, Mistake, Mistakes, nearest
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema import Checker, is_template
 
 KEEPALIVE = "-o ServerAliveInterval=15 -o ServerAliveCountMax=4"
 ALONE = "-o ClearAllForwardings=yes -o ForwardX11=no -o ForwardAgent=no"  # a login node gets no way to the next one
 DELEGATE = "-o GSSAPIAuthentication=yes -o GSSAPIDelegateCredentials=yes"  # for homes that only a ticket opens
-USUAL_VARS = {  # whoever says no more of Ansible's need not wait for the list of all
-    *("ansible_host", "ansible_port", "ansible_user", "ansible_connection", "ansible_python_interpreter"),
-    *("ansible_ssh_common_args", "ansible_ssh_extra_args", "ansible_ssh_private_key_file"),
-}
+READING_FILES = ("conda",)  # roles whose settings name files of this machine, beside the accounts file
 USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 
@@ -50,7 +47,7 @@ class Account:
     name: str
     user: str
     project: str | None
-    entry: dict[str, Any]
+    entry: Entry
     cluster: Profile
     sandbox: bool
 
@@ -72,13 +69,13 @@ class AccountsFile:
         accounts: list[Account] = []
         if not self._well_shaped():
             raise Mistakes(found)
-        catalogue = self.catalogue(found)
+        catalogue, shared = self.catalogue(found), mapping(self.document.get("defaults"))
         for name, entry in self.document["accounts"].items():
-            entry = entry if isinstance(entry, dict) else {}
             try:
-                accounts.append(self._account(str(name), entry, catalogue))
+                accounts.append(self._account(str(name), mapping(entry), shared, catalogue))
             except Mistakes as mistakes:
                 found += mistakes.found
+        found += wrong_defaults(self.lines, shared, self.roles, None if found else [one.cluster for one in accounts])
         if found:
             raise Mistakes(found)
         return accounts
@@ -89,8 +86,8 @@ class AccountsFile:
 
     def _against_schema(self) -> list[Mistake]:
         """Mistakes that the schema finds, the roles' own settings included."""
-        entries = self.document["accounts"].values() if self._well_shaped() else ()
-        used = {str(key) for entry in entries if isinstance(entry, dict) for key in entry}
+        entries = [*self.document["accounts"].values(), self.document.get("defaults")] if self._well_shaped() else ()
+        used = {str(key) for entry in entries for key in mapping(entry)}
         checker = Checker(accounts_schema(self.roles, used), templates=True)
         violations = checker.violations(self.document)
         return [self.lines.mistake(each.place, each.text, each.at_key) for each in violations]
@@ -108,8 +105,8 @@ class AccountsFile:
                 found.append(self.lines.mistake(("profiles", index), text))
         return Catalogue((*folders, self.shipped))
 
-    def _account(self, name: str, entry: dict[str, Any], catalogue: Catalogue) -> Account:
-        """One account with its profile; its mistakes are raised."""
+    def _account(self, name: str, own: Entry, shared: Entry, catalogue: Catalogue) -> Account:
+        """One account with its profile, the defaults in what it does not say; its mistakes are raised."""
         user, at, cluster = name.rpartition("@")
         if not at or not USER.fullmatch(user):
             raise Mistakes([self._at(name, name_advice(name, catalogue))])
@@ -118,13 +115,18 @@ class AccountsFile:
             advice = f'unknown cluster "{cluster}"; {nearest(cluster, catalogue.ids())}'
             text = f"{advice} A cluster of your own is a file {cluster}.yml in a folder under profiles:."
             raise Mistakes([self._at(name, text)])
-        account = self._rendered(name, user, entry, profile)
-        found = [*self._refusals(account), *self._misspelt(name, entry, profile)]
+        account = self._rendered(name, user, together(shared, own, profile), profile)
+        found = [*wrong_entry(self.lines, name, own, profile, self.roles)]
+        lacking = mentions({part: account.cluster.get(part) for part in PATTERNS}, "project")
+        # With an unknown key here, the project may be what is misspelt.
+        if lacking and own.keys() | shared.keys() <= known_keys(self.roles):
+            text = f'"{name}" needs "project: NAME"; on {cluster} it is part of {lacking}.'
+            found.append(self._at(name, text))
         if found:
             raise Mistakes(found)
         return account
 
-    def _rendered(self, name: str, user: str, entry: dict[str, Any], profile: Profile) -> Account:
+    def _rendered(self, name: str, user: str, entry: Entry, profile: Profile) -> Account:
         """One account with the profile's {user} and {project} filled in."""
         project = str(entry["project"]) if entry.get("project") else None
         own = entry.get("storage")
@@ -133,72 +135,9 @@ class AccountsFile:
         sandbox = entry.get("sandbox", self.document.get("sandbox", False))
         return Account(name, user, project, entry, cluster, bool(sandbox))
 
-    def _refusals(self, account: Account) -> Iterator[Mistake]:
-        """What is wrong with an account although each of its values is well formed."""
-        place: Place = ("accounts", account.name)
-        without = account.entry.get("without")
-        for index, role in enumerate(without if isinstance(without, list) else ()):
-            if isinstance(role, str) and role not in self.roles.names():
-                text = f'unknown role "{role}" in "without"; {nearest(role, self.roles.names())}'
-                yield self.lines.mistake((*place, "without", index), text)
-        cluster = account.cluster["id"]
-        if "jump_user" in account.entry and "jump" not in account.cluster["login"]:
-            text = f'"jump_user" is of no use here: {cluster} has no jump host. Take it out.'
-            yield self.lines.mistake((*place, "jump_user"), text, at_key=True)
-        lacking = mentions({part: account.cluster.get(part) for part in PATTERNS}, "project")
-        # With an unknown key here, the project may be what is misspelt.
-        if lacking and account.entry.keys() <= known_keys(self.roles):
-            text = f'"{account.name}" needs "project: NAME"; on {cluster} it is part of {lacking}.'
-            yield self._at(account.name, text)
-
-    def _misspelt(self, name: str, entry: dict[str, Any], profile: Profile) -> Iterator[Mistake]:
-        """Words of the account's own that are nearly, but not quite, those of Ansible or of the profile."""
-        for part in ("vars", "storage"):
-            own = entry.get(part)
-            known = USUAL_VARS if part == "vars" else {area["name"] for area in profile["storage"]}
-            start = "ansible_" if part == "vars" else ""
-            if not isinstance(own, dict) or {word for word in map(str, own) if word.startswith(start)} <= known:
-                continue
-            from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts import own_words
-
-            found = own_words.unknown_variables(own) if part == "vars" else own_words.misspelt_areas(own, known)
-            for word, text in found.items():
-                yield self.lines.mistake(("accounts", name, part, word), text, at_key=True)
-
     def _at(self, name: str, text: str) -> Mistake:
         """A mistake in the name of an account."""
         return self.lines.mistake(("accounts", name), text, at_key=True)
-
-
-def accounts_schema(roles: Roles, used: set[str]) -> Schema:
-    """The schema that ships, with the settings of those roles that the file uses."""
-    shipped = schema("accounts")
-    account = shipped["$defs"]["account"]
-    settings = {role: roles.settings(role) if role in used else {} for role in roles.names()}
-    properties = {**settings, **account["properties"]}
-    entry = {**account, "properties": properties, "additionalProperties": False}
-    # Names are left to the code, which can say more about them.
-    accounts = {**shipped["properties"]["accounts"], "propertyNames": {}}
-    return {
-        **shipped,
-        "properties": {**shipped["properties"], "accounts": accounts},
-        "$defs": {"account": entry},
-    }
-
-
-def known_keys(roles: Roles) -> set[str]:
-    """All keys that an account may have."""
-    return {*schema("accounts")["$defs"]["account"]["properties"], *roles.names()}
-
-
-def name_advice(name: str, catalogue: Catalogue) -> str:
-    """What to say about a key that is no account name."""
-    if "@" not in name:
-        example = f"{name}@{min(catalogue.ids(), default='cluster')}"
-        return f'"{name}" is no account; write USER@CLUSTER, such as {example}.'
-    if is_template(name):
-        return f'"{name}" is a template; account names must be plain.'
-    return f'"{name}" is no account; write USER@CLUSTER with one @, and letters, digits, ., - and _ before it.'
 
 
 @dataclass(frozen=True)
@@ -231,8 +170,8 @@ def host(account: Account, file: AccountsFile) -> Host:
         "account": {**identity(account), **sandbox},
         **connection(account),
         **site_settings(account.cluster),
+        **{f"{role}_files_from": str(file.lines.file.parent) for role in READING_FILES},
         **settings(account, file),
-        "conda_files_from": str(file.lines.file.parent),
         **own_variables(account),
     }
     return Host(account.name, groups(account.cluster), variables)
@@ -292,8 +231,10 @@ def ssh_options(account: Account) -> str:
 
 def settings(account: Account, file: AccountsFile) -> dict[str, Any]:
     """The account's settings of roles, as the variables that the roles read."""
-    return {
+    own = {
         f"{role}_{key}": value
         for role in file.roles.names() & account.entry.keys()
-        for key, value in (account.entry[role] or {}).items()
+        for key, value in account.entry[role].items()
     }
+    links = mapping(account.entry.get("links"))
+    return {**own, "storage_links_own": {**links, **mapping(own.get("storage_links_own"))}} if links else own

@@ -15,8 +15,22 @@ if TYPE_CHECKING:
 def declare(settings: Settings) -> Declaration:
     """What an account gets.
 
-    settings: areas [{name, path?, root?, create?, link?, ask?}], by ('us' or 'site'), why, state.
+    settings: areas [{name, path?, root?, create?, link?, ask?}], by ('us' or 'site'), why, state; own {link: folder},
+    which the account's owner wants wherever it is, and in the place of an area's link.
     """
+    own, state = settings["own"], settings["state"]
+    declaration = _of_areas({**settings, "areas": [_without_link(one, own) for one in settings["areas"]]})
+    links = [resource("storage_link", path=path, target=target, state=state) for path, target in own.items()]
+    return {**declaration, "resources": [*declaration["resources"], *links]}
+
+
+def _without_link(area: Settings, own: Settings) -> Settings:
+    """An area whose link is not wanted where the account has one of its own of that name."""
+    return {name: value for name, value in area.items() if name != "link" or f"~/{value}" not in own}
+
+
+def _of_areas(settings: Settings) -> Declaration:
+    """Folders and links of the site's storage areas."""
     if settings["by"] == "site":
         why = f": {settings['why']}" if settings.get("why") else ""
         return nothing("made_by_site", f"the site makes these links itself{why}")

@@ -80,12 +80,12 @@ class Checker:
                 yield Violation(place, text, at_key=True)
         if len(value) < schema.get("minProperties", 0):
             yield Violation(place, f"{subject(place)} is empty; add an entry.", at_key=True)
-        names = schema.get("propertyNames", {}).get("pattern", "")
+        names = schema.get("propertyNames", {})
         for key, item in value.items():
             below = (*place, key)
-            if not matches(names, str(key)):
-                text = f'"{key}" is not a name that may stand here (it must match {names}).'
-                yield Violation(below, text, at_key=True)
+            if not matches(names.get("pattern", ""), str(key)):
+                hint = names.get("description", f"It must match {names.get('pattern')}").rstrip(".")
+                yield Violation(below, f'"{key}" is not a name that may stand here. {hint}.', at_key=True)
             if key in properties:
                 yield from self._check(item, properties[key], below)
             elif others is False:
