@@ -143,21 +143,15 @@ class StorageLinkOptions(Options):
         check_path("target", self.options["target"])
 
 
-class PathScriptOptions(Options):
-    """What is asked of a script."""
-
-    KIND = "path_script"
-    TITLE = "script %(path)s"
-    OPTIONS = {"path": {"type": "path", "required": True}, "content": {"type": "str"}, "state": STATE}
+class KeyOptions(Options):
+    """What is asked of a file that holds a key."""
 
     def check(self) -> None:
         check_path("path", self.options["path"])
-        content = self.options.get("content") or ""
-        if self.options["state"] == "present" and not (content.startswith("#!") and content.endswith("\n")):
-            raise AccountError("content of %s: a script begins with #! and ends its last line" % self.options["path"])
+        check_key(self.options)
 
 
-class EnrootCredentialOptions(Options):
+class EnrootCredentialOptions(KeyOptions):
     """What is asked of a key for enroot."""
 
     KIND = "enroot_credential"
@@ -171,14 +165,13 @@ class EnrootCredentialOptions(Options):
     }
 
     def check(self) -> None:
-        check_path("path", self.options["path"])
         if not WORD.match(self.options["machine"]):
             raise AccountError("machine: %r is not a host name" % (self.options["machine"],))
         check_login(self.options["login"])
-        check_key(self.options)
+        super().check()
 
 
-class RegistryAuthOptions(Options):
+class RegistryAuthOptions(KeyOptions):
     """What is asked of a login for a registry."""
 
     KIND = "registry_auth"
@@ -192,14 +185,13 @@ class RegistryAuthOptions(Options):
     }
 
     def check(self) -> None:
-        check_path("path", self.options["path"])
         if not all(WORD.match(part) for part in self.options["registry"].replace("https://", "").strip("/").split("/")):
             raise AccountError("registry: %r is not the name of a registry" % (self.options["registry"],))
         check_login(self.options["login"])
-        check_key(self.options)
+        super().check()
 
 
-class NetrcEntryOptions(Options):
+class NetrcEntryOptions(KeyOptions):
     """What is asked of an entry in ~/.netrc."""
 
     KIND = "netrc_entry"
@@ -213,35 +205,26 @@ class NetrcEntryOptions(Options):
     }
 
     def check(self) -> None:
-        check_path("path", self.options["path"])
         for option in ("machine", "login"):
             if not WORD.match(self.options[option]):
                 raise AccountError("%s: %r is not a plain name" % (option, self.options[option]))
-        check_key(self.options)
+        super().check()
 
 
-class NgcConfigOptions(Options):
+class NgcConfigOptions(KeyOptions):
     """What is asked of the settings of NVIDIA's program."""
 
     KIND = "ngc_config"
     TITLE = "ngc %(path)s"
     OPTIONS = {"path": {"type": "path", "default": "~/.ngc/config"}, "password": PASSWORD, "state": STATE}
 
-    def check(self) -> None:
-        check_path("path", self.options["path"])
-        check_key(self.options)
 
-
-class TokenFileOptions(Options):
+class TokenFileOptions(KeyOptions):
     """What is asked of a file that holds a token."""
 
     KIND = "token_file"
     TITLE = "token %(path)s"
     OPTIONS = {"path": {"type": "path", "default": "~/.cache/huggingface/token"}, "password": PASSWORD, "state": STATE}
-
-    def check(self) -> None:
-        check_path("path", self.options["path"])
-        check_key(self.options)
 
 
 class ShellEnvironmentOptions(Options):

@@ -16,7 +16,7 @@ from .._core.resource import CHANGES, State, hashes, noted_as
 Document = Dict[str, Any]
 SCHEMA = "hpc.onboard/receipt/2.0"
 INTENDED, DONE = "intended", "done"  # states of a note: about to be made, or as it was left
-HIDDEN = ("password",)  # options that are never noted
+HIDDEN = ("password", "content")  # options that are never noted
 FORMER = 5  # ways in which a thing was left, that are remembered until it is done anew
 KEPT = ("mode", "folder mode", "leads to")  # fields that say how a thing is kept, and not what it says
 KEY = "key "  # how the fingerprint of a key begins

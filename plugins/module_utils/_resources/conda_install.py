@@ -146,8 +146,8 @@ class CondaInstall(CondaInstallOptions, Resource):
         return self._too_little_room(host)
 
     def _too_little_room(self, host: Host) -> Optional[str]:
-        from .._core.amounts import count, size
         from .._jobs.machine import room
+        from .._scan.amounts import count, size
 
         above = os.path.dirname(self.options["prefix"])
         while host.kind_behind(above) == "nothing":

@@ -6,11 +6,11 @@ import os
 import re
 from typing import Dict, FrozenSet, Iterator, List, Mapping, NamedTuple, Optional
 
-from .._core.amounts import count
 from .._core.files import DRAFT
 from .._core.host import Host
 from .._formats import git_index, key_files
 from .._formats.key_forms import is_placeholder, written
+from .amounts import count
 from .search import LARGEST, Search
 
 SCRIPT_BYTES = 1024 * 1024  # what is larger and named as a script was made by a program

@@ -12,10 +12,10 @@ import time
 from collections import deque
 from typing import Callable, Deque, Iterator, List, NamedTuple, Optional, Set, Tuple
 
-from .._core.amounts import count
 from .._core.errors import errno_name
 from .._core.host import Host
 from .._core.mounts import mount_points
+from .amounts import count
 
 Passed = NamedTuple("Passed", [("path", str), ("status", os.stat_result)])
 Words = Callable[[str, OSError], str]

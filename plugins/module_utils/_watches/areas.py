@@ -8,9 +8,9 @@ import stat
 import time
 from typing import Any, Dict, List, Optional
 
-from .._core.amounts import count
 from .._core.errors import AccountError
 from .._core.host import Host
+from .._scan.amounts import count
 from .._scan.walk import Limits, Passed, Walk, counted
 from .base import Look, is_in
 

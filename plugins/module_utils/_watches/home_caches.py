@@ -11,9 +11,9 @@ import stat
 import time
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
-from .._core.amounts import size
 from .._core.errors import AccountError
 from .._core.host import Host
+from .._scan.amounts import size
 from .._scan.walk import Limits, Walk, counted
 from .base import Look, is_in, real_home
 

@@ -6,11 +6,11 @@ import os
 import shlex
 from typing import Any, Dict, Mapping
 
-from .._core.amounts import count, size
 from .._core.errors import AccountError, explained
 from .._core.host import Host
 from .._core.program import found, said
 from .._formats.quota_tables import Usage, read
+from .._scan.amounts import count, size
 from .base import Look
 
 SECONDS = 15.0

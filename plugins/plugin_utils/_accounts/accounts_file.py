@@ -12,14 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.defaults import Entry, mapping, together
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.entry_checks import (
-    accounts_schema,
-    known_keys,
-    name_advice,
-    wrong_defaults,
-    wrong_entry,
-)
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import (
     PATTERNS,
     SHIPPED,
@@ -27,17 +19,34 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles imp
     Profile,
     mentions,
     render,
+    schema,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import prepare, site_settings
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import Roles
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, Mistake, Mistakes, nearest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema import Checker, is_template
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema import (
+    Checker,
+    Schema,
+    is_template,
+    mapping,
+)
 
 KEEPALIVE = "-o ServerAliveInterval=15 -o ServerAliveCountMax=4"
 ALONE = "-o ClearAllForwardings=yes -o ForwardX11=no -o ForwardAgent=no"  # a login node gets no way to the next one
 DELEGATE = "-o GSSAPIAuthentication=yes -o GSSAPIDelegateCredentials=yes"  # for homes that only a ticket opens
-READING_FILES = ("conda",)  # roles whose settings name files of this machine, beside the accounts file
+USUAL_VARS = {  # whoever says no more of Ansible's need not wait for the list of all
+    *("ansible_host", "ansible_port", "ansible_user", "ansible_connection", "ansible_python_interpreter"),
+    *("ansible_ssh_common_args", "ansible_ssh_extra_args", "ansible_ssh_private_key_file"),
+}
+READING_FILES = (
+    "conda",
+    "own_files",
+    "path_scripts",
+)  # roles whose settings name files of this machine, beside the accounts file
 USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+
+
+Entry = dict[str, Any]  # what the file says of an account
 
 
 @dataclass(frozen=True)
@@ -75,7 +84,11 @@ class AccountsFile:
                 accounts.append(self._account(str(name), mapping(entry), shared, catalogue))
             except Mistakes as mistakes:
                 found += mistakes.found
-        found += wrong_defaults(self.lines, shared, self.roles, None if found else [one.cluster for one in accounts])
+        if shared:
+            from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.entry_checks import wrong_defaults
+
+            clusters = None if found else [one.cluster for one in accounts]
+            found += wrong_defaults(self.lines, shared, self.roles, clusters)
         if found:
             raise Mistakes(found)
         return accounts
@@ -109,15 +122,26 @@ class AccountsFile:
         """One account with its profile, the defaults in what it does not say; its mistakes are raised."""
         user, at, cluster = name.rpartition("@")
         if not at or not USER.fullmatch(user):
+            from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.entry_checks import name_advice
+
             raise Mistakes([self._at(name, name_advice(name, catalogue))])
         profile = catalogue.profile(cluster)
         if profile is None:
             advice = f'unknown cluster "{cluster}"; {nearest(cluster, catalogue.ids())}'
             text = f"{advice} A cluster of your own is a file {cluster}.yml in a folder under profiles:."
             raise Mistakes([self._at(name, text)])
-        account = self._rendered(name, user, together(shared, own, profile), profile)
-        found = [*wrong_entry(self.lines, name, own, profile, self.roles)]
+        entry = own
+        if shared:
+            from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.defaults import together
+
+            entry = together(shared, own, profile)
+        account = self._rendered(name, user, entry, profile)
         lacking = mentions({part: account.cluster.get(part) for part in PATTERNS}, "project")
+        if not lacking and is_plain(own, profile):
+            return account
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.entry_checks import known_keys, wrong_entry
+
+        found = [*wrong_entry(self.lines, name, own, profile, self.roles)]
         # With an unknown key here, the project may be what is misspelt.
         if lacking and own.keys() | shared.keys() <= known_keys(self.roles):
             text = f'"{name}" needs "project: NAME"; on {cluster} it is part of {lacking}.'
@@ -129,15 +153,38 @@ class AccountsFile:
     def _rendered(self, name: str, user: str, entry: Entry, profile: Profile) -> Account:
         """One account with the profile's {user} and {project} filled in."""
         project = str(entry["project"]) if entry.get("project") else None
-        own = entry.get("storage")
         names = {"user": user, **({"project": project} if project else {})}
-        cluster = render(profile, names, own if isinstance(own, dict) else {})
+        cluster = render(profile, names, mapping(entry.get("storage")))
         sandbox = entry.get("sandbox", self.document.get("sandbox", False))
         return Account(name, user, project, entry, cluster, bool(sandbox))
 
     def _at(self, name: str, text: str) -> Mistake:
         """A mistake in the name of an account."""
         return self.lines.mistake(("accounts", name), text, at_key=True)
+
+
+def accounts_schema(roles: Roles, used: set[str]) -> Schema:
+    """The schema that ships, with the settings of those roles that the file uses."""
+    shipped = schema("accounts")
+    account = shipped["$defs"]["account"]
+    settings = {role: roles.settings(role) if role in used else {} for role in roles.names()}
+    properties = {**settings, **account["properties"]}
+    entry = {**account, "properties": properties, "additionalProperties": False}
+    # Names are left to the code, which can say more about them.
+    accounts = {**shipped["properties"]["accounts"], "propertyNames": {}}
+    return {
+        **shipped,
+        "properties": {**shipped["properties"], "accounts": accounts},
+        "$defs": {"account": entry},
+    }
+
+
+def is_plain(entry: Entry, profile: Profile) -> bool:
+    """Whether an entry says usual words alone, of which nothing more can be wrong than its schema says."""
+    variables = {word for word in map(str, mapping(entry.get("vars"))) if word.startswith("ansible_")}
+    areas = {area["name"] for area in profile["storage"]}
+    says_more = entry.keys() & {"without", "jump_user"}
+    return not says_more and variables <= USUAL_VARS and mapping(entry.get("storage")).keys() <= areas
 
 
 @dataclass(frozen=True)
@@ -234,7 +281,7 @@ def settings(account: Account, file: AccountsFile) -> dict[str, Any]:
     own = {
         f"{role}_{key}": value
         for role in file.roles.names() & account.entry.keys()
-        for key, value in account.entry[role].items()
+        for key, value in (account.entry[role] or {}).items()
     }
     links = mapping(account.entry.get("links"))
     return {**own, "storage_links_own": {**links, **mapping(own.get("storage_links_own"))}} if links else own

@@ -7,13 +7,9 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import Profile
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema import mapping
 
 Entry = dict[str, Any]  # what the accounts file says of an account, or of all of them
-
-
-def mapping(value: Any) -> Entry:
-    """The value if it is a mapping, else nothing: what has another form is told by the schema."""
-    return value if isinstance(value, dict) else {}
 
 
 def together(shared: Entry, own: Entry, cluster: Profile) -> Entry:

@@ -1,39 +1,23 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is wrong with an entry of the accounts file, an account's or the defaults, beyond what one word can show."""
+"""What is wrong with an entry of the accounts file, an account's or the defaults, beyond what one word can show.
+
+Loaded for entries that say more than the usual words, and for mistakes.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.defaults import Entry, mapping
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts import own_words
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.defaults import Entry
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import Catalogue, Profile, schema
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import Roles
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, Mistake, Place, nearest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema import Schema, is_template
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema import is_template, mapping
 
-USUAL_VARS = {  # whoever says no more of Ansible's need not wait for the list of all
-    *("ansible_host", "ansible_port", "ansible_user", "ansible_connection", "ansible_python_interpreter"),
-    *("ansible_ssh_common_args", "ansible_ssh_extra_args", "ansible_ssh_private_key_file"),
-}
 DEFAULTS = "defaults"
-
-
-def accounts_schema(roles: Roles, used: set[str]) -> Schema:
-    """The schema that ships, with the settings of those roles that the file uses."""
-    shipped = schema("accounts")
-    account = shipped["$defs"]["account"]
-    settings = {role: roles.settings(role) if role in used else {} for role in roles.names()}
-    properties = {**settings, **account["properties"]}
-    entry = {**account, "properties": properties, "additionalProperties": False}
-    # Names are left to the code, which can say more about them.
-    accounts = {**shipped["properties"]["accounts"], "propertyNames": {}}
-    return {
-        **shipped,
-        "properties": {**shipped["properties"], "accounts": accounts},
-        "$defs": {"account": entry},
-    }
 
 
 def known_keys(roles: Roles) -> set[str]:
@@ -60,10 +44,6 @@ def wrong_entry(lines: Lines, name: str, entry: Entry, profile: Profile, roles: 
         text = f'"jump_user" is of no use here: {profile["id"]} has no jump host. Take it out.'
         yield lines.mistake((*place, "jump_user"), text, at_key=True)
     storage, areas = mapping(entry.get("storage")), {area["name"] for area in profile["storage"]}
-    if storage.keys() <= areas:
-        return
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts import own_words
-
     for word, text in own_words.misspelt_areas(storage, areas).items():
         yield lines.mistake((*place, "storage", word), text, at_key=True)
 
@@ -99,9 +79,5 @@ def _unknown_roles(lines: Lines, place: Place, entry: Entry, roles: Roles) -> It
 def _unknown_variables(lines: Lines, place: Place, entry: Entry) -> Iterator[Mistake]:
     """Variables that are nearly, but not quite, those of Ansible."""
     own = mapping(entry.get("vars"))
-    if {word for word in map(str, own) if word.startswith("ansible_")} <= USUAL_VARS:
-        return
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts import own_words
-
     for word, text in own_words.unknown_variables(own).items():
         yield lines.mistake((*place, "vars", word), text, at_key=True)

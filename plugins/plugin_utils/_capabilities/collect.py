@@ -8,7 +8,7 @@ the same specs and defaults are used here, all roles at once, before anything is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -70,6 +70,7 @@ def collect(names: Iterable[str], without: Iterable[str], resources: Sequence[ob
         if "password" in entry:
             raise AccountError("resources: a password does not belong here; name the key in its place: secret: NAME")
         options = {key: item for key, item in entry.items() if key != "kind"}
+        refuse_keys(options)
         declared.resources.append({"kind": entry.get("kind"), "capability": DIRECT, "options": options})
     return declared
 
@@ -92,6 +93,14 @@ def _unknown(name: str, role: str, known: Iterable[str]) -> str:
         return f"role {role}: there is no setting {name} any more; say {now}"
     advice = nearest(name, known, prefix=f"{role}_")
     return f"role {role}: there is no setting {name}; {advice} A variable of your own needs another name"
+
+
+def refuse_keys(options: Mapping[str, Any]) -> None:
+    """Raise AccountError where the text of a file that is given directly holds a key."""
+    if isinstance(options.get("content"), str):
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities import own_texts  # few have such
+
+        own_texts.refuse_keys(f"content of {options.get('path')}", options["content"])
 
 
 def plain(value: Any) -> Any:

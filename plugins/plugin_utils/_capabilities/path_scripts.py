@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING
 
@@ -22,10 +23,12 @@ PLAIN = re.compile(r"^(?:[\w./:@#+=,-]|\$[A-Z]+)*\Z")
 def declare(settings: Settings) -> Declaration:
     """What an account gets.
 
-    settings: scripts [{name, content}] or launchers [{name, image, mounts, minutes}], folder, state.
+    settings: scripts [{name, content or file}], launchers [{name, image, mounts, minutes}], folder, files_from, state.
     """
     scripts = [{"name": one["name"], "content": launcher(one)} for one in settings["launchers"]]
-    scripts += settings["scripts"]
+    scripts += [
+        {"name": one["name"], "content": own_script(one, settings["files_from"])} for one in settings["scripts"]
+    ]
     if not scripts:
         return {"resources": [], "notes": []}
     resources = [
@@ -39,6 +42,19 @@ def declare(settings: Settings) -> Declaration:
     ]
     section = resource("shell_environment", section="path_scripts", path=[settings["folder"]], state=settings["state"])
     return {"resources": [*resources, section], "notes": []}
+
+
+def own_script(settings: Settings, start: str) -> str:
+    """The text of a person's script, as it is said or from its file, relative to start. Raises AccountError."""
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities import own_texts  # few have such
+
+    file, content = settings.get("file"), settings.get("content")
+    if (file is None) == (content is None):
+        raise AccountError(f'path_scripts: {settings["name"]} needs one of "file" and "content"')
+    if file is not None:
+        return own_texts.read("path_scripts", Path(start, Path(file).expanduser()))
+    own_texts.refuse_keys(f"path_scripts: {settings['name']}", str(content))
+    return str(content)
 
 
 def launcher(settings: Settings) -> str:

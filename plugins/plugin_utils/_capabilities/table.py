@@ -65,6 +65,7 @@ CAPABILITIES = {  # in the order in which an account gets them
     "conda": Capability(),
     "path_scripts": Capability(unless=("launchers", "scripts")),
     "shell_environment": Capability(unless=("variables", "path")),
+    "own_files": Capability(unless=("files",)),
 }
 KINDS = {  # of resources, each with the module of _core that says what is asked of it; "" where its own class does
     "conda_install": "conda_options",
@@ -73,7 +74,8 @@ KINDS = {  # of resources, each with the module of _core that says what is asked
     "key_leftovers": "",
     "netrc_entry": "values",
     "ngc_config": "values",
-    "path_script": "values",
+    "own_file": "file_options",
+    "path_script": "file_options",
     "registry_auth": "values",
     "rotated_key": "",
     "shell_environment": "values",
@@ -88,7 +90,7 @@ def _class_name(kind: str) -> str:
 
 PLACES = {kind: f"_resources.{kind}.{_class_name(kind)}" for kind in KINDS}
 """Where the class of each kind is, below module_utils."""
-USUAL = [kind for kind, module in KINDS.items() if module == "values"]
+USUAL = [kind for kind, module in KINDS.items() if module == "values"] + ["path_script"]
 """Those that most plans hold."""
 
 MODULE_UTILS = __name__.replace("plugin_utils._capabilities.table", "module_utils")

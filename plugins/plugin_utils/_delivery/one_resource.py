@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import refuse_keys
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import asked_of
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import CHANGES, FAILURES, diffs
 
@@ -31,6 +32,7 @@ def entry(kind: str, arguments: Mapping[str, Any]) -> PlanEntry:
     """The one entry of the plan, checked by the kind itself. Raises AccountError."""
     options = {name: arguments.get(name) for name in asked_of(kind).OPTIONS}
     asked_of(kind)(options)
+    refuse_keys(options)
     return {"kind": kind, "capability": "module", "options": options}
 
 

@@ -90,6 +90,12 @@ LIVES: dict[str, list[dict[str, Any]]] = {
         {"section": "one", "state": "absent"},
         {"section": "two", "state": "absent"},
     ],
+    "own_file": [
+        {"path": "~/made", "content": "# one\ntwo\n"},
+        {"path": "~/made", "content": "three\n", "mode": "0600"},
+        {"path": "~/a-file", "content": "three\n"},
+        {"path": "~/made", "state": "absent"},
+    ],
 }
 
 

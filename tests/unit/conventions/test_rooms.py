@@ -35,7 +35,7 @@ CONTROLLER = {
     "_state": {"_documents", "_core", "_receipt"},
     "_secrets": {"_input/command_line", "_state", "_core", "_formats/key_forms"},
     "_validate": {"_text", "_secrets/key_faults", "_core", "_formats"},
-    "_capabilities": {"_documents", "_input", "_core"},
+    "_capabilities": {"_documents", "_input", "_core", "_formats/key_forms"},
     "_doors": {"_text", "_input", "_state", "_secrets/prompt", "_core"},
     "_accounts": {"_input", "_state", "_capabilities", "_doors/credential"},
     "_delivery": {

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.module_utils._core.amounts import count, size
+from ansible_collections.hpc.onboard.plugins.module_utils._scan.amounts import count, size
 
 
 @pytest.mark.parametrize(

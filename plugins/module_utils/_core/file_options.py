@@ -1,0 +1,50 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is asked of files whose whole text a person writes. They are loaded for accounts that have some."""
+
+from typing import Any
+
+from .errors import AccountError
+from .values import STATE, Options, check_path
+
+LARGEST_TEXT = 64 * 1024  # bytes
+
+
+class OwnFileOptions(Options):
+    """What is asked of a text file."""
+
+    KIND = "own_file"
+    TITLE = "file %(path)s"
+    OPTIONS = {
+        "path": {"type": "path", "required": True},
+        "content": {"type": "str"},
+        "mode": {"type": "str", "default": "0644", "choices": ["0600", "0640", "0644", "0700", "0750", "0755"]},
+        "state": STATE,
+    }
+
+    def check(self) -> None:
+        check_path("path", self.options["path"])
+        if self.options["state"] == "present":
+            check_text("content of %s" % self.options["path"], self.options.get("content"))
+
+
+class PathScriptOptions(OwnFileOptions):
+    """What is asked of a script."""
+
+    KIND = "path_script"
+    TITLE = "script %(path)s"
+    OPTIONS = {name: spec for name, spec in OwnFileOptions.OPTIONS.items() if name != "mode"}
+
+    def check(self) -> None:
+        content = self.options.get("content") or ""
+        if self.options["state"] == "present" and not (content.startswith("#!") and content.endswith("\n")):
+            raise AccountError("content of %s: a script begins with #! and ends its last line" % self.options["path"])
+        super().check()
+
+
+def check_text(name: str, value: Any) -> None:
+    """Refuse what is no text, or too much of it to be taken along in every run."""
+    if not isinstance(value, str) or "\0" in value:
+        raise AccountError("%s: it is not said, or is no text; copy other files with rsync or scp" % name)
+    if len(value.encode("utf-8", "surrogateescape")) > LARGEST_TEXT:
+        raise AccountError("%s: it is larger than %d KiB; copy it with rsync or scp" % (name, LARGEST_TEXT // 1024))

@@ -1,0 +1,91 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A text file that a person keeps on the machine at hand, and wants to have on the account as well."""
+
+import os
+from typing import List, Optional
+
+from .._core.errors import AccountError
+from .._core.file_options import OwnFileOptions
+from .._core.host import Host
+from .._core.resource import Evidence, Resource, State, noted_as
+
+AWAY = "move it away (mv -n {0} {0}.mine), then run again"
+FOREIGN, EDITED = "file that is not ours", "file that was changed by hand since we wrote it"
+
+
+class OwnFile(OwnFileOptions, Resource):
+    """A file with this text. It carries no stamp, which few formats could bear: what is ours is as the receipt says.
+
+    A file of the account's own stays, and so does one of ours that was changed on the account.
+    """
+
+    EDITED_IS_THEIRS = True
+
+    def touches(self, host: Host) -> List[str]:
+        return [self.options["path"]]
+
+    def desired(self, host: Host) -> State:
+        return {"content": self.wanted(), "mode": self.mode()} if self.options["state"] == "present" else {}
+
+    def wanted(self) -> str:
+        """The whole text."""
+        return str(self.options["content"])
+
+    def mode(self) -> str:
+        """The mode, in four digits."""
+        return str(self.options["mode"])
+
+    def inspect(self, host: Host) -> State:
+        file = host.entry(self.options["path"])
+        if file is None:
+            return {}
+        if file.kind != "file":
+            return {"is": file.kind}
+        text = host.read(self.options["path"]).decode("utf-8", "surrogateescape")
+        other = self.unshown(text, host)
+        if other:
+            return {"is": other}  # what it holds is nobody else's business
+        return {"content": text.encode("utf-8", "replace").decode("utf-8"), "mode": "%04o" % file.mode}
+
+    def unshown(self, text: str, host: Host) -> Optional[str]:
+        """What kind of file it is, if its text is not ours to show."""
+        if self.is_as_we_left({"content": text}, host) or self._is_as_wanted(text):
+            return None
+        return EDITED if host.noted.get(noted_as(self.KIND, self.identity), {}).get("made") else FOREIGN
+
+    def _is_as_wanted(self, text: str) -> bool:
+        return self.options["state"] == "present" and text == self.wanted()
+
+    def obstacle(self, before: State, host: Host) -> Optional[str]:
+        path, shown = self.options["path"], host.shown(self.options["path"])
+        if not before:
+            return host.in_the_way(os.path.dirname(path))
+        if "is" in before:
+            return "%s is a %s and stays: %s" % (shown, before["is"], AWAY.format(shown))
+        return self.not_ours(shown, host.read(path).decode("utf-8", "surrogateescape"), before, host)
+
+    def not_ours(self, shown: str, text: str, before: State, host: Host) -> Optional[str]:
+        """Why a file with this text, and in this state, is not ours to change; None where it is, or is as wanted."""
+        if before == self.desired(host) or self.is_as_we_left({"content": text}, host):
+            return None
+        if self._is_as_wanted(text):
+            advice = "%s is a file of yours with the same text, and mode %s: chmod %s it, then run again"
+            return advice % (shown, before["mode"], self.mode())
+        return "%s was changed by another program meanwhile: run again" % shown
+
+    def evidence(self, before: State, host: Host) -> Evidence:
+        is_other = bool(before) and before != self.desired(host)
+        return {"theirs": True} if is_other and self.obstacle(before, host) else {}
+
+    def apply(self, host: Host) -> None:
+        path = self.options["path"]
+        if self.options["state"] == "absent":
+            host.remove(path)
+            return
+        host.make_folders(os.path.dirname(path), 0o755)
+        old = host.read(path) if host.entry(path) else None
+        problem = self.obstacle(self.inspect(host), host)
+        if problem:
+            raise AccountError(problem)
+        host.write(path, old, self.wanted().encode("utf-8"), int(self.mode(), 8))

@@ -1,0 +1,33 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The capability own_files: text files from a folder of this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities import own_texts
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import Settings, resource
+
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Declaration
+
+
+def declare(settings: Settings) -> Declaration:
+    """What an account gets. settings: files [{file, path, mode}], folder, files_from, state."""
+    folder = Path(settings["files_from"], Path(settings["folder"]).expanduser())
+    resources = [
+        resource("own_file", path=one["path"], content=_content(folder, one), mode=one["mode"], state=settings["state"])
+        for one in settings["files"]
+    ]
+    return {"resources": resources, "notes": []}
+
+
+def _content(folder: Path, one: dict[str, Any]) -> str:
+    """The text of one file, which lies in the folder or below it. Raises AccountError."""
+    name = PurePosixPath(one["file"])
+    if name.is_absolute() or ".." in name.parts:
+        raise AccountError(f"own_files: {one['file']!r} is not the name of a file in the folder {folder}")
+    return own_texts.read("own_files", folder / name)
