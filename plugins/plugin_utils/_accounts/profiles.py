@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.facts import
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.source_checks import (
     Wrong,
+    cross_checks,
     source_checks,
     wrapper_advice,
 )
@@ -42,6 +42,10 @@ SHIPPED = COLLECTION / "inventory" / "clusters"
 PATTERNS = ("storage", "home", "caches", "conda", "launchers", "sandbox_environment")
 
 Profile = dict[str, Any]
+ASSUMED: Profile = {  # of a cluster whose profile does not say it
+    **{"status": "own", "auth": {"archetype": "key"}, "storage": [], "links": {"by": "us"}},
+    **{"container": {"runtime": "none"}, "conda": {"policy": "allowed"}},
+}
 
 
 @functools.cache
@@ -72,9 +76,9 @@ class Catalogue:
         return {file.stem for folder in self.folders for file in folder.glob("*.yml")}
 
     def profile(self, cluster: str) -> Profile | None:
-        """The profile of a cluster, or None when there is none. A bad file raises Mistakes."""
+        """The whole profile of a cluster, or None when there is none. A bad file raises Mistakes."""
         known = self.known(cluster)
-        return known.profile if known else None
+        return whole(known.profile) if known else None
 
     def known(self, cluster: str) -> Known | None:
         """The profile of a cluster with its sources, or None when there is none. A bad file raises Mistakes."""
@@ -88,49 +92,104 @@ class Catalogue:
 
 
 def read_profile(file: Path) -> Profile:
-    """The profile in this file, without its sources; everything that is wrong with it is raised as one Mistakes."""
-    return read_known(file).profile
+    """The profile in this file, whole and without its sources; everything that is wrong is raised as one Mistakes."""
+    return whole(read_known(file).profile)
+
+
+def whole(profile: Profile) -> Profile:
+    """A profile with what is assumed of a cluster where it says nothing; how to get in is all that it must say."""
+    return {**ASSUMED, "name": profile["id"], **profile}
 
 
 def read_known(file: Path) -> Known:
     """The profile in this file with that of its family; everything that is wrong is raised as one Mistakes."""
-    own = read_file(file)
-    files = [own]
-    tree = spread(own.document)
-    if "extends" in own.document:
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.families import merged
+    own = parse(file)
+    found = ill_formed(own)
+    if found:
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.sound_part import sound_part
 
-        files.append(read_family(own))
-        tree = merged(lessened(spread(files[1].document), own), tree)
+        mistakes, places = [mistake for _place, mistake in found], [place for place, _mistake in found]
+        if ("extends",) in places:  # of what a family says, nothing is known
+            raise Mistakes(mistakes)
+        try:
+            files, tree = joined(sound_part(own, places))
+            mistakes += misfits(files, tree)
+        except Mistakes as more:
+            mistakes += more.found
+        raise Mistakes(mistakes)
+    files, tree = joined(own)
     profile: Profile = plain(tree)
+    mistakes = []
+    if len(files) > 1:  # each file has the right form; together they must be whole
+        whole_form = Checker(schema("cluster")).violations(profile)
+        mistakes = [finder(files, tree)(one.place, one.text, one.at_key) for one in whole_form]
+    mistakes = mistakes or misfits(files, tree)
+    if mistakes:
+        raise Mistakes(mistakes)
+    return Known(profile, tree)
+
+
+def joined(own: Written) -> tuple[list[Written], Tree]:
+    """The files of a profile, its own first, and what they say together. Raises Mistakes of its family."""
+    tree = spread(own.document)
+    if "extends" not in own.document:
+        return [own], tree
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.families import merged
+
+    family = read_family(own)
+    return [own, family], merged(lessened(spread(family.document), own), tree)
+
+
+def misfits(files: list[Written], tree: Tree) -> list[Mistake]:
+    """What does not fit together in files of the right form."""
+    wrong = finder(files, tree)
+    return [*cross_checks(plain(tree), files[0].lines.file.stem, wrong), *source_checks(files, tree, wrong)]
+
+
+def finder(files: list[Written], tree: Tree) -> Wrong:
+    """What makes a mistake of a place of the whole profile: it finds the file and the line."""
 
     def wrong(place: Place, text: str, at_key: bool = False) -> Mistake:
         from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.families import mistake
 
         return mistake(files, tree, place, text, at_key)
 
-    found = []
-    if len(files) > 1:  # each file has the right form; together they must be whole
-        found = [wrong(one.place, one.text, one.at_key) for one in Checker(schema("cluster")).violations(profile)]
-    found = found or [*cross_checks(profile, file.stem, wrong), *source_checks(files, tree, wrong)]
-    if found:
-        raise Mistakes(found)
-    return Known(profile, tree)
+    return wrong
 
 
-def read_file(file: Path, part: bool = False) -> Written:
-    """One file, of the right form; part: one that needs another to be whole, as does one that extends a family."""
+def parse(file: Path) -> Written:
+    """A file that holds a mapping. Raises Mistakes."""
     lines = Lines(file, read_text(file))
-    found = lines.duplicates()
     document = lines.document()
-    part = part or (isinstance(document, dict) and "extends" in document)
-    for each in Checker(_schema_of_a_part() if part else schema("cluster")).violations(unwrapped(document)):
-        found.append(lines.mistake(place_as_written(document, each.place), each.text, each.at_key))
-    for place, text, at_key in wrapper_advice(document):
-        found.append(lines.mistake(place, text, at_key))
+    if not isinstance(document, dict):
+        form = "id: attic, login: {host: login.example.org}, home: {path: '/home/{user}'}"
+        text = f"is no profile, which is a mapping (key: value). Such as, on a line each:  {form}"
+        raise Mistakes([*lines.duplicates(), Mistake(file, 0, text)])
+    return Written(lines, document)
+
+
+def ill_formed(file: Written, part: bool = False) -> list[tuple[Place, Mistake]]:
+    """What has not the right form, each with its place as written; what is the matter with it is in or at that.
+
+    part: one that needs another file to be whole, as does one that extends a family.
+    """
+    lines, document = file.lines, file.document
+    found: list[tuple[Place, Mistake]] = [((), mistake) for mistake in lines.duplicates()]
+    checker = Checker(_schema_of_a_part() if part or "extends" in document else schema("cluster"))
+    for each in checker.violations(unwrapped(document)):
+        place = place_as_written(document, each.place)
+        found.append((place, lines.mistake(place, each.text, each.at_key)))
+    found += [(place[:-1], lines.mistake(place, text, at_key)) for place, text, at_key in wrapper_advice(document)]
+    return found
+
+
+def read_file(file: Path) -> Written:
+    """A file that makes others whole. Raises Mistakes where it has not the right form."""
+    read = parse(file)
+    found = [mistake for _place, mistake in ill_formed(read, part=True)]
     if found:
         raise Mistakes(found)
-    return Written(lines, document)
+    return read
 
 
 @functools.cache
@@ -166,42 +225,7 @@ def read_family(own: Written) -> Written:
     if file is None:
         known = {file.stem for folder in folders for file in folder.glob("*.yml")}
         raise Mistakes([own.lines.mistake(("extends",), f'unknown family "{name}"; {nearest(name, known)}')])
-    return read_file(file, part=True)
-
-
-def cross_checks(profile: Profile, name: str, wrong: Wrong) -> Iterator[Mistake]:
-    """What a schema cannot say: names that must agree, and areas that say where they are."""
-    if profile["id"] != name:
-        yield wrong(("id",), f'"id" must be "{name}", the name of the file.')
-    areas = [area["name"] for area in profile["storage"]]
-    for index, area in enumerate(profile["storage"]):
-        text = area_advice(area, areas[:index])
-        if text:
-            yield wrong(("storage", index, "name"), f'area "{area["name"]}" {text}')
-    for index, step in enumerate(profile.get("human_steps", [])):
-        area = step.get("area")
-        if "secret" in step and step.get("done") != "key":
-            yield wrong(("human_steps", index), '"secret" goes with "done: key": the key that is to be made.')
-        if (step.get("done") == "link") != (area is not None):
-            yield wrong(("human_steps", index), '"done: link" and "area" go together: the storage area it is.')
-        elif area is not None and area not in areas:
-            text = f'unknown storage area "{area}"; {nearest(area, areas)}'
-            yield wrong(("human_steps", index, "area"), text)
-    for part, key in (("caches", "area"), ("caches", "off_home"), ("conda", "area")):
-        area = profile.get(part, {}).get(key, areas[0])
-        if area not in areas:
-            yield wrong((part, key), f'unknown storage area "{area}"; {nearest(area, areas)}')
-
-
-def area_advice(area: dict[str, Any], before: list[str]) -> str | None:
-    """What is wrong with an area of a profile, given the names of those before it."""
-    if area["name"] in before:
-        return "stands here again."
-    if len({"path", "variable", "ask"} & area.keys()) != 1:
-        return 'needs one of "path", "variable" and "ask".'
-    if area.get("create") and "root" not in area:
-        return 'has "create", so it needs "root", the folder that the site has made.'
-    return None
+    return read_file(file)
 
 
 def render(profile: Profile, names: dict[str, str], own: dict[str, str]) -> Profile:

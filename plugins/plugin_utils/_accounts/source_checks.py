@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is wrong with the sources of a profile, each mistake as one line.
+"""What does not fit together in a profile, its names, areas and sources, each mistake as one line.
 
 A source that a section forgot is missed once for the section, and one that is misspelt once for the file: the many
 facts that hang on it are not told one by one.
@@ -37,10 +37,49 @@ def wrapper_advice(document: Any) -> Iterator[tuple[Place, str, bool]]:
             yield (*place, "date"), '"date" must be a day, such as 2026-11-22, or its beginning.', False
 
 
+def cross_checks(profile: dict[str, Any], name: str, wrong: Wrong) -> Iterator[Mistake]:
+    """What a schema cannot say: names that must agree, and areas that say where they are."""
+    if profile.get("id", name) != name:
+        yield wrong(("id",), f'"id" must be "{name}", the name of the file.')
+    storage = profile.get("storage", [])
+    areas = [area["name"] for area in storage if "name" in area]
+    for index, area in enumerate(storage):
+        text = area_advice(area, [one.get("name") for one in storage[:index]]) if "name" in area else None
+        if text:
+            yield wrong(("storage", index, "name"), f'area "{area["name"]}" {text}')
+    for index, step in enumerate(profile.get("human_steps", [])):
+        area = step.get("area")
+        if "secret" in step and step.get("done") != "key":
+            yield wrong(("human_steps", index), '"secret" goes with "done: key": the key that is to be made.')
+        if (step.get("done") == "link") != (area is not None):
+            yield wrong(("human_steps", index), '"done: link" and "area" go together: the storage area it is.')
+        elif area is not None and area not in areas:
+            text = f'unknown storage area "{area}"; {nearest(area, areas)}'
+            yield wrong(("human_steps", index, "area"), text)
+    for part, key in (("caches", "area"), ("caches", "off_home"), ("conda", "area")):
+        area = profile.get(part, {}).get(key)
+        if area is not None and area not in areas:
+            yield wrong((part, key), f'unknown storage area "{area}"; {nearest(area, areas)}')
+
+
+def area_advice(area: dict[str, Any], before: list[str]) -> str | None:
+    """What is wrong with an area of a profile, given the names of those before it."""
+    if area["name"] in before:
+        return "stands here again."
+    if len({"path", "variable", "ask"} & area.keys()) != 1:
+        return 'needs one of "path", "variable" and "ask".'
+    if area.get("create") and "root" not in area:
+        return 'has "create", so it needs "root", the folder that the site has made.'
+    return None
+
+
 def source_checks(files: Sequence[Written], tree: Tree, wrong: Wrong) -> Iterator[Mistake]:
-    """In the second format: every source has a name and a day, every fact that a program relies on has a source."""
+    """In the second format: every source has a name and a day, every fact that a program relies on has a source.
+
+    Who names no sources, as one who writes down a cluster of his own may, needs none.
+    """
     if tree.get("format", 1) == 1:
-        for index, source in enumerate(tree["sources"]):
+        for index, source in enumerate(tree.get("sources", ())):
             if "url" not in source:
                 yield wrong(("sources", index), f'item {index + 1} of "sources" has no "url"; add it.', True)
         return
@@ -48,9 +87,11 @@ def source_checks(files: Sequence[Written], tree: Tree, wrong: Wrong) -> Iterato
     if advice:  # what facts say of them can be judged when they are right
         yield from advice
         return
-    known = {source["id"] for source in tree["sources"]}
+    known = {source["id"] for source in tree.get("sources", ())}
     for file in files:
         yield from unknown_sources(file, known)
+    if "sources" not in tree:
+        return
     sections: dict[Place, list[str]] = {}  # one line for a section that forgot its source, not one for each fact
     for fact in unsourced(tree):
         if fact.source is None:

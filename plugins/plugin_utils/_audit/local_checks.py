@@ -46,6 +46,8 @@ def findings(variables: Variables, now: datetime.datetime, max_age: int = MAX_AG
 
 def profile_age(cluster: Cluster, today: datetime.date, max_age: int) -> list[Seen]:
     """Whether a profile was last compared with its sources too long ago; max_age in days."""
+    if not cluster.get("verified_on"):  # nobody vouches for a profile of one's own
+        return []
     verified = datetime.date.fromisoformat(cluster["verified_on"])
     if (today - verified).days <= max_age:
         return []

@@ -213,7 +213,7 @@ def old_profiles(catalogue: Catalogue) -> list[Check]:
             known = read_known(file)
         except Mistakes:  # nobody uses it, or that would have been told
             continue
-        if known.profile.get("format", 1) == 1:
+        if known.profile.get("format", 1) == 1 and "sources" in known.profile:
             lacking = [fact.field for fact in unsourced(known.tree)]
             rest = f" and {len(lacking) - MOST_NAMED} more" if len(lacking) > MOST_NAMED else ""
             named = f": {', '.join(lacking[:MOST_NAMED])}{rest}" if lacking else ""

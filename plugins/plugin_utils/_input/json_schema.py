@@ -30,11 +30,12 @@ WORDS = {
 
 @dataclass(frozen=True)
 class Violation:
-    """One thing that the schema does not allow, where it stands, and whether the key is to blame."""
+    """One thing that the schema does not allow, where it stands, and whether the key is to blame; what is missing."""
 
     place: Place
     text: str
     at_key: bool = False
+    lacks: str = ""
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class Checker:
         if kind is None or (self.templates and "pattern" not in schema and is_template(value)):
             return
         if not of_type(value, kind, schema.get("type")):
-            text = f"{subject(place)} must be {type_words(schema['type'])}, not {WORDS[kind]}."
+            text = f"{subject(place)} must be {type_words(schema['type'])}, not {WORDS[kind]}.{such_as(place, schema)}"
             yield Violation(place, text)
             return
         if "enum" in schema and not any(same(value, allowed) for allowed in schema["enum"]):
@@ -77,7 +78,7 @@ class Checker:
         for key in schema.get("required", ()):
             if key not in value:
                 text = f'{subject(place)} has no "{key}"; add {example(key, properties.get(key, {}))}.'
-                yield Violation(place, text, at_key=True)
+                yield Violation(place, text, at_key=True, lacks=key)
         if len(value) < schema.get("minProperties", 0):
             yield Violation(place, f"{subject(place)} is empty; add an entry.", at_key=True)
         names = schema.get("propertyNames", {})
@@ -104,10 +105,12 @@ class Checker:
     def string(self, value: str, schema: Schema, place: Place) -> Iterator[Violation]:
         """Text that is too short or of another form."""
         if len(value) < schema.get("minLength", 0):
-            yield Violation(place, f"{subject(place)} is empty; fill it or take it out.")
+            yield Violation(place, f"{subject(place)} is empty; fill it or take it out.{such_as(place, schema)}")
         elif not matches(schema.get("pattern", ""), value):
             hint = schema.get("description", f"It must match {schema['pattern']}")
-            yield Violation(place, f"{subject(place)} has not the form that is needed. {hint.rstrip('.')}.")
+            yield Violation(
+                place, f"{subject(place)} has not the form that is needed. {hint.rstrip('.')}.{such_as(place, schema)}"
+            )
 
     def number(self, value: float, schema: Schema, place: Place) -> Iterator[Violation]:
         """A number that is too small or too large."""
@@ -134,6 +137,11 @@ def matches(pattern: str, text: str) -> bool:
 def nothing(checker: Checker, value: Any, schema: Schema, place: Place) -> Iterator[Violation]:
     """The check of a kind that has none."""
     return iter(())
+
+
+def mapping(value: Any) -> dict[str, Any]:
+    """The value if it is a mapping, else nothing: what should be one and is none is told by the schema."""
+    return value if isinstance(value, dict) else {}
 
 
 def kind_of(value: Any) -> str | None:
@@ -176,8 +184,24 @@ def subject(place: Place) -> str:
 
 def example(key: str, schema: Schema) -> str:
     """What to add when a key is missing: the whole line where only one value may stand there."""
-    words = schema.get("enum", ())
-    return f'"{key}: {words[0]}"' if len(words) == 1 else "it"
+    words = schema.get("examples") or schema.get("enum", ())
+    return f'"{as_written(key, words[0])}"' if len(words) == 1 else "it"
+
+
+def such_as(place: Place, schema: Schema) -> str:
+    """The example that a schema has of a value, as a sentence; nothing where it has none."""
+    names = [str(step) for step in place if isinstance(step, str)]
+    if not names or not schema.get("examples"):
+        return ""
+    return f" Such as:  {as_written(names[-1], schema['examples'][0])}"
+
+
+def as_written(key: str, value: Any) -> str:
+    """A key with its value as YAML has them in one line."""
+    import yaml  # here, since a run without mistakes need not wait for it
+
+    text = yaml.safe_dump({key: value}, default_flow_style=True, allow_unicode=True, width=10_000, sort_keys=False)
+    return str(text).strip()[1:-1]
 
 
 def type_words(wanted: str | list[str]) -> str:

@@ -80,7 +80,9 @@ def one_screen(profile: Part, command: str, unsourced: int = 0, look: Look | Non
 
 
 def _heading(profile: Part, unsourced: int, look: Look) -> list[Line]:
-    return broken((Span(profile["name"], "bold"), Span("  " + _standing(profile, unsourced), "faint")), look)
+    return broken(
+        (Span(profile.get("name", profile["id"]), "bold"), Span("  " + _standing(profile, unsourced), "faint")), look
+    )
 
 
 def _tables(profile: Part) -> dict[str, Rows]:
@@ -108,16 +110,18 @@ def _first(text: str) -> str:
 
 def _standing(profile: Part, unsourced: int) -> str:
     """How far the profile can be trusted."""
-    words = [profile["id"], profile["status"], f"compared with its sources on {profile['verified_on']}"]
+    words = [profile["id"], profile.get("status", "own").replace("own", "a profile of your own")]
+    if "verified_on" in profile:
+        words.append(f"compared with its sources on {profile['verified_on']}")
     if "closing_on" in profile:
         words.append(f"the site shuts it down on {profile['closing_on']}")
-    if unsourced:
+    if unsourced and "sources" in profile:
         words.append(f"{count(unsourced, 'fact')} without source or day")
     return ", ".join(words)
 
 
 def _signing(profile: Part) -> Rows:
-    login, auth = profile["login"], profile["auth"]
+    login, auth = profile["login"], profile.get("auth", {})
     port = f", port {login['port']}" if "port" in login else ""
     jump = f", through {login['jump']['host']}" if "jump" in login else ""
     yield Row("login", login["host"] + port + jump)
@@ -127,7 +131,7 @@ def _signing(profile: Part) -> Rows:
     yield Row("", login.get("note", ""), DETAIL)
     hours = f", good for {auth['certificate_hours']} hours" if "certificate_hours" in auth else ""
     session = f", good for {auth['session_hours']} hours" if "session_hours" in auth else ""
-    yield Row("with", SIGNING[auth["archetype"]] + hours + session)
+    yield Row("with", SIGNING.get(auth.get("archetype", ""), "") + hours + session)
     yield Row("factor", auth.get("second_factor", ""), DETAIL)
     yield Row("command", auth.get("command", ""))
     yield Row("keys", _joined(auth.get("keys_by"), auth.get("keys_url")), DETAIL)
@@ -139,12 +143,12 @@ def _places(profile: Part) -> Rows:
     home = profile["home"]
     yield Row("home", _joined(home.get("path"), *_limits(home)))
     yield Row("", home.get("note", ""), DETAIL)
-    for area in profile["storage"]:
+    for area in profile.get("storage", ()):
         facts = _joined(area.get("path") or area.get("variable"), *_limits(area))
         first, *more = [text for text in (facts, area.get("ask"), area.get("note")) if text]
         yield Row(area["name"], first)
         yield from (Row("", text, DETAIL) for text in more)
-    yield Row("links", profile["links"].get("why", ""), DETAIL)
+    yield Row("links", profile.get("links", {}).get("why", ""), DETAIL)
     caches = profile.get("caches", {})
     below = f"{caches['below']} in {caches['area']}" if "below" in caches else ""
     yield Row("caches", caches.get("path") or below or caches.get("why_not", ""))
@@ -166,12 +170,13 @@ def _limits(place: Part) -> list[str]:
 
 
 def _running(profile: Part) -> Rows:
-    scheduler, container = profile["scheduler"], profile["container"]
+    scheduler, container = profile.get("scheduler", {}), profile.get("container", {})
     account = "a job names its account" if scheduler.get("account_required") else ""
     longest = f"at most {scheduler['hours']} hours" if "hours" in scheduler else ""
     jobs = f"{count(scheduler['jobs'], 'job')} at a time" if "jobs" in scheduler else ""
     yield Row(
-        "jobs", _joined(scheduler["kind"].replace("slurm", "Slurm").replace("pbs", "PBS"), longest, jobs, account)
+        "jobs",
+        _joined(scheduler.get("kind", "").replace("slurm", "Slurm").replace("pbs", "PBS"), longest, jobs, account),
     )
     yield Row("accounts", scheduler.get("accounts_command", ""))
     yield Row("partitions", ", ".join(scheduler.get("partitions", ())), DETAIL)
@@ -180,17 +185,18 @@ def _running(profile: Part) -> Rows:
     where = {True: "on login nodes, too", False: "on compute nodes only"}.get(container.get("on_login"), "")
     module = f"module load {container['module']}" if "module" in container else ""
     images = f"images in {container['images']}" if "images" in container else ""
-    tools = " and ".join([container["runtime"], *container.get("further", ())])
+    there = [container.get("runtime", "none"), *container.get("further", ())]
+    tools = " and ".join(name for name in there if name != "none")
     yield Row("containers", _joined(tools, where, module, images))
     yield Row("", container.get("uri_note", ""), DETAIL)
     yield Row("", container.get("note", ""), DETAIL)
     for script in profile.get("launchers", ()):
         yield Row(script["name"], _joined(script["image"], f"{script['minutes']} minutes"))
         yield Row("", script.get("note", ""), DETAIL)
-    conda, compute = profile["conda"], profile.get("compute", {})
+    conda, compute = profile.get("conda", {}), profile.get("compute", {})
     yield Row(
         "conda",
-        _sentences(conda["policy"], conda.get("why")),
+        _sentences(conda.get("policy"), conda.get("why")),
         _first(conda.get("why", "")) and f"{conda['policy']}: {_first(conda['why'])}",
     )
     yield Row("instead", conda.get("instead", ""))
@@ -205,7 +211,7 @@ def _running(profile: Part) -> Rows:
 
 
 def _links(profile: Part) -> list[str]:
-    return [source["url"] for source in profile["sources"] if "url" in source]
+    return [source["url"] for source in profile.get("sources", ()) if "url" in source]
 
 
 def size(number: int) -> str:

@@ -70,6 +70,17 @@ class TestShipped:
         profile = document(file)
         assert profile["id"] == file.stem
         assert profile["sources"]
+        shown = {
+            "name",
+            "status",
+            "auth",
+            "storage",
+            "links",
+            "container",
+            "conda",
+            "scheduler",
+        }  # by the table of clusters
+        assert shown <= read_known(file).profile.keys()
         assert re.fullmatch(r"20\d\d-\d\d-\d\d", profile["verified_on"])
 
     def test_nobody_claims_to_have_tried_what_others_wrote(self, file):

@@ -93,6 +93,7 @@ KEYWORDS = {
     "$id",
     "title",
     "description",
+    "examples",  # for people: what is said of a wrong value ends with one
     "type",
     "properties",
     "additionalProperties",

@@ -43,7 +43,10 @@ def _suite(top: Element, account: Account, report: Report) -> None:
     profile = account["profile"]
     known = {name: account[name] for name in ("cluster", "site")}
     properties = SubElement(suite, "properties")
-    for name, value in {**known, "profile": f"{profile['status']}, {profile['verified_on']}"}.items():
+    for name, value in {
+        **known,
+        "profile": ", ".join(filter(None, (profile["status"], profile["verified_on"]))),
+    }.items():
         SubElement(properties, "property", name=name, value=value)
     for case in _cases(account, report):
         suite.append(case)
