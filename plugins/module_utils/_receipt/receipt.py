@@ -41,6 +41,7 @@ OF_NOTE = {
 }  # type: Document
 OF_MARK = {"sequence": int, "rotation": str, "machine": str, "controller": str, "when": str}  # type: Document
 MAY_LACK = ("secret", "found", "former", "controller")
+LARGEST = 1024 * 1024  # bytes of the whole: an answer tells it all, in up to 3.5 times as many, and may have 4 MiB
 LEVELS = 20  # within each other; ours are six
 
 
@@ -109,8 +110,11 @@ class Receipt(Resource):
             return EMPTY
         if found.kind != "file" or not found.mine or found.links != 1:
             raise AccountError("%s is no plain file of yours: move it away, then run again" % host.shown(path))
+        content = host.read(path)
+        if len(content) > LARGEST:
+            raise AccountError("%s is larger than 1 MiB: no run has written that: %s" % (host.shown(path), NOW_WHAT))
         try:
-            return parsed(host.read(path).decode("utf-8"))
+            return parsed(content.decode("utf-8"))
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             what = "%s (what was made on this account)" % host.shown(path)
             raise AccountError("%s is damaged: %s" % (what, NOW_WHAT)) from None
@@ -130,8 +134,10 @@ class Receipt(Resource):
             later = compare(before.get("schema"), SCHEMA) == LATER
             schema = before["schema"] if later else SCHEMA
             document = dict(unknown, schema=schema, resources=noted, keys=read_marks(wanted))
-            text = json.dumps(document, indent=1, sort_keys=True) + "\n"
-            _put(host, missing, path, old, text.encode("utf-8"))
+            content = (json.dumps(document, indent=1, sort_keys=True) + "\n").encode("utf-8")
+            if len(content) > LARGEST:
+                raise AccountError("what is to be noted in %s is more than 1 MiB: declare less" % host.shown(path))
+            _put(host, missing, path, old, content)
         elif old is not None:
             _take_out(host, path, [host.expand(ABOVE)] if folder_key(ABOVE) in before["resources"] else [])
 

@@ -17,6 +17,7 @@ from ansible_collections.hpc.onboard.plugins.module_utils._engine.engine import 
 from ansible_collections.hpc.onboard.plugins.module_utils._receipt import notes as _notes
 from ansible_collections.hpc.onboard.plugins.module_utils._receipt import receipt
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.storage_link import StorageLink
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answer as _answer
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.offboarding import (
     in_order,
     undeclared,
@@ -324,6 +325,22 @@ def test_where_it_cannot_be_noted_nothing_is_made_and_that_is_said(scene: Scene,
     assert told["outcomes"][0]["status"] == "blocked"
     assert told["receipt"]["problem"] == "~/.config is in the way of a folder: move it away, then run again"
     assert f"{HOME}/work" not in scene.tree()
+
+
+def test_no_receipt_is_written_or_read_that_would_not_fit_into_an_answer(scene: Scene) -> None:
+    scene.make(AREA)
+    script = {"kind": "path_script", "path": "~/bin/x", "content": "#!/bin/sh\n" + "#" * receipt.LARGEST + "\n"}
+    told = said(scene, script)
+    assert told["outcomes"][0]["status"] == "blocked"
+    assert "more than 1 MiB: declare less" in told["receipt"]["problem"]
+    assert f"{HOME}/bin" not in scene.tree()
+    said(scene, LINK)
+    scene.at(PLACE).write_bytes(forged(padding="x" * receipt.LARGEST))
+    told = said(scene, LINK, work="examine")
+    assert "is larger than 1 MiB: no run has written that" in told["receipt"]["problem"]
+    whole = forged({**NOTE, "options": {"content": "\U0001f600" * (receipt.LARGEST // 5)}})  # the most for its size
+    scene.at(PLACE).write_text(json.dumps(json.loads(whole), ensure_ascii=False), encoding="utf-8")
+    assert len(json.dumps(said(scene, LINK, work="examine"))) < _answer.LARGEST
 
 
 def test_a_link_that_we_made_is_turned_and_one_of_the_users_is_not(scene: Scene) -> None:
