@@ -12,6 +12,7 @@ from contextlib import closing
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 
@@ -41,9 +42,13 @@ class Scene:
 
     def check(self, said: str) -> None:
         """The key has arrived, one account has failed, and nothing that was kept or said holds any form of the key."""
-        assert self.key.encode() in self.well.read("enroot/.credentials"), said[-2000:]
         assert "failed=1" in said, said[-2000:]
         assert leaks(said.encode(), self.key) == []
+        self.check_kept()
+
+    def check_kept(self) -> None:
+        """The key has arrived, and nothing that was kept holds any form of it."""
+        assert self.key.encode() in self.well.read("enroot/.credentials")
         assert list(files_with_leaks(self.kept, 0, self.key)) == []
 
     def has_kept(self, *patterns: str) -> None:
@@ -79,6 +84,30 @@ def test_what_the_callbacks_of_ansible_and_its_log_keep_has_no_key(bed: Any, sce
     scene.has_kept("log", "record.jsonl", "junit/*.xml")
     assert (scene.kept / "tree" / scene.well.name).exists()
     scene.check(ran.text)
+
+
+@exhaustive  # it fetches 50 MB: no index has collections alone
+@pytest.mark.parametrize("for_json", ["json", "jsonl"])
+def test_what_callbacks_of_other_collections_keep_has_no_key(
+    bed: Any, scene: Scene, tmp_path: Path, for_json: str
+) -> None:
+    fetch = [sys.executable, "-m", "pip", "download", "-qq", "--no-deps", "ansible", "-d", str(tmp_path / "wheels")]
+    subprocess.run(fetch, check=True)
+    with ZipFile(next((tmp_path / "wheels").glob("*.whl"))) as wheel:
+        wanted = ("ansible_collections/ansible/posix/", "ansible_collections/community/general/")
+        wheel.extractall(tmp_path / "theirs", [name for name in wheel.namelist() if name.startswith(wanted)])
+    recorders = {
+        "ANSIBLE_COLLECTIONS_PATH": str(tmp_path / "theirs"),
+        "ANSIBLE_STDOUT_CALLBACK": f"ansible.posix.{for_json}",
+        "ANSIBLE_CALLBACKS_ENABLED": "record,ansible.posix.profile_tasks,community.general.log_plays",
+        "ANSIBLE_LOG_FOLDER": str(scene.kept / "plays"),
+        "RECORD": str(scene.kept / "record.jsonl"),
+    }
+    ran = onboard(bed, *scene.accounts, more=LOUD, environment={**scene.environment, **recorders})
+    (scene.kept / "stdout").write_text(ran.text)
+    scene.has_kept("stdout", f"plays/{scene.well.name}")
+    assert '"failures":1' in ran.text.replace(" ", ""), ran.text[-2000:]
+    scene.check_kept()
 
 
 @exhaustive  # it installs two programs and what they need
