@@ -196,25 +196,42 @@ def accounts() -> dict[str, Any]:
 
 
 def texts(node: Any, way: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The way to every text, and to every name of a mapping."""
+    """The way to every text."""
     if isinstance(node, str):
         yield way
     for key, item in node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ():
         yield from texts(item, (*way, key))
 
 
+class Name(str):
+    """A name of a mapping, as the end of the way to it."""
+
+
+def names(node: Any, way: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The way to every name of a mapping."""
+    for key, item in node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ():
+        if isinstance(node, dict):
+            yield (*way, Name(key))
+        yield from names(item, (*way, key))
+
+
 def changed(document: dict[str, Any], way: tuple[Any, ...], word: str) -> dict[str, Any]:
+    """The document with another text, or another name."""
     made = copy.deepcopy(document)
     inside = made
     for step in way[:-1]:
         inside = inside[step]
-    inside[way[-1]] = word
+    if isinstance(way[-1], Name):
+        inside[word] = inside.pop(str(way[-1]))
+    else:
+        inside[way[-1]] = word
     return made
 
 
 def hostile(document: dict[str, Any], way: tuple[Any, ...], mark: str) -> Iterator[str]:
     """Words that should not come through: alone, and before, behind and inside of what may stand there."""
-    good = str(functools.reduce(operator.getitem, way, document))
+    is_name = isinstance(way[-1], Name)
+    good = str(way[-1]) if is_name else str(functools.reduce(operator.getitem, way, document))
     for one in WORDS:
         word = one.replace("{mark}", mark)
         yield from (word, good + word, word + good, good[:2] + word + good[2:], good + " " + word)
@@ -281,7 +298,7 @@ def test_no_text_of_a_profile_or_an_accounts_file_becomes_an_option_a_program_or
     every = [
         (whole, way, word)
         for whole in (own, sourced, file)
-        for way in texts(whole)
+        for way in (*texts(whole), *(names(whole) if whole is file else ()))
         for word in hostile(whole, way, mark)
     ]
     taken = sample(every, 400, "hostile documents")[part::2]
