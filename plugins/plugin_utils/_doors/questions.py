@@ -24,9 +24,15 @@ def of_account(variables: Mapping[str, Any]) -> tuple[Callable[[str], str], Call
     def ask(question: str) -> str:
         is_seen = first_contact.FINGERPRINT.search(question) is not None  # yes or no is no secret
         text = first_contact.compared(clean(question)[:LONGEST], cluster)
-        return asked(f"{name}: {text} ", unseen=not is_seen)
+        return asked(f"{in_its_name(name, text)} ", unseen=not is_seen)
 
     def tell(text: str) -> None:
         show(f"{name}: {text[:LONGEST]}")
 
     return ask, tell
+
+
+def in_its_name(name: str, text: str) -> str:
+    """A text each line of which says whose it is: a login node could ask for another secret in our words."""
+    lines = [" ".join(line.split()) for line in text.split("\n") if line.strip()] or [""]
+    return "\n".join(f"{name}: {line}" for line in lines)
