@@ -37,7 +37,6 @@ ALLOWED: dict[str, set[str]] = {  # what is looked into is no sentence of ours, 
         "error"
     },  # which holds what the command itself has left on standard error
     "action.doctor": {"text"},  # what a file of the folder holds
-    "plugin_utils._audit.local_checks": {"text"},  # what klist and ssh-keygen print, which have no other form
     "plugin_utils._doctor.judge": {"text"},  # a version
     "plugin_utils._rotation.options": {"error"},  # its last character, for the full stop
     "plugin_utils._terminal.cheatsheet": {"text"},  # of a profile, cut to its first sentence
