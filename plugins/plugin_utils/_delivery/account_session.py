@@ -274,7 +274,7 @@ class AccountSession:
 
     def _manual_steps(self, found: AccountResult | Unreached) -> list[ManualStep]:
         """What only a person can do: where the account was not reached, a thing failed, or an area is not known."""
-        if not (
+        if self._shut or not (
             "unreachable" in found or found["failed"] or any(note["code"] == "path_unknown" for note in found["notes"])
         ):
             return []

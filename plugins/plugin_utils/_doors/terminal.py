@@ -44,6 +44,7 @@ def run(command: Sequence[str], terminal: str) -> int:
         with BOARD.hushed():
             for number in (0, 1):
                 os.dup2(here, number)
+            os.write(here, b"\r\n")  # the cursor stands behind the answer to a question
             return os.waitstatus_to_exitcode(pty.spawn(list(command), read))
     finally:
         for number, before in enumerate(kept):
