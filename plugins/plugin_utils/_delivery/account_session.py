@@ -200,8 +200,7 @@ class AccountSession:
         if more:
             further, receipt = self._done(more, wait, wishes, True)
             outcomes = both(outcomes, further)
-        if rest:
-            outcomes = spoken_of(outcomes)
+        outcomes = spoken_of(outcomes) if rest else outcomes
         introduction = None if rest else self._introduction(outcomes)
         outcomes += self._keep(receipt)
         found = result(outcomes, declared.notes, self.is_check_run)
