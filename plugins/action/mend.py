@@ -20,7 +20,7 @@ from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import Ac
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import mends, watches
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.account import prepared, unmeasured
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.run import Called
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import CAPABILITIES, PLACES, USUAL
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import CAPABILITIES, PLACES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answer, payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import (
     AccountSession,
@@ -45,7 +45,7 @@ ARGUMENTS = {
     "seconds": {"type": "int", "default": 30},
 }
 
-prepare(EVERYTHING, (*USUAL, *watches.KINDS))
+prepare()
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped

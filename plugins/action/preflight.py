@@ -29,7 +29,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._preflight import look
 QUOTA = payload.places({"quota": watch_places.KINDS["quota"]})
 ARGUMENTS = {"part": {"type": "str", "choices": ["settings", "account", "report"], "required": True}}
 
-prepare(QUOTA, ("quota",))
+prepare()
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped

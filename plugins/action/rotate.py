@@ -66,7 +66,7 @@ def _piped() -> bytes:
 
 
 PIPED = _piped()  # here, in the main process: the processes of a run have no standard input
-prepare(usual=("rotated_key", "key_leftovers"))
+prepare()
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped

@@ -11,9 +11,14 @@ from .origin_mark import stamped
 PLACE = "condarc.d/hpc.onboard.yml"
 ANACONDAS = ("defaults", "main", "r", "anaconda", "msys2", "pkgs/main", "pkgs/r", "pkgs/msys2")
 
-Item = NamedTuple("Item", [("line", int), ("value", str)])
-
 FIRST = "# Settings of this conda. Put yours into .condarc beside this folder, or into ~/.condarc.\n"
+
+
+class Item(NamedTuple):
+    """An item of a list, and its line."""
+
+    line: int
+    value: str
 
 
 def render(prefix: str, channels: Sequence[str], version: str) -> str:

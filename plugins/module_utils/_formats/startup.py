@@ -27,7 +27,12 @@ FILES = (
 )
 """What the shells read at their start, below the home."""
 
-Block = NamedTuple("Block", [("line", int), ("program", str)])
+
+class Block(NamedTuple):
+    """A block that a program has left, by its first line."""
+
+    line: int
+    program: str
 
 
 def our_line(text: str) -> Optional[str]:

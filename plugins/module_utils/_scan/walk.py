@@ -17,8 +17,14 @@ from .._core.host import Host
 from .._core.mounts import mount_points
 from .amounts import count
 
-Passed = NamedTuple("Passed", [("path", str), ("status", os.stat_result)])
 Words = Callable[[str, OSError], str]
+
+
+class Passed(NamedTuple):
+    """What a walk has passed."""
+
+    path: str
+    status: os.stat_result
 
 
 class Limits(NamedTuple):

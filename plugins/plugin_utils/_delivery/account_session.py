@@ -7,7 +7,7 @@ The only place where a secret's name becomes its value.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
@@ -19,11 +19,16 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect 
     refuse_unknown,
     selected,
 )
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import PLACES, USUAL
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import PLACES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answer as _answer
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation import Conversation, Message
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.patience import PAUSES, awaited, tried
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation import (
+    PAUSES,
+    Conversation,
+    Message,
+    awaited,
+    tried,
+)
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan, left_out
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import (
     CHANGES,
@@ -56,10 +61,10 @@ NARROW = {"lapses", "asks_each_time"}  # marks of an account whose door may be s
 MANY = 3  # accounts of a run, from which on a login host may be asked for by more of them than it likes
 
 
-def prepare(places: Mapping[str, str] = PLACES, usual: Iterable[str] = USUAL) -> None:
-    """Make once what every session needs, the usual kinds packed: call it before the forks, one for each account."""
+def prepare() -> None:
+    """Make once what every session needs: call it before the forks, one for each account."""
     prepare_settings()
-    payload.prepare(places, usual)
+    payload.parts()
 
 
 class Action(Protocol):

@@ -1,15 +1,27 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is said with one account about one plan."""
+"""What is said with one account about one plan, and how long an account is waited for that says nothing.
+
+The engine bounds its own work and its answer, but what goes before it does not: a start-up file that waits or prints
+without end, a home that hangs. Ansible reads all that a command prints, and ends when that does.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import random
 import re
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+import resource
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.answer import LARGEST, NoAnswer
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.backends import MissingKey
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import (
     account_key,
@@ -20,11 +32,28 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._state.run_memory impo
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import harmless
 
 if TYPE_CHECKING:
+    from types import FrameType
+
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.answer import Answer, Receipt, Rotations
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome, UnderWay
 
 Message = Mapping[str, Any]  # a plan as it is sent, or parts of it: docs/schemas/plan.schema.json
+
+ROOM = 16 * LARGEST
+"""Bytes by which this process may grow meanwhile: an answer is read, decoded and parsed, and noise may stand before."""
+OFTEN = 0.1  # seconds between two looks at it
+AGAIN = "Log in as you do by hand, and look; then run again: it reads back what was done"
+SILENT = "no answer in {minutes:.0f} minutes: does a start-up file wait for something, or the home hang? " + AGAIN
+FLOODED = (
+    f"more than {LARGEST // 2**20} MB were printed instead of an answer, and it was cut: does a start-up file print"
+    f" without end? {AGAIN}"
+)
+
+PAUSES = (2.0, 6.0)
+"""Seconds before a connection is tried again that was dropped at the door; half as much, or half more, by chance."""
+
+Said = TypeVar("Said")
 
 PLAIN_PATH = re.compile(r"/[A-Za-z0-9_@%+=:,./-]+")  # sftp would run what stands behind a line end
 
@@ -105,7 +134,7 @@ class Conversation:
         installer = options.get("installers", {}).values()
         if not any((wants["url"], wants["sha256"]) == (one["url"], one["sha256"]) for one in installer):
             raise AccountError("the account asks for a file that it was not sent for: it was not brought")
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.downloads import fetched
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.job_wait import fetched
 
         if not PLAIN_PATH.fullmatch(wants["path"]):
             raise AccountError("the account names a path that no file can be taken to: it was not brought")
@@ -148,3 +177,57 @@ def _explained(outcome: Outcome) -> Outcome:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.key_rotations import explained  # few are behind
 
     return explained(outcome)
+
+
+def tried(send: Callable[[], Said], pauses: Iterable[float], was_dropped: Callable[[Exception], bool]) -> Said:
+    """What comes of sending a command, which is sent again after each pause where the connection was dropped.
+
+    Login nodes drop connections when many come at once (MaxStartups); a refusal stays one. Chance keeps accounts of
+    one run from coming back all at once.
+    """
+    for pause in pauses:
+        try:
+            return send()
+        except Exception as error:  # Ansible's, which this room does not know
+            if not was_dropped(error):
+                raise
+        time.sleep(pause * random.uniform(0.5, 1.5))
+    return send()
+
+
+@contextmanager
+def awaited(seconds: float) -> Iterator[None]:
+    """Raise NoAnswer when what is done within takes longer, or more memory. Ansible's own alarm goes on meanwhile.
+
+    Ansible's limit for the task must leave room for an installation of an hour.
+    """
+    if threading.current_thread() is not threading.main_thread():  # signals are not ours there
+        yield
+        return
+    began, largest = time.monotonic(), most_memory() + ROOM
+    left = signal.getitimer(signal.ITIMER_REAL)[0]
+
+    def look(number: int, frame: FrameType | None) -> None:
+        nonlocal left
+        waited = time.monotonic() - began
+        if waited >= seconds:
+            raise NoAnswer(SILENT.format(minutes=seconds / 60))
+        if most_memory() > largest:
+            raise NoAnswer(FLOODED)
+        if left and waited >= left and callable(theirs):  # the task's own limit, which is over once it has rung
+            left = 0.0
+            theirs(number, frame)
+
+    theirs = signal.signal(signal.SIGALRM, look)
+    signal.setitimer(signal.ITIMER_REAL, OFTEN, OFTEN)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, max(0.1, left - (time.monotonic() - began)) if left else 0)
+        signal.signal(signal.SIGALRM, theirs)
+
+
+def most_memory() -> int:
+    """The most bytes of memory that this process has had at once."""
+    found = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return found if sys.platform == "darwin" else found * 1024

@@ -8,11 +8,16 @@ minutes and be seen meanwhile. It ends when a step does, so there are few of the
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.module_utils._core.lock_file import Busy, LockFile
+from ansible_collections.hpc.onboard.plugins.module_utils._jobs.download import Said, fetch
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import make_private
 
 if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome, UnderWay
@@ -23,6 +28,7 @@ if TYPE_CHECKING:
 
 FIRST = 2.0  # seconds that the first question waits on the account for something new
 LONGEST = 15.0
+FETCHED_ELSEWHERE = 3600.0  # seconds that an account waits for what is fetched here for another one
 LEFT = "{identity} is still at it ({step}) and goes on by itself: run again to wait for it"
 
 
@@ -94,3 +100,24 @@ def _left(outcome: Outcome) -> Outcome:
         return outcome
     reason = LEFT.format(identity=outcome["identity"], step=progress["step"])
     return {**outcome, "status": "not_measured", "reason": reason, "progress": None}
+
+
+def fetched(url: str, sha256: str, said: Said) -> Path:
+    """The file with this sum, fetched here once for all accounts that have no way out; kept by its sum.
+
+    said is told the bytes. Raises AccountError.
+    """
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "hpc.onboard"
+    make_private(folder)
+    lock = LockFile(str(folder), f"{sha256}.lock")
+    try:
+        lock.hold(FETCHED_ELSEWHERE)
+    except Busy as error:
+        raise AccountError(
+            f"another process fetches {url} and does not end ({error}): end it, then run again"
+        ) from None
+    try:
+        fetch(url, str(folder / sha256), sha256, {}, said)
+    finally:
+        lock.let_go()
+    return folder / sha256

@@ -11,19 +11,15 @@ is behind them is a comment, for fish parses all of its input before it runs the
 
 from __future__ import annotations
 
-import binascii
 import json
 import re
-import zlib
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import engine_parts
 
-MODULE_UTILS = Path(__file__).parents[2] / "module_utils"
-PACKAGE = "hpc_onboard"
 FRAME = "hpc.onboard-answer"
 START = "hpc.onboard-payload"
 BEGUN = "hpc.onboard-begun"
@@ -33,15 +29,6 @@ BROKEN = 96  # exit code: the engine itself could not start
 NO_PYTHON = "hpc.onboard-no-python"
 CUT = 93  # exit code: the input did not arrive whole
 EATEN = 91  # exit code: a shell read the input
-
-FOLDERS = tuple(sorted(folder.name for folder in MODULE_UTILS.glob("_[a-z]*") if folder.is_dir()))
-ENGINE = f"{PACKAGE}._engine.engine"
-IMPORTS = re.compile(  # begins with a word, which makes it quick, and reads what any form of an import may hold
-    r"from[ \t]+(\.+)[ \t]*([\w.]*)[ \t]+import[ \t]*(\((?:[^)#]|#[^\n]*)*\)|(?:[^#;\n\\]|\\\n)*)"
-)
-NAME = re.compile(r"(?:^|[(,\\\n])\s*(\w+)")
-COMMENT = re.compile(r"#[^\n]*")
-FOR_TYPES = re.compile(r"^if TYPE_CHECKING:.*\n(?:    .*\n|\n)+", re.MULTILINE)
 
 USUAL = (
     "python3",
@@ -66,6 +53,11 @@ _BOOT = """
 import gc, sys
 from _frozen_importlib import ModuleSpec  # the package importlib loads more, and every account would wait for it
 gc.disable()  # it lives for one answer
+def record(*names, **given):
+    from collections import namedtuple  # json has loaded it
+    made = namedtuple("record", names + tuple(given))
+    made.__new__.__defaults__ = tuple(given.values())
+    return made
 class Sent:
     def find_spec(self, name, path=None, target=None):
         if name in payload:
@@ -75,6 +67,7 @@ class Sent:
     def exec_module(self, module):
         source = payload[module.__name__]
         if source is not None:
+            module.record = record
             exec(compile(source, module.__name__ + ".py", "exec"), module.__dict__)
 try:
     sys.meta_path.insert(0, Sent())
@@ -122,95 +115,32 @@ def payload(plan: Mapping[str, Any], kinds: Mapping[str, str]) -> bytes:
 
     plan: see _engine/engine.py. kinds: the places of all that there are.
     """
-    named = sorted({kinds[entry["kind"]] for entry in plan["resources"]})
-    blocks = [block for place in named for block in kind(_module(place))]
-    blocks = [engine(tuple(sorted(kinds.items()))), *dict.fromkeys(blocks), _packed({"plan": plan})]
+    engine = parts()
+    places = {entry["kind"]: kinds[entry["kind"]] for entry in plan["resources"]}
+    needed = dict.fromkeys(name for place in sorted(places.values()) for name in engine["needs"][_module(place)])
+    words = {"boot": _BOOT, "frame": FRAME, "broken": BROKEN, "places": places}
+    blocks = [
+        engine["engine"],
+        *(engine["modules"][name] for name in needed),
+        engine_parts.packed({**words, "plan": plan}),
+    ]
     lengths = " ".join(str(len(block)) for block in blocks)
-    return f"exit {EATEN}\n".encode() * 3 + f"{START} {lengths}\n".encode() + b"".join(blocks)
+    return "".join([f"exit {EATEN}\n" * 3, f"{START} {lengths}\n", *blocks]).encode()
 
 
-def prepare(kinds: Mapping[str, str], usual: Iterable[str]) -> None:
-    """Pack the engine, and of the kinds those that most plans hold, once a run: call it before the forks.
+@lru_cache
+def parts() -> engine_parts.Parts:
+    """The parts of the engine. Call it before the forks, one for each account: making them takes half a second."""
+    seal = engine_parts.seal_of_sources()
+    kept = engine_parts.kept(seal)
+    if kept:
+        return kept
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import packing  # once, when sources change
 
-    It takes 12 ms. Packed files kept on the disk would have to be proved to be ours and of these very sources by
-    reading all of them again, and would save less than 10 ms.
-    """
-    engine(tuple(sorted(kinds.items())))
-    for name in usual:
-        kind(_module(kinds[name]))
+    made = packing.parts(engine_parts.MODULE_UTILS)
+    packing.keep(engine_parts.file(), engine_parts.sealed(seal, json.dumps(made).encode()))
+    return made
 
 
 def _module(place: str) -> str:
-    return f"{PACKAGE}.{place.rpartition('.')[0]}"
-
-
-@lru_cache
-def engine(kinds: tuple[tuple[str, str], ...]) -> bytes:
-    """What every plan needs, packed."""
-    packages = [PACKAGE, *(f"{PACKAGE}.{folder}" for folder in FOLDERS)]
-    words = {"boot": _BOOT, "places": dict(kinds), "frame": FRAME, "broken": BROKEN}
-    return _packed({**words, **dict.fromkeys(packages), **{name: _source(name) for name in reached(ENGINE)}})
-
-
-@lru_cache
-def kind(module: str) -> list[bytes]:
-    """What a kind of resource needs beyond that, module by module, packed."""
-    return [_packed_module(name) for name in reached(module) if name not in reached(ENGINE)]
-
-
-@lru_cache
-def reached(module: str) -> tuple[str, ...]:
-    """A module of the account, and all those that it cannot do without."""
-    found: dict[str, None] = {}
-    to_do = [module]
-    while to_do:
-        name = to_do.pop()
-        if name not in found:
-            found[name] = None
-            to_do += _imported(name)
-    return tuple(found)
-
-
-@lru_cache
-def _imported(module: str) -> tuple[str, ...]:
-    return imports_of(module, _source(module))
-
-
-def imports_of(module: str, source: str) -> tuple[str, ...]:
-    """The modules that this source of a module imports, wherever it does so; "from . import x" names one, too.
-
-    Python's own parser would take a hundred times as long, before every run. It is the judge in the tests, which hold
-    that nothing is found otherwise in any of our sources.
-    """
-    folders = module.split(".")[:-1]
-    found: dict[str, None] = {}
-    if "TYPE_CHECKING" in source:
-        source = FOR_TYPES.sub("", source)
-    for dots, path, names in IMPORTS.findall(source):
-        whole = [*folders[: len(folders) + 1 - len(dots)], *filter(None, path.split("."))]
-        inside = whole[-1] in (PACKAGE, *FOLDERS)  # then the names are modules
-        modules = [[*whole, name] for name in NAME.findall(COMMENT.sub("", names))] if inside else [whole]
-        found.update(dict.fromkeys(".".join(one) for one in modules))
-    return tuple(found)
-
-
-@lru_cache
-def _packed_module(name: str) -> bytes:
-    return _packed({name: _source(name)})
-
-
-def _packed(document: Mapping[str, Any]) -> bytes:
-    """The document in a line that any shell takes for a comment: fish reads all its input before it runs a line.
-
-    Pressed harder, it would take a third more time and be 0.5 % smaller.
-    """
-    return b"#" + binascii.b2a_base64(zlib.compress(json.dumps(document).encode(), 6))
-
-
-@lru_cache
-def _source(module: str) -> str:
-    """The source of a module, by the name that it has on the account; without what it says of itself, line for line."""
-    source = (MODULE_UTILS / (module.partition(".")[2].replace(".", "/") + ".py")).read_text(encoding="utf-8")
-    before, _quotes, rest = source.partition('"""')
-    said, _quotes, code = rest.partition('"""')
-    return before + "\n" * said.count("\n") + code
+    return place.rpartition(".")[0]

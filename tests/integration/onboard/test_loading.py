@@ -28,4 +28,5 @@ def test_a_run_with_nothing_to_do_loads_few_modules(bed: Any, tmp_path: Path) ->
     assert "1 account: 1 as wanted" in second.stdout, second.stdout + second.stderr
     loaded = set(file.read_text().splitlines())
     assert {"action/converge.py", "callback/console.py", "inventory/accounts.py"} < loaded
+    assert "plugin_utils/_delivery/packing.py" not in loaded  # the engine is kept, packed
     assert len(loaded) <= MOST, "\n".join(sorted(loaded))

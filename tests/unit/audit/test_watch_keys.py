@@ -143,9 +143,8 @@ def test_all_looks_travel_in_one_command(python: str, scene: Scene) -> None:
 
 
 def test_what_only_these_looks_need_is_sent_with_them_alone() -> None:
-    theirs = {
-        f"hpc_onboard.{name}" for name in ("_scan.search", "_scan.strays", "_formats.key_files", "_formats.key_forms")
-    }
-    assert not theirs & set(payload.reached(payload.ENGINE))
-    assert not theirs & set(payload.reached("hpc_onboard._resources.shell_environment"))
-    assert theirs <= set(payload.reached("hpc_onboard._watches.scattered_keys"))
+    theirs = {"_scan.search", "_scan.strays", "_formats.key_files", "_formats.key_forms"}
+    needs = payload.parts()["needs"]
+    assert theirs <= set(payload.parts()["modules"])  # and so not in the engine itself
+    assert not theirs & set(needs["_resources.shell_environment"])
+    assert theirs <= set(needs["_watches.scattered_keys"])

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.answer import NoAnswer
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.patience import ROOM, awaited
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation import ROOM, awaited
 
 
 @pytest.fixture(autouse=True)

@@ -1,0 +1,103 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is kept of the engine runs on accounts: only what the user alone can have written there is taken."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import engine_parts, packing, payload
+
+
+@pytest.fixture
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The file of the parts, made by a first run."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    payload.parts.cache_clear()
+    payload.parts()
+    yield engine_parts.file()
+    payload.parts.cache_clear()
+
+
+def taken() -> engine_parts.Parts | None:
+    """What the next run takes."""
+    return engine_parts.kept(engine_parts.seal_of_sources())
+
+
+def test_the_next_run_takes_what_is_kept_and_packs_nothing(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = payload.parts()
+    monkeypatch.setattr(packing, "parts", None)
+    payload.parts.cache_clear()
+    assert payload.parts() == first
+    assert kept.stat().st_mode & 0o7777 == 0o600
+    assert kept.parent.stat().st_mode & 0o7777 == 0o700
+    assert [one.name for one in kept.parent.iterdir()] == [kept.name]
+
+
+def to_link(kept: Path) -> None:
+    """Put a link in its place."""
+    kept.rename(kept.with_name("moved"))
+    kept.symlink_to("moved")
+
+
+def folder_to_link(kept: Path) -> None:
+    """Put a link in its folder's place."""
+    kept.parent.rename(kept.parent.with_name("moved"))
+    kept.parent.symlink_to("moved")
+
+
+def to_pipe(kept: Path) -> None:
+    """Put a pipe in its place, which a reader would wait for."""
+    kept.unlink()
+    os.mkfifo(kept, 0o600)
+
+
+DISTRUSTED: dict[str, Callable[[Path], object]] = {
+    "others may write it": lambda kept: kept.chmod(0o620),
+    "others may read it": lambda kept: kept.chmod(0o604),
+    "others may write in its folder": lambda kept: kept.parent.chmod(0o720),
+    "a link": to_link,
+    "a folder behind a link": folder_to_link,
+    "a pipe": to_pipe,
+    "cut": lambda kept: kept.write_bytes(kept.read_bytes()[:-100]),
+    "empty": lambda kept: kept.write_bytes(b""),
+    "one byte differs": lambda kept: kept.write_bytes(kept.read_bytes()[:-9] + b"x" + kept.read_bytes()[-8:]),
+    "of other sources": lambda kept: kept.write_bytes(b"0" * 64 + kept.read_bytes()[64:]),
+    "gone": lambda kept: kept.unlink(),
+}
+
+
+@pytest.mark.parametrize("why", DISTRUSTED)
+def test_what_cannot_be_trusted_is_not_taken(why: str, kept: Path) -> None:
+    assert taken() == payload.parts()
+    DISTRUSTED[why](kept)
+    assert taken() is None
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="gives files away")
+@pytest.mark.parametrize("which", ["file", "folder"])
+def test_what_belongs_to_somebody_else_is_not_taken(which: str, kept: Path) -> None:
+    os.chown(kept if which == "file" else kept.parent, 65534, -1)
+    assert taken() is None
+
+
+def test_other_sources_have_another_seal(kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seal = engine_parts.seal_of_sources()
+    for position, source in enumerate(engine_parts.SOURCES[:3]):
+        changed = tmp_path / source.name
+        changed.write_bytes(source.read_bytes() + b"\n")
+        others = [one for one in engine_parts.SOURCES if one != source]
+        monkeypatch.setattr(engine_parts, "SOURCES", [*others[:position], changed, *others[position:]])
+        assert engine_parts.seal_of_sources() != seal
+        monkeypatch.undo()
+
+
+def test_where_nothing_can_be_kept_the_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    payload.parts.cache_clear()
+    assert payload.parts()["engine"].startswith("#")
+    payload.parts.cache_clear()
