@@ -2,12 +2,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Whose account this is: home, login shell, and the variables that only a login shell has."""
 
-import hashlib
-import hmac
 import os
 import pwd
 from typing import TYPE_CHECKING, Any, Callable, Dict, Mapping, NamedTuple, Optional
 
+from .._formats.hashes import digest, keyed
 from .errors import AccountError, printable
 
 if TYPE_CHECKING:  # few accounts' login shells are asked, and every run would wait for its compilation
@@ -91,8 +90,7 @@ class Names:
 
     def fingerprint(self, secret: str) -> str:
         """The keyed short hash that stands for a secret wherever it is shown; the key is this account's alone."""
-        digest = hashlib.sha256(secret.encode("utf-8")).digest()
-        return "key " + hmac.new(self.fingerprint_key, digest, hashlib.sha256).hexdigest()[:12]
+        return "key " + keyed(self.fingerprint_key, digest(secret.encode("utf-8"))).hex()[:12]
 
     def expand(self, path: str) -> str:
         """The absolute path for one that begins with ~ or with a variable of the site."""

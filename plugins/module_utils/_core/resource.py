@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The heart: what a resource is, and the one loop that examines it and puts it right."""
 
-import hashlib
 import time
 from typing import Any, Dict, List, Mapping, Optional
 
+from .._formats.hashes import digest
 from .errors import AccountError
 from .host import Host
 from .values import Options
@@ -32,7 +32,7 @@ def noted_as(kind: str, identity: str) -> str:
 
 def hashes(found: Mapping[str, str]) -> Dict[str, str]:
     """A state as hashes, field by field."""
-    return {field: hashlib.sha256(value.encode("utf-8", "replace")).hexdigest()[:16] for field, value in found.items()}
+    return {field: digest(value.encode("utf-8", "replace")).hex()[:16] for field, value in found.items()}
 
 
 class Outcome:

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Text that says of itself that we made it, and whether a hand has changed it since."""
 
-import hashlib
 import re
+
+from . import hashes
 
 STAMP = re.compile(r"^# Kept by hpc\.onboard \(([0-9a-f]{12})\)", re.MULTILINE)
 LINE = "# Kept by hpc.onboard (%s): change it in your accounts file, or delete it here.\n"
@@ -11,7 +12,7 @@ LINE = "# Kept by hpc.onboard (%s): change it in your accounts file, or delete i
 
 def digest(text: str) -> str:
     """Twelve hexadecimal digits that stand for a text."""
-    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:12]
+    return hashes.digest(text.encode("utf-8", "surrogateescape")).hex()[:12]
 
 
 def stamped(script: str) -> str:

@@ -1,14 +1,20 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What quota and lfs quota print for programs: how much of a limit is left. What people are shown: quota_tables.py.
+"""What the sites' quota commands print: how much of a limit is left, and for people what is used of it.
 
-quota: https://sourceforge.net/projects/linuxquota/, lfs quota: https://doc.lustre.org/lustre_manual.xhtml
+quota, quota -s: https://sourceforge.net/projects/linuxquota/
+lfs quota: https://doc.lustre.org/lustre_manual.xhtml
+quota at CSCS: https://docs.cscs.ch/storage/filesystems/
+diskusage_report: https://docs.alliancecan.ca/wiki/Storage_and_file_management/en
+dssusrinfo all: https://doku.lrz.de/3-storage-10746646.html names it; no page shows what it prints, users' texts do
 """
 
 import re
-from typing import NamedTuple, Optional
+from typing import Callable, Dict, List, NamedTuple, Optional, Tuple
 
 ROW = r"^\s*%s\s+(\d+)\*?\s+(\d+)\s+(\d+)\s+\S+\s+(\d+)\*?\s+(\d+)\s+(\d+)\s+\S+"
+NUMBER = re.compile(r"^(\d+(?:\.\d+)?)\s*([kKMGTPE]?)(i?)([bB]?)\Z")
+POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5, "E": 6}
 
 
 class Room(NamedTuple):
@@ -16,6 +22,182 @@ class Room(NamedTuple):
 
     bytes: Optional[int]
     files: Optional[int]
+
+
+class Usage(NamedTuple):
+    """What is used of one limit.
+
+    what is bytes or files; place is what the command calls it; over says that the soft limit is passed, and grace
+    is what the command says of the time that is left then.
+    """
+
+    place: str
+    what: str
+    used: float
+    limit: float
+    over: bool = False
+    grace: str = ""
+
+
+class Reading(NamedTuple):
+    """The limits that were read, and the lines of a known table that could not be."""
+
+    usages: List[Usage]
+    unread: List[str]
+    known: bool  # whether a table was there
+
+
+Table = Tuple[str, Callable[[str], Optional[List[Usage]]]]
+
+
+def read(text: str) -> Reading:
+    """The limits in whatever a quota command has printed; of several for one place the one that is most used."""
+    found: Dict[Tuple[str, str], Usage] = {}
+    unread: List[str] = []
+    known = False
+    for head, row in TABLES:
+        lines = _below(text, head)
+        known = known or lines is not None
+        for line in lines or []:
+            usages = row(line)
+            unread += [line.strip()] if usages is None else []
+            for one in usages or []:
+                other = found.get((one.place, one.what))
+                if other is None or one.used * other.limit > other.used * one.limit:
+                    found[one.place, one.what] = one
+    dss = _dss(text)
+    empty = re.search(r"^Disk quotas for .*: none\s*$", text, re.MULTILINE) is not None
+    return Reading(sorted(found.values()) + dss, unread, known or empty or bool(dss) or "DSS Container" in text)
+
+
+def _below(text: str, head: str) -> Optional[List[str]]:
+    """The lines below a table's head that are rows; None where there is no such table."""
+    lines: Optional[List[str]] = None
+    held = ""
+    for line in text.splitlines():
+        if re.search(head, line):
+            lines = lines or []
+        elif lines is not None and line.strip() and not re.match(r"^[\s+|=-]*\Z", line):
+            if len(line.split()) == 1 and "|" not in line:  # quota and df put a long name on a line of its own
+                held = line.strip()
+                continue
+            lines.append((held + " " + line.strip()).strip())
+        held = ""
+    return lines
+
+
+def amount(word: str, binary: bool = True) -> Optional[float]:
+    """The number in a word such as 47 GB, 12.5G, 500k; None where it is none. binary: what K and G alone mean."""
+    found = NUMBER.match(word.strip())
+    if not found:
+        return None
+    unit = 1024.0 if found.group(3) or (binary and not found.group(4)) else 1000.0
+    return float(found.group(1)) * float(unit ** POWERS[found.group(2).upper()])
+
+
+def _limit(place: str, what: str, used: Optional[float], limit: Optional[float], grace: str = "") -> List[Usage]:
+    """The usage, where there is a limit at all; zero is none."""
+    if used is None or not limit:
+        return []
+    return [Usage(place, what, used, limit, used > limit, grace if used > limit else "")]
+
+
+# -- quota and lfs quota ---------------------------------------------------------------------------
+
+
+def _linux(line: str) -> Optional[List[Usage]]:
+    """name, then used soft hard [grace], for space (KiB where no unit is said) and for files."""
+    words = line.split()
+    if sum(_kibibytes(word) is not None for word in words[1:4]) < 2:
+        return []  # whose quotas follow, or a remark
+    if len(words) == 8:  # one of the two graces is said: words[4] unless that is the number of files
+        first = re.match(r"^\d+(\.\d+)?[kKMG]?\*?\Z", words[4]) is None
+        words = words + ["-"] if first else words[:4] + ["-"] + words[4:]
+    elif len(words) == 7:
+        words = words[:4] + ["-"] + words[4:] + ["-"]
+    if len(words) != 9:
+        return None
+    space = [_kibibytes(word) for word in words[1:4]]
+    files = [amount(word.strip("*[]"), False) for word in words[5:8]]
+    if None in space or None in files:
+        return None
+    return _limit(words[0], "bytes", space[0], space[1] or space[2], _grace(words[4])) + _limit(
+        words[0], "files", files[0], files[1] or files[2], _grace(words[8])
+    )
+
+
+def _kibibytes(word: str) -> Optional[float]:
+    bare = word.strip("*[]")
+    number = amount(bare)
+    return number * 1024 if number is not None and bare[-1:].isdigit() else number
+
+
+def _grace(word: str) -> str:
+    """quota says 'none' of a grace period that is over."""
+    return "" if word in ("-", "0", "Unknown") else {"none": "over"}.get(word, word)
+
+
+# -- the sites' own --------------------------------------------------------------------------------
+
+
+def _cscs(line: str) -> Optional[List[Usage]]:
+    """Directory, FS, then user's used % grace, project's used %, limit; the same for files."""
+    cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+    if cells[0] == "" or "Directory" in cells[0]:
+        return []
+    if len(cells) != 14:
+        return None
+    space = amount(cells[5] if cells[5] != "-" else cells[2])
+    files = amount(cells[11] if cells[11] != "-" else cells[8], False)
+    return _limit(cells[0], "bytes", space, amount(cells[7]), _grace(cells[4])) + _limit(
+        cells[0], "files", files, amount(cells[13], False), _grace(cells[10])
+    )
+
+
+def _alliance(line: str) -> Optional[List[Usage]]:
+    """What it is, (whose), used/limit, files/limit."""
+    number = r"([\d.]+\s*[kKMGTPE]?i?B?)"
+    row = re.match(r"^(\S.*?\))\s+%s\s*/\s*(\S+(?: [kKMGTPE]?i?B)?)\s+%s\s*/\s*(\S+)\Z" % (number, number), line)
+    if row is None:
+        return None if re.match(r"^\S.*\)\s+\S*\d", line) else []
+    place, used, limit, files, most = row.groups()
+    return _limit(place, "bytes", amount(used, False), amount(limit, False)) + _limit(
+        place, "files", amount(files, False), amount(most, False)
+    )
+
+
+def _df(line: str) -> Optional[List[Usage]]:
+    """Filesystem, size, used, available, share, mount point; what is not free for users counts as used."""
+    words = line.split(None, 5)
+    numbers = [amount(word) for word in words[1:4]]
+    if len(words) != 6 or None in numbers:
+        return None
+    used, free = numbers[1] or 0.0, numbers[2] or 0.0
+    return [Usage(words[5], "bytes", used, used + free)] if used + free else []
+
+
+TABLES: Tuple[Table, ...] = (
+    (r"^\s*Filesystem\s+\w+\s+quota\s+limit\s+grace\s+files\s+quota\s+limit\s+grace", _linux),
+    (r"^\|\s*Directory\s*\|.*Quota limit.*Files limit", _cscs),
+    (r"^\s*Description\s+Space\s+# of files", _alliance),
+    (r"^\s*Filesystem\s+(?:Size|1[KM]?-blocks)\s+Used\s+Avail", _df),
+)
+
+
+def _dss(text: str) -> List[Usage]:
+    """Boxes of stars: 'NAME at PATH', 'NAME USED of LIMIT GB used', and the home without a name."""
+    paths = dict(re.findall(r"^\*\s+(\S+)\s+at\s+(/\S+)\s+\*", text, re.MULTILINE))
+    home = re.search(r"home directory is at (/\S+)", text)
+    found: Dict[Tuple[str, str], Usage] = {}
+    rows = re.findall(r"^\*[ ]+(?:(\S+)[ ]+)?(\d+) of (\d+)[ ]+(GB|Files)[ ]+used", text, re.MULTILINE)
+    for name, used, limit, unit in rows:
+        place = paths.get(name, name) if name else home.group(1) if home else "home"
+        factor = 1e9 if unit == "GB" else 1.0
+        for one in _limit(place, "bytes" if unit == "GB" else "files", int(used) * factor, int(limit) * factor):
+            other = found.get((place, one.what))
+            if other is None or one.used * other.limit > other.used * one.limit:
+                found[place, one.what] = one
+    return sorted(found.values())
 
 
 def left(text: str, mount: str) -> Room:

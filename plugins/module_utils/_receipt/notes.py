@@ -7,11 +7,11 @@ Clusters that share a home share a receipt. What stands in a note or a receipt a
 version wrote it) stays as it is.
 """
 
-import hashlib
 import json
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from .._core.resource import CHANGES, State, hashes, noted_as
+from .._formats.hashes import digest
 
 Document = Dict[str, Any]
 SCHEMA = "hpc.onboard/receipt/2.0"
@@ -260,7 +260,7 @@ def notes(
 
 def own_key(fingerprint_key: str) -> str:
     """What tells the fingerprints that are made with one key from those of another."""
-    return hashlib.sha256(bytes.fromhex(fingerprint_key)).hexdigest()[:16]
+    return digest(bytes.fromhex(fingerprint_key)).hex()[:16]
 
 
 def is_made(noted: Mapping[str, Document], declared: Mapping[str, Any], identity: str) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, Dict, Mapping
 from .._core.errors import AccountError, explained
 from .._core.host import Host
 from .._core.program import found, said
-from .._formats.quota_tables import Usage, read
+from .._formats.quota import Usage, read
 from .._scan.amounts import count, size
 from .base import Look
 

@@ -16,7 +16,7 @@ from account_scene import KEY, Scene
 from ansible_collections.hpc.onboard.plugins.module_utils._core import program
 from ansible_collections.hpc.onboard.plugins.module_utils._core.account import Account
 from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
-from ansible_collections.hpc.onboard.plugins.module_utils._formats.quota_tables import Usage, amount, read
+from ansible_collections.hpc.onboard.plugins.module_utils._formats.quota import Usage, amount, read
 from ansible_collections.hpc.onboard.plugins.module_utils._watches import quota
 from ansible_collections.hpc.onboard.plugins.module_utils._watches.quota import Quota
 from hypothesis import given
