@@ -21,14 +21,9 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect 
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import PLACES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answer as _answer
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import conversation as _conversation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation import (
-    PAUSES,
-    Conversation,
-    Message,
-    awaited,
-    tried,
-)
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation import Conversation, Message
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan, left_out
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import (
     CHANGES,
@@ -55,8 +50,6 @@ if TYPE_CHECKING:
 
 Variables = Mapping[str, Any]  # Ansible's, of one account
 
-PATIENCE = 600.0
-"""Seconds that one command on an account is waited for. Each file system that hangs costs half a minute of them."""
 NARROW = {"lapses", "asks_each_time"}  # marks of an account whose door may be shut (_accounts/open_sessions.py)
 MANY = 3  # accounts of a run, from which on a login host may be asked for by more of them than it likes
 
@@ -101,7 +94,7 @@ class AccountSession:
         self.sandbox: dict[str, Any] | None = (self._reached.get("account") or {}).get("sandbox")
         """The folder that stands for the account's cluster, and what is pretended there; None for a real account."""
         self.cluster = str((self._reached.get("cluster") or {}).get("id", ""))
-        self.pauses: tuple[float, ...] = PAUSES
+        self.pauses: tuple[float, ...] = _conversation.PAUSES
         self.is_check_run = foresees or bool(action._task.check_mode)
         self._action = action
         self._places = places
@@ -153,8 +146,8 @@ class AccountSession:
             connection.set_option("reconnection_retries", 0)
         send = self._passing(partial(execute, command, sudoable=self._become, in_data=sent))
         follows = document.get("follow_seconds", 0)
-        with nullcontext() if follows else self._turn(), awaited(PATIENCE + follows):
-            said = tried(send, self.pauses, self._was_dropped)
+        with nullcontext() if follows else self._turn(), _conversation.awaited(_conversation.PATIENCE + follows):
+            said = _conversation.tried(send, self.pauses, self._was_dropped)
         self._is_between = True
         answer = _answer.parse(said["stdout"], said["stderr"], said["rc"], self.way)
         if answer["error"]:

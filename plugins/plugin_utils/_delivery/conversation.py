@@ -50,6 +50,8 @@ FLOODED = (
     f" without end? {AGAIN}"
 )
 
+PATIENCE = 600.0
+"""Seconds that one command on an account is waited for. Each file system that hangs costs half a minute of them."""
 PAUSES = (2.0, 6.0)
 """Seconds before a connection is tried again that was dropped at the door; half as much, or half more, by chance."""
 
