@@ -79,7 +79,7 @@ def _entered(session: AccountSession) -> DoorResult:
     if session.door is None:
         why = opening.connect([*arguments, "true"], ask, tell)
         return _result("refused", why) if why else _result("met")
-    hours = int((variables["cluster"].get("auth") or {}).get("session_hours") or opening.HOURS)
+    hours = opening.hours(variables["cluster"].get("auth") or {})
     why = opening.open_session(arguments, session.door, hours, ask, tell)
     return _result("refused", why) if why else _result("opened")
 

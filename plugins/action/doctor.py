@@ -21,6 +21,7 @@ from ansible import constants
 from ansible.plugins.action import ActionBase
 from ansible.plugins.loader import connection_loader
 from ansible.release import __version__
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts import open_sessions
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import Host
 from ansible_collections.hpc.onboard.plugins.plugin_utils._doctor import judge
@@ -32,6 +33,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments i
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import passphrase_fd
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.backends import MissingKey
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.key_faults import fault_of
+from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config import texts
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import state_folder
 
 if TYPE_CHECKING:
@@ -58,7 +60,15 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
         checks, hosts = accounts(list((task_vars or {}).get("ansible_inventory_sources") or []))
         real = [host for host in hosts if not judge.is_sandbox(host)]
         return judge.result(
-            [*machine(), keyring(arguments["key"], bool(real)), *keys(), *ssh(bool(real)), *checks, *routes(real)]
+            [
+                *machine(),
+                keyring(arguments["key"], bool(real)),
+                *keys(),
+                *ssh(bool(real)),
+                *names(),
+                *checks,
+                *routes(real),
+            ]
         )
 
 
@@ -80,6 +90,21 @@ def ssh(needed: bool) -> Iterator[Check]:
     connection_loader.get("ssh", class_only=True)
     name = constants.config.get_config_value("control_path_dir", plugin_type="connection", plugin_name="ssh")
     yield judge.control_path(os.path.expanduser(os.path.expandvars(str(name))))
+
+
+def names() -> Iterator[Check]:
+    """The names that ssh knows accounts by, where some were given."""
+    ours, config = (Path(path).expanduser() for path in (texts.FILE, texts.CONFIG))
+    if ours.is_file():
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._doctor import ssh_names
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config.person import Person
+
+        try:
+            ways = list(Person().ways(texts.sections(ours.read_text(encoding="latin-1"))))
+            text = config.read_text(encoding="latin-1") if config.is_file() else ""
+            yield ssh_names.check(text, ways)
+        except (OSError, AccountError) as error:
+            yield Check(ssh_names.NAME, judge.WARNING, f"{error}.")
 
 
 def keyring(key: str, needed: bool) -> Check:

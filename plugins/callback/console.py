@@ -45,6 +45,7 @@ KINDS = {  # of the results of our actions that say none, since Ansible failed o
     "hpc.onboard.mend": "mend_shown",
     "hpc.onboard.connect": "door",
     "hpc.onboard.preflight": "preflight_settings",
+    "hpc.onboard.ssh_config": "ssh_config_part",
 }
 PIPED = 80
 STYLES = {"ok": "OK", "changed": "CHANGED", "error": "ERROR", "note": "SKIP"}  # as Ansible's settings name them
@@ -268,7 +269,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         typed = _command_line().again(options, sys.argv[1:], options.get("args") or ()) if story.is_bad() else ""
         seconds = time.monotonic() - self._begun
         places, keys = self._near(), tuple(story.keyrings)
-        return summary.Run(typed, seconds, places, keys, story.is_look, story.then, story.is_emptied())
+        return summary.Run(typed, seconds, places, keys, story.is_look, story.then, story.is_emptied(), story.names)
 
     def _near(self) -> tuple[str, ...]:
         """The folders of sandboxes, as a person names them from here."""

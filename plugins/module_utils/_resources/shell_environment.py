@@ -7,26 +7,18 @@ together. The line goes into the start-up file that the login shell in use reall
 """
 
 import os
-from typing import Dict, List, NamedTuple, Optional, Tuple
+from typing import Dict, List, Optional, Tuple
 
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.resource import Resource, State
 from .._core.values import ShellEnvironmentOptions
 from .._formats import environment, section, startup
+from .edited_file import file_behind, rewrite, why_not_ours
 
 FOLDER = ".config/hpc.onboard"
 LOGIN_FILES = ("/.bash_profile", "/.bash_login", "/.profile")  # of bash, which reads the first one there is
 HEADER = "# Kept by hpc.onboard. Settings of your own belong into your start-up file, below its line.\n"
-
-
-class File(NamedTuple):
-    """A text file of the account, where it really lies."""
-
-    path: str
-    text: str
-    mode: int
-    there: bool = True
 
 
 class ShellEnvironment(ShellEnvironmentOptions, Resource):
@@ -92,37 +84,38 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
         state = {}
         for dialect in environment.DIALECTS:
             path = _generated(host, dialect)
-            found = section.find(_file(host, path).text, self.options["section"])
+            found = section.find(file_behind(host, path).text, self.options["section"])
             if found:
                 state[host.shown(path)] = found.body
         if self._others_need_the_line(host) if self.options["state"] == "absent" else not state:
             return state
         for path in start_up_files(host):
-            line = startup.our_line(_file(host, path).text)
+            line = startup.our_line(file_behind(host, path).text)
             if line:
                 state[host.shown(path)] = line
         return state
 
     def _others_need_the_line(self, host: Host) -> bool:
         """Whether a generated file holds another section."""
-        texts = [_file(host, _generated(host, dialect)).text for dialect in environment.DIALECTS]
+        texts = [file_behind(host, _generated(host, dialect)).text for dialect in environment.DIALECTS]
         return any(section.has_any(section.without(text, self.options["section"])) for text in texts)
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         for path in self._files(host):
-            problem = host.in_the_way(os.path.dirname(path)) or _not_ours_to_edit(host, path)
+            instead = "add this line yourself: %s" % _line(host)
+            problem = host.in_the_way(os.path.dirname(path)) or why_not_ours(host, path, instead)
             if problem:
                 return problem
         for dialect in environment.DIALECTS:
             path = _generated(host, dialect)
-            found = section.find(_file(host, path).text, self.options["section"])
+            found = section.find(file_behind(host, path).text, self.options["section"])
             if found and not found.untouched:
                 return "the section '%s' of %s was changed by hand: delete it there, then run again" % (
                     self.options["section"],
                     host.shown(path),
                 )
         for path in start_up_files(host):
-            line = startup.our_line(_file(host, path).text)
+            line = startup.our_line(file_behind(host, path).text)
             if line and line != _line(host):
                 return "our line in %s was changed by hand: delete it there (it ends in '%s'), then run again" % (
                     host.shown(path),
@@ -141,25 +134,25 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
             raise AccountError("the start-up files are changing: run again")
         host.make_folders(os.path.join(host.home, FOLDER), 0o755)
         for dialect in environment.DIALECTS:
-            file = _file(host, _generated(host, dialect))
+            file = file_behind(host, _generated(host, dialect))
             new = section.put(file.text or HEADER, self.options["section"], self._proved(dialect))
-            _rewrite(host, file, new)
+            rewrite(host, file, new)
         for path in files:
-            file = _file(host, path)
+            file = file_behind(host, path)
             if not startup.our_line(file.text):
                 host.make_folders(os.path.dirname(path), 0o755)
-                _rewrite(host, file, startup.insert(file.text, _line(host)))
+                rewrite(host, file, startup.insert(file.text, _line(host)))
 
     def _take_out(self, host: Host) -> None:
         """The lines first: were this interrupted between, the sections would still tell the next run."""
-        files = [_file(host, _generated(host, dialect)) for dialect in environment.DIALECTS]
+        files = [file_behind(host, _generated(host, dialect)) for dialect in environment.DIALECTS]
         texts = [section.without(file.text, self.options["section"]) for file in files]
         if not any(section.has_any(text) for text in texts):
             for path in start_up_files(host):
-                file = _file(host, path)
-                _rewrite(host, file, startup.remove(file.text, _line(host)), keep=file.path != path)
+                file = file_behind(host, path)
+                rewrite(host, file, startup.remove(file.text, _line(host)), keep=file.path != path)
         for file, text in zip(files, texts):
-            _rewrite(host, file, "" if text == HEADER else text)
+            rewrite(host, file, "" if text == HEADER else text)
 
 
 def _generated(host: Host, dialect: str) -> str:
@@ -197,51 +190,5 @@ def start_up_files(host: Host) -> List[str]:
         return [home + "/.profile"]
     names = [home + name for name in LOGIN_FILES]
     login = next((name for name in names if host.kind_behind(name) != "nothing"), names[-1])
-    reads_it = host.kind_behind(login) == "file" and startup.reads(_file(host, login).text, ".bashrc")
+    reads_it = host.kind_behind(login) == "file" and startup.reads(file_behind(host, login).text, ".bashrc")
     return [home + "/.bashrc"] + ([] if reads_it else [login])
-
-
-def _file(host: Host, path: str) -> File:
-    """The file behind path with its text as latin-1; empty where there is none, or none that can be read as text."""
-    real = host.resolve(path) or path
-    found = host.entry(real)
-    if found is None or found.kind != "file":
-        return File(real, "", 0o644, False)
-    return File(real, host.read(real).decode("latin-1"), found.mode)
-
-
-def _not_ours_to_edit(host: Host, path: str) -> Optional[str]:
-    """Why a file of the account may not be rewritten. A link is edited where it leads, inside the home only."""
-    shown = host.shown(path)
-    real = host.resolve(path)
-    if real is None:
-        return "%s is a link that leads back to itself" % shown
-    home = host.resolve(host.home) or host.home
-    if not real.startswith(home + "/") and not real.startswith(host.home + "/"):
-        return "%s is a link to %s, outside your home: that is not ours to edit" % (shown, real)
-    found = host.entry(real)
-    if found is None:
-        link = host.entry(path)
-        return "%s is a link to nothing (%s)" % (shown, real) if link and link.kind == "link" else None
-    if found.kind != "file":
-        return "%s is a %s, not a file" % (shown, found.kind)
-    if not found.mine:
-        return "%s belongs to somebody else" % shown
-    if found.links != 1:
-        return "%s has %d names (hard links), which a rewrite would part: add this line yourself: %s" % (
-            shown,
-            found.links,
-            _line(host),
-        )
-    return None
-
-
-def _rewrite(host: Host, file: File, text: str, keep: bool = False) -> None:
-    """Write what differs; a file that holds nothing any more goes, but for one that a link of the user's leads to."""
-    if text == file.text:
-        return
-    if text or keep:
-        old = file.text.encode("latin-1") if file.there else None
-        host.write(file.path, old, text.encode("latin-1"), file.mode)
-    else:
-        host.remove(file.path)

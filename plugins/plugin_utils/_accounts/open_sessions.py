@@ -32,7 +32,7 @@ ONCE = (  # what ssh may ask a person: Ansible would let it ask nothing
 )
 LAPSING = ("certificate", "kerberos")  # archetypes whose credential ends by itself
 SECONDS = 5  # for what asks nobody anything
-MENTIONS = re.compile(r"^\s*(controlpath|include)\b", re.IGNORECASE | re.MULTILINE)
+MENTIONS = re.compile(r"^\s*(controlpath|include)\b(?!.*hpc\.onboard\.conf)", re.IGNORECASE | re.MULTILINE)
 
 
 def way(variables: Mapping[str, Any]) -> dict[str, Any]:
@@ -49,14 +49,16 @@ def way(variables: Mapping[str, Any]) -> dict[str, Any]:
         arguments = ssh_arguments(known, "")
     except ValueError:
         return {}  # doctor says what is wrong with them
-    asks, shares = is_asked(variables), may_be_shared(variables)
+    asks, shares, ours = is_asked(variables), may_be_shared(variables), socket_of(arguments)
     path = _open_by_hand(arguments, str(variables["cluster"]["id"])) if shares and _may_share(arguments) else ""
+    if shares and not (path or asks) and ours.exists() and _is_open(str(ours), arguments):
+        path = str(ours)  # by a name that we gave it (ssh_config.yml)
     if path:
         return {"ansible_ssh_args": shlex.join([*through(path), *(NO_OTHER if asks else ())])}
     marks: dict[str, Any] = {"lapses": True} if _lapses({**known, **_documents(variables)}) else {}
     options = [] if shares else through("none")
     if asks and shares:
-        marks["session"] = str(socket_of(arguments))
+        marks["session"] = str(ours)
         options = [*through(marks["session"]), *NO_OTHER]
     elif asks:
         marks["asks_each_time"] = {"at_terminal": _is_at_terminal()}
@@ -120,6 +122,11 @@ def _open_by_hand(arguments: list[str], cluster: str) -> str:
         if same and path != "none" and _ssh("-O", "check", *named) is not None:
             return path
     return ""
+
+
+def _is_open(socket: str, arguments: list[str]) -> bool:
+    """Whether ssh says that the session at a socket is open."""
+    return _ssh("-O", "check", *through(socket), *arguments) is not None
 
 
 def _may_share(arguments: list[str]) -> bool:

@@ -108,6 +108,17 @@ VERBS = {
             ("hpc-onboard offboard -e offboard_sure=true", "without a terminal"),
         ),
     ),
+    "ssh-config": Verb(
+        HERE,
+        "let 'ssh wilson' lead to your account, for all accounts",
+        "Shows it and asks first. Your own entries win; the lines of ours stand in a file\n"
+        "of their own. offboard takes an account's out again, and all of it goes by\n"
+        "-e ssh_config_state=absent.",
+        (
+            ("hpc-onboard ssh-config", "show it, ask, and write it"),
+            ("hpc-onboard ssh-config --check", "what it would write"),
+        ),
+    ),
     "cheatsheet": Verb(
         HERE,
         "show a cluster on one screen: where to put what, limits, rules",

@@ -4,11 +4,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import command
+from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config.texts import FILE
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import receipts
 
 if TYPE_CHECKING:
@@ -30,4 +32,5 @@ def of_first_time(variables: Mapping[str, Any], name: str) -> Introduction | Non
     texts = [str(text) for text in (*cluster.get("policies", ()), *cluster.get("traps", ()))]
     if known or not texts:
         return None
-    return {"texts": texts[:MOST], "more": len(texts[MOST:]), "command": command("cheatsheet", [name])}
+    names = [] if os.path.exists(os.path.expanduser(FILE)) else command("ssh-config")
+    return {"texts": texts[:MOST], "more": len(texts[MOST:]), "command": command("cheatsheet", [name]), "names": names}

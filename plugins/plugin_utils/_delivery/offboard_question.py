@@ -28,6 +28,8 @@ SETTINGS = {
 }
 SHOWN = "foreseen"
 """The variable in which playbooks/offboard.yml registers what an account was shown to lose."""
+NAMES = "foreseen_names"
+"""The variable in which it registers which names for ssh would go with the accounts."""
 QUESTION = "Take this out? [y/N] "
 NOTHING = "nothing was taken out"
 DONE: OffboardPart = {"kind": "offboard_part", "changed": False}
@@ -71,7 +73,8 @@ def _settings(variables: Variables, value: Value) -> dict[str, Any]:
 def _is_any_shown(variables: Variables) -> bool:
     """Whether there is anything to take out on any account that is still in the play."""
     shown = (variables["hostvars"][host].get(SHOWN) or {} for host in variables["ansible_play_hosts"])
-    return any(one["status"] in CHANGES for each in shown for one in each.get("outcomes", ()))
+    names = (variables.get(NAMES) or {}).get("changed", False)
+    return names or any(one["status"] in CHANGES for each in shown for one in each.get("outcomes", ()))
 
 
 def _again(variables: Variables, value: Value, options: Options) -> str:

@@ -46,11 +46,15 @@ class Ended(TypedDict):
 
 @final
 class Introduction(TypedDict):
-    """What is told of a site once. more: how many further texts the cheat sheet has, which command shows."""
+    """What is told of a site once. more: how many further texts the cheat sheet has, which command shows.
+
+    names: the command that lets ssh know accounts by short names, where that was not done yet.
+    """
 
     texts: list[str]
     more: int
     command: list[str]
+    names: list[str]
 
 
 @final
@@ -154,6 +158,30 @@ class DoorResult(TypedDict):
     unreachable: NotRequired[Literal[True]]
     failed: NotRequired[Literal[True]]
     msg: NotRequired[str]
+
+
+class SshName(TypedDict):
+    """An account and its name for ssh. name: empty where it has none; text: why, or where it leads instead."""
+
+    account: str
+    name: str
+    text: str
+
+
+class SshConfigPart(TypedDict):
+    """Of the parts that ask whether names for ssh are to be written, and of those with nothing to do."""
+
+    kind: Literal["ssh_config_part"]
+    changed: Literal[False]
+
+
+class SshConfigResult(Ended):
+    """Of the task that keeps names for ssh on this machine, or foresees it."""
+
+    kind: Literal["ssh_config"]
+    foreseen: bool
+    outcome: Outcome
+    names: list[SshName]
 
 
 class PreflightAccount(TypedDict):

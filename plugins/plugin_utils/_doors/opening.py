@@ -37,6 +37,11 @@ GLANCE = 0.2  # seconds between two looks whether ssh has ended
 TELLS = "none"  # what ssh says of a text that wants no answer: that a security key waits to be touched
 
 
+def hours(auth: Mapping[str, Any]) -> int:
+    """How long a session may stay unused. auth: what the cluster's profile says of its door."""
+    return int(auth.get("session_hours") or HOURS)
+
+
 def is_open(path: str) -> bool:
     """Whether somebody listens at the socket: a session that ended by a crash leaves its file."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:

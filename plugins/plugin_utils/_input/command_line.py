@@ -26,6 +26,7 @@ PLAYBOOKS: dict[str, tuple[str, ...]] = {  # verb -> playbook, and the options t
     "doctor": ("doctor",),
     "connect": ("connect",),
     "preflight": ("preflight",),
+    "ssh-config": ("ssh_config",),
 }
 
 
@@ -98,7 +99,9 @@ def _verb(playbook: str, foreseen: bool, given: Sequence[str]) -> list[str]:
     """The verb that hpc-onboard started this playbook for, and the option that says which key."""
     name = playbook.rpartition(".")[2]
     if name != "rotate":
-        return ["plan" if foreseen and name == "onboard" else name.partition("_")[0]]
+        if foreseen and name == "onboard":
+            return ["plan"]
+        return [next((verb for verb, own in PLAYBOOKS.items() if own == (name,)), name)]
     settings = [one.value for one in read(given) if one.option == "--extra-vars" and one.value]
     secrets = [value.removeprefix("secret=") for value in settings if value.startswith("secret=")]
     return ["rotate", "--secret", secrets[0]] if secrets else ["rotate"]

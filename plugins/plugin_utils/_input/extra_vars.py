@@ -17,13 +17,15 @@ Value = Callable[[str], Any]
 """Looks a variable up; None where there is none."""
 
 
-def read(whose: str, readers: Mapping[str, Reader], variables: Iterable[object], value: Value) -> dict[str, Any]:
+def read(
+    whose: str, readers: Mapping[str, Reader], variables: Iterable[object], value: Value, words: int = 1
+) -> dict[str, Any]:
     """The settings that are given, by name; one that is not known is an error. Raises AccountError.
 
-    whose: of what they are settings. readers: by name; all names begin with the same word, and every variable that
-    begins with it is taken for a setting.
+    whose: of what they are settings. readers: by name; all names begin with the same words, as many as said, and every
+    variable that begins with them is taken for a setting.
     """
-    prefix = next(iter(readers)).partition("_")[0] + "_"
+    prefix = "".join(f"{word}_" for word in next(iter(readers)).split("_")[:words])
     for name in map(str, variables):
         if name.startswith(prefix) and name not in readers:
             raise AccountError(f"{name} is no setting of {whose}; {nearest(name, readers)}")

@@ -161,6 +161,8 @@ RENDERERS = {  # for each kind that a result names, its class, in the file of th
     "mend_asked": "audit.Part",
     "mend_account": "mend.Mended",
     "offboard_part": "audit.Part",
+    "ssh_config_part": "audit.Part",
+    "ssh_config": "ssh_config.Names",
     "offboard_shown": "offboard.Shown",
 }
 

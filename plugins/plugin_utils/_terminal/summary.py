@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -52,7 +53,7 @@ class Run(NamedTuple):
 
     command: how to run it again, without -l; keyrings: where keys came from; doctor: nothing was to be changed;
     then: of a rotation the command that goes on with it, empty where nothing is left to do. emptied: things were taken
-    out, and none was made.
+    out, and none was made. names: the command that lets ssh know the accounts by name, where it is time to offer that.
     """
 
     command: str
@@ -62,6 +63,7 @@ class Run(NamedTuple):
     doctor: bool = False
     then: str | None = None
     emptied: bool = False
+    names: str = ""
 
 
 class Story:
@@ -73,6 +75,7 @@ class Story:
         self.keyrings: dict[str, None] = {}
         self.is_about_keys = False  # keys were used, or left alone
         self.is_look = False
+        self.names = ""  # see Run
         self.then: str | None = None  # see Run
         self._found: set[str] = set()  # statuses of what was looked at
         self._told: dict[str, str] = {}  # what went wrong -> the account where it was told
@@ -84,6 +87,7 @@ class Story:
         for found, where in ((result.get("sandbox"), self.sandboxes), (result.get("keyring"), self.keyrings)):
             where.update({str(found): None} if found else {})
         self.is_look = self.is_look or renderer.is_look
+        self.names = self.names or shlex.join((result.get("introduction") or {}).get("names", ()))
         noted = {note["code"] for note in result.get("notes", ())}
         self.is_about_keys = self.is_about_keys or bool(result.get("keyring")) or "rotation_open" in noted
         self._found.update(outcome["status"] for outcome in result.get("outcomes", ()))
@@ -255,4 +259,7 @@ def _advice(accounts: Mapping[str, Ended], view: View, run: Run) -> list[Line]:
         return lines + practised(run.sandboxes, look)
     if changed and not view.check:
         lines += indented(AFTER[run.emptied], 0, look, "ok")
+    if run.names:
+        lines += indented("To log in by a name such as 'ssh wilson' from now on:", 0, look)
+        lines += command(run.names, 2, look)
     return lines

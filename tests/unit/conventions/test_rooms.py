@@ -38,8 +38,12 @@ CONTROLLER = {
     "_capabilities": {"_documents", "_input", "_core", "_formats/key_forms"},
     "_doors": {"_text", "_input", "_state", "_secrets/prompt", "_core"},
     "_accounts": {"_input", "_state", "_capabilities", "_doors/credential"},
+    "_ssh_config": {
+        *("_documents", "_input", "_state", "_accounts/open_sessions", "_doors/opening"),
+        *("_core", "_formats", "_resources/edited_file"),
+    },
     "_delivery": {
-        *("_documents", "_text", "_input", "_state", "_secrets", "_capabilities", "_doors"),
+        *("_documents", "_text", "_input", "_state", "_secrets", "_capabilities", "_doors", "_ssh_config/texts"),
         *("_core", "_receipt", "_jobs", "_resources"),
     },
     "_rotation": {
@@ -56,7 +60,7 @@ CONTROLLER = {
     "_preflight": {"_documents", "_text", "_input", "_delivery", "_audit", "_core"},
     "_mending": {"_documents", "_input", "_state", "_audit", "_core"},
     "_terminal": {"_documents", "_text", "_delivery", "_audit/rules", "_audit/formats"},
-    "_doctor": {"_documents", "_text", "_input", "_accounts"},
+    "_doctor": {"_documents", "_text", "_input", "_accounts", "_ssh_config"},
     "_command": {
         *("_text", "_input", "_state", "_secrets", "_accounts", "_rotation/ledger", "_transfer", "_terminal", "_core"),
     },
@@ -66,7 +70,7 @@ DOORS = {  # what Ansible and the keyring library load; nothing but an action im
     "inventory": {"_input", "_accounts"},
     "action": {
         *("_documents", "_input", "_state", "_secrets", "_capabilities", "_accounts"),
-        *("_delivery", "_doors", "_preflight", "_rotation", "_audit", "_mending", "_doctor", "_core"),
+        *("_delivery", "_doors", "_ssh_config", "_preflight", "_rotation", "_audit", "_mending", "_doctor", "_core"),
     },
     "callback": {"_text", "_input", "_state", "_rotation/reminders", "_terminal", "_command/verdict"},
     "doc_fragments": set(),

@@ -1,0 +1,30 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What doctor makes of the names that ssh is to know accounts by, where there are any."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+
+from ansible_collections.hpc.onboard.plugins.plugin_utils._doctor.judge import OK, WARNING, Check
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import command
+from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config import texts
+from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config.person import Way
+
+NAME = "ssh names"
+
+
+def check(config: str, ways: Sequence[Way]) -> Check:
+    """Whether they lead to their accounts. config: the text of ~/.ssh/config; ways: where ssh says that each leads."""
+    again = shlex.join(command("ssh-config"))
+    if not texts.is_read(config):
+        return Check(NAME, WARNING, f"{texts.CONFIG} does not read {texts.FILE} any more.", again)
+    elsewhere = [one for one in ways if one.found != one.wanted]
+    if elsewhere:
+        said = "; ".join(f"ssh {one.name} leads to {one.found}, not to {one.wanted}" for one in elsewhere)
+        return Check(NAME, WARNING, f"{said}: your own settings of ssh win.", f"look for 'Host' in {texts.CONFIG}")
+    if not texts.is_last(config):
+        text = f"more stands behind our lines in {texts.CONFIG}, and does not win over them."
+        return Check(NAME, WARNING, text, again)
+    return Check(NAME, OK, f"{', '.join(f'ssh {one.name}' for one in ways)}: as {texts.FILE} says.")

@@ -1,0 +1,198 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From an account's variables to its entry for ssh: what runs say to ssh, in the words of a configuration file.
+
+Nothing but known words with plain values passes: no value can begin another line, or make another option of itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.open_sessions import is_asked, socket_of
+from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import opening
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import SSH_VARIABLES, ssh_arguments
+from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config.texts import SOURCE
+
+WORD = r"[A-Za-z0-9_@.+-]+"
+NUMBER = r"[0-9]{1,9}"
+HOST = r"[A-Za-z0-9_](?:[A-Za-z0-9_.:-]*[A-Za-z0-9_])?"
+USER = r"[A-Za-z0-9_][A-Za-z0-9_.-]*"
+HOP = rf"(?:(?:{USER}|%r)@)?(?:{HOST}|\[[0-9A-Fa-f:.]+\](?::{NUMBER})?)"
+FILE = r"[\w~/][\w@%+=:,./~-]*(?: [\w@%+=:,./~-]+)*"
+FILES = r"[\w~/][\w@%+=:,./~-]*(?: [\w~/][\w@%+=:,./~-]*)*"
+LIST = r"[A-Za-z0-9@+^-][A-Za-z0-9@.,+*?^-]*"
+FORMS = {  # the words of ssh that an entry may have, and the form of their values
+    "User": USER,
+    "Port": NUMBER,
+    "ProxyJump": rf"none|{HOP}(?:,{HOP})*",
+    "HostKeyAlias": HOST,
+    "AddressFamily": WORD,
+    "ConnectTimeout": NUMBER,
+    "IdentityFile": FILE,
+    "IdentitiesOnly": WORD,
+    "CertificateFile": FILE,
+    "UserKnownHostsFile": FILES,
+    "ServerAliveInterval": NUMBER,
+    "ServerAliveCountMax": NUMBER,
+    "GSSAPIAuthentication": WORD,
+    "GSSAPIDelegateCredentials": WORD,
+    "ForwardAgent": "yes|no",
+    "PreferredAuthentications": LIST,
+    "PubkeyAuthentication": WORD,
+    "PasswordAuthentication": WORD,
+    "KbdInteractiveAuthentication": WORD,
+    "HostKeyAlgorithms": LIST,
+    "PubkeyAcceptedAlgorithms": LIST,
+    "KexAlgorithms": LIST,
+    "Ciphers": LIST,
+    "MACs": LIST,
+}
+ORDER = ("HostName", *FORMS, "ControlMaster", "ControlPath", "ControlPersist")
+KEYWORDS = {word.lower(): word for word in FORMS}
+SEVERAL = ("IdentityFile", "CertificateFile")
+QUOTED = ("IdentityFile", "CertificateFile", "ControlPath")  # of one file each, whose name may hold blanks
+OF_RUNS = {  # what matters to a program alone, or is each time the person's own choice
+    *("clearallforwardings", "forwardx11", "batchmode", "stricthostkeychecking", "numberofpasswordprompts", "loglevel"),
+    *("controlmaster", "controlpath", "controlpersist"),
+}
+LETTERS = {"-p": "Port", "-l": "User", "-i": "IdentityFile", "-J": "ProxyJump"}
+FAMILIES = {"-4": "inet", "-6": "inet6"}
+PERSIST = 600  # seconds that a session stays after its last use, where a new one costs nobody anything
+FORBIDDEN = "forbidden"
+
+Options = list[tuple[str, str]]
+Said = Mapping[str, Sequence[str]]
+
+
+class Entry(NamedTuple):
+    """One account for ssh. options: words of ssh and their values; jump: user and host of what is jumped by."""
+
+    account: str
+    source: str
+    short: str
+    long: str
+    options: Options
+    jump: tuple[str, str] | None
+
+
+def entry(variables: Mapping[str, Any], source: str, own: Callable[[str], Said]) -> Entry:
+    """The entry of an account. Raises AccountError, which says why there can be none.
+
+    source: the accounts file. own: what the person's settings say of one host that they do not of any, as lists by word
+    of ssh in small letters; hostname is there always.
+    """
+    values = {name: str(variables[name]) for name in SSH_VARIABLES if variables.get(name) not in (None, "")}
+    account, cluster = variables["account"], variables["cluster"]
+    try:
+        arguments = ssh_arguments(values, "")
+    except ValueError as error:
+        raise AccountError(f"its settings of ssh have {error}".replace("No", "no")) from None
+    theirs = own(_checked("HostName", arguments[-1]))
+    options = [("HostName", _checked("HostName", theirs["hostname"][-1])), *translated(arguments[:-1])]
+    options += [
+        (KEYWORDS[word], _checked(KEYWORDS[word], one))
+        for word, found in theirs.items()
+        if word in KEYWORDS and KEYWORDS[word] not in dict(options)
+        for one in found
+    ]
+    jump = re.fullmatch(rf"({USER})@({HOST})", dict(translated(arguments[:-1])).get("ProxyJump", ""))
+    options += sharing(cluster.get("auth") or {}, str(socket_of(arguments)), is_asked(variables))
+    short = str(account["cluster"])
+    options.sort(key=lambda option: ORDER.index(option[0]))
+    own_jump = (jump[1], jump[2]) if jump else None
+    return Entry(account["name"], source, short, f"{account['user']}-{short}", options, own_jump)
+
+
+def translated(words: Sequence[str]) -> Options:
+    """Arguments of ssh as words of a configuration file; of a word that comes again, the first counts, as for ssh."""
+    found: Options = []
+    for word, value in _options(words):
+        if word.lower() in OF_RUNS:
+            continue
+        if word.lower() not in KEYWORDS:
+            raise AccountError(f"its settings of ssh say {word}, which is left to runs")
+        keyword = KEYWORDS[word.lower()]
+        if keyword in SEVERAL or keyword not in dict(found):
+            found.append((keyword, _checked(keyword, value)))
+    return found
+
+
+def _options(words: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """The option and the value of each argument."""
+    rest = list(words)
+    while rest:
+        one = rest.pop(0)
+        if one in FAMILIES:
+            yield "AddressFamily", FAMILIES[one]
+            continue
+        letter, value = one[:2], one[2:]
+        if letter not in (*LETTERS, "-o"):
+            raise AccountError(f"its settings of ssh say {letter}, which no entry can say")
+        value = value or (rest.pop(0) if rest else "")
+        if letter != "-o":
+            yield LETTERS[letter], value
+            continue
+        word, _equal, said = re.sub(r"^\s*(\w+)(?:\s*=\s*|\s+)", r"\1=", value).partition("=")
+        yield word.strip(), said
+
+
+def _checked(word: str, value: str) -> str:
+    """The value, if it has the form that the word of ssh asks for. Raises AccountError."""
+    if not re.fullmatch(FORMS.get(word, HOST), value):
+        raise AccountError(f"{value!r} cannot be written as {word}")
+    return value
+
+
+def sharing(auth: Mapping[str, Any], socket: str, asks: bool) -> Options:
+    """How sessions are shared, by the same socket as runs have: as the site allows."""
+    if auth.get("multiplexing") == FORBIDDEN:
+        return [("ControlMaster", "no"), ("ControlPath", "none")]
+    if len(socket.encode()) > opening.LONGEST or not re.fullmatch(FILE, socket):
+        return []
+    seconds = opening.hours(auth) * 3600 if asks else PERSIST
+    return [
+        ("ControlMaster", "auto"),
+        ("ControlPath", socket.replace("%", "%%")),
+        ("ControlPersist", str(seconds)),
+    ]
+
+
+def named(entries: Iterable[Entry], clusters: Iterable[str], is_free: Callable[[str], bool]) -> dict[str, str]:
+    """The name of each account for ssh: its cluster's, or with the user where a cluster has several or it is taken.
+
+    An account for which neither is free has none. clusters: those of all accounts, of which some may have no entry.
+    """
+    accounts, used = Counter(clusters), set[str]()
+    names: dict[str, str] = {}
+    for one in entries:
+        candidates = [one.long] if accounts[one.short] > 1 else [one.short, one.long]
+        name = next((name for name in candidates if name not in used and is_free(name)), None)
+        if name:
+            names[one.account] = name
+            used.add(name)
+    return names
+
+
+def jumps(entries: Iterable[Entry], is_free: Callable[[str], bool]) -> dict[str, str]:
+    """The jump hosts that have a user for certain, host to user."""
+    users: dict[str, set[str]] = {}
+    for user, host in filter(None, (one.jump for one in entries)):
+        users.setdefault(host, set()).add(user)
+    return {host: min(found) for host, found in users.items() if len(found) == 1 and is_free(host)}
+
+
+def body(one: Entry, name: str, jump_users: Mapping[str, str]) -> str:
+    """The lines of an account's section."""
+    lines = [f"{SOURCE}{one.source}", f"Host {name}", *(_line(*option) for option in one.options)]
+    if one.jump and one.jump[1] in jump_users:
+        lines += [f"Host {one.jump[1]}", _line("User", one.jump[0])]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _line(word: str, value: str) -> str:
+    return f'    {word} "{value}"' if word in QUOTED and " " in value else f"    {word} {value}"
