@@ -137,7 +137,7 @@ def _options(words: Sequence[str]) -> Iterator[tuple[str, str]]:
         if letter != "-o":
             yield LETTERS[letter], value
             continue
-        word, _equal, said = re.sub(r"^\s*(\w+)(?:\s*=\s*|\s+)", r"\1=", value).partition("=")
+        word, _equal, said = re.sub(r"^ *(\w+)(?: *= *| +)", r"\1=", value).partition("=")
         yield word.strip(), said
 
 

@@ -72,9 +72,7 @@ class Person:
             if one.names:
                 wanted = _wanted(one.body)
                 found = self.says(one.names[0])
-                place = {word: found.get(word, USUAL.get(word, [""])) for word in PLACES}
-                jump = place["proxyjump"][0].replace("%r@", f"{place['user'][0]}@")
-                yield Way(one.names[0], account, _place(wanted), _place({**place, "proxyjump": [jump]}))
+                yield Way(one.names[0], account, _place(wanted), _place(found))
 
 
 @contextmanager
@@ -86,6 +84,12 @@ def person(config: str, ours: str = "") -> Iterator[Person]:
         behind = f"\nMatch all\nInclude {shlex.quote(str(more))}\nMatch all\nInclude {SYSTEM}\n"
         path.write_text(texts.remove(config) + behind, encoding="latin-1")
         yield Person(str(path))
+
+
+def check(ours: str) -> None:
+    """Raise AccountError where ssh does not take these lines of ours: it would take no others either, of any host."""
+    with person("", ours) as nobody:
+        nobody.says(ANYBODY)
 
 
 def _neutral(values: Sequence[str] | None, name: str) -> list[str] | None:
@@ -103,6 +107,7 @@ def _wanted(body: str) -> dict[str, list[str]]:
 def _place(found: Said) -> str:
     """Host, port, user and jump host as a person says them."""
     host, port, user, jump = ((found.get(word) or USUAL.get(word, [""]))[0] for word in PLACES)
+    jump = jump.replace("%r@", f"{user}@").replace("[", "").replace("]", "")  # which ssh -G puts around addresses
     text = f"{user}@{host}" if user else host
     text += f" port {port}" if port != "22" else ""
     return f"{text} through {jump}" if jump not in ("", "none") else text

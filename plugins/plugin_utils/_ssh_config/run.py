@@ -24,7 +24,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._input import agreemen
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.extra_vars import Value
 from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config import entries, texts
 from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config.kept import SshNames
-from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config.person import Person, person
+from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config.person import ANYBODY, Person, check, person
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import make_private, state_folder
 
 if TYPE_CHECKING:
@@ -155,6 +155,7 @@ def _wish(variables: Variables, found: Mapping[str, texts.Found], config: str) -
     if not real and not gone:
         raise AccountError("no account of the inventory is entered by ssh: sandboxes are folders of this machine")
     with person(config) as own:
+        own.says(ANYBODY)  # where ssh does not take them at all, that is no account's fault
         made, why = _entries(real, own)
         taken = {name for one in others for name in one.names}
 
@@ -182,7 +183,9 @@ def _entries(real: Mapping[str, Variables], own: Person) -> tuple[list[entries.E
     why: dict[str, str] = {}
     for name, one in real.items():
         try:
-            made.append(entries.entry(one, _shown(one.get("inventory_file")), own.said_of))
+            found = entries.entry(one, _shown(one.get("inventory_file")), own.said_of)
+            check(_bytes(entries.body(found, found.long, {})))
+            made.append(found)
         except AccountError as error:
             why[name] = str(error)
     return made, why

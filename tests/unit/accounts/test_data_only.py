@@ -39,6 +39,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import paylo
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import Roles
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, Mistakes
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import ssh_arguments
+from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config import entries
 
 from tests.effort import sample
 
@@ -105,6 +106,7 @@ AGENT = ALONE.replace("ForwardAgent=no", "ForwardAgent=yes")  # where an account
 OURS = [
     f"{KEEPALIVE} {alone} {DELEGATE}".split() for alone in (ALONE, AGENT)
 ]  # every field is there, that of tickets too
+ENTRY = re.compile(rf"    (?:{'|'.join(entries.ORDER)}) [\w/@.:+-]+")
 READS = re.compile(r"[A-Za-z0-9_-]*(quota|quotas|usage|usage_report)|df|dssusrinfo|lfs|jutil")
 WATCHED = ("subprocess.Popen", "os.system", "os.exec", "os.fork", "os.posix_spawn", "socket.connect", "os.remove")
 
@@ -282,6 +284,9 @@ def innocent(host: Host) -> None:
         assert re.fullmatch(r"[A-Za-z0-9_.:/,*-]+", url)
     with suppress(AccountError):  # a launcher is checked once more where it is written
         assert "mark-of-the-attack" not in launcher(cluster["launchers"][0])
+    with suppress(AccountError):  # of a name for ssh too
+        own = entries.entry(variables, "/a", lambda name: {"hostname": [name]})
+        assert all(map(ENTRY.fullmatch, entries.body(own, "name", {}).splitlines()[2:]))
     for area in cluster["storage"]:
         for key in ("path", "root", "link"):
             assert not re.search(r"[\0-\x1f\x7f`;|&<>\"'\\!*?()]", re.sub(r"\{\{.*?\}\}", "", area.get(key, "")))
