@@ -49,8 +49,8 @@ attributes:
     description: Nobody is asked, and the result says what would be written.
     support: full
   diff_mode:
-    description: The outcome holds both texts.
-    support: none
+    description: It shows what of both files differs.
+    support: full
   action:
     description: Runs on the controller.
     support: full

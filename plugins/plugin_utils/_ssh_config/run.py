@@ -96,8 +96,6 @@ def without(variables: Variables, value: Value, foresees: bool) -> SshConfigResu
     tags = [list(value(f"ansible_{one}_tags") or ()) for one in ("run", "skip")]
     if wanted != ("everything", None) or tags not in ([["all"], []], [[], []]):
         return DONE
-    if not os.path.exists(os.path.expanduser(texts.FILE)):
-        return DONE
     host = Host(Account.of_this_process(None), b"")
     config, ours = (edited_file.file_behind(host, host.expand(path)).text for path in (texts.CONFIG, texts.FILE))
     gone = [name for name in variables["ansible_play_hosts"] if name in texts.sections(ours)]
@@ -148,8 +146,9 @@ def _mind_others(wish: Wish, ours: str, config: str) -> list[SshName]:
 def _wish(variables: Variables, found: Mapping[str, texts.Found], config: str) -> Wish:
     """What all accounts of the inventory are to have. Raises AccountError where none can have anything."""
     hosts = {str(name): variables["hostvars"][name] for name in variables["groups"].get("accounts", ())}
-    real = {name: one for name, one in hosts.items() if one.get("ansible_connection", "ssh") == "ssh"}
-    files = {_shown(one.get("inventory_file")) for one in hosts.values()}
+    ours = {name: one for name, one in hosts.items() if "account" in one and "cluster" in one}
+    real = {name: one for name, one in ours.items() if one.get("ansible_connection", "ssh") == "ssh"}
+    files = {_bytes(_shown(one.get("inventory_file"))) for one in hosts.values()}
     gone = [name for name, one in found.items() if name not in real and (one.source in files or not _is_there(one))]
     others = [one for name, one in found.items() if name not in real and name not in gone]
     if not real and not gone:

@@ -197,6 +197,10 @@ def test_what_a_person_has_changed_is_said(bed: Any, home: Path) -> None:
         assert words in said(person.types("doctor"))
         config.write_text(whole)
     config.chmod(0o666)
+    assert person.types("onboard").returncode == 0
+    gone = person.types("offboard", "-e", "offboard_sure=true")
+    assert (gone.returncode, "others may write ~/.ssh/config" in said(gone)) == (2, True), said(gone)
+    assert not account.exists(".apptainer"), "what is in the way here keeps nothing on the account"
     blocked = person.types("ssh-config", "-e", "ssh_config_state=absent", "-e", "ssh_config_sure=true")
     assert (blocked.returncode, "chmod go-w ~/.ssh/config" in said(blocked)) == (2, True), said(blocked)
     config.chmod(0o600)
