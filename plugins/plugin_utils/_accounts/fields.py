@@ -19,7 +19,6 @@ READ = {  # field -> the file that reads it, below plugins
     "auth.multiplexing": "plugin_utils/_accounts/open_sessions.py",
     "auth.command": "plugin_utils/_audit/local_checks.py",
     "auth.delegate": "plugin_utils/_accounts/accounts_file.py",
-    "auth.multiplexing": "plugin_utils/_ssh_config/entries.py",
     "auth.session_hours": "plugin_utils/_doors/opening.py",
     "login.host_keys": "plugin_utils/_doors/first_contact.py",
     "python": "plugin_utils/_delivery/account_session.py",

@@ -13,7 +13,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.open_sessions import is_asked, socket_of
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.open_sessions import (
+    is_asked,
+    may_be_shared,
+    socket_of,
+)
 from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import opening
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import SSH_VARIABLES, ssh_arguments
 from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config.texts import SOURCE
@@ -63,7 +67,6 @@ OF_RUNS = {  # what matters to a program alone, or is each time the person's own
 LETTERS = {"-p": "Port", "-l": "User", "-i": "IdentityFile", "-J": "ProxyJump"}
 FAMILIES = {"-4": "inet", "-6": "inet6"}
 PERSIST = 600  # seconds that a session stays after its last use, where a new one costs nobody anything
-FORBIDDEN = "forbidden"
 
 Options = list[tuple[str, str]]
 Said = Mapping[str, Sequence[str]]
@@ -87,7 +90,7 @@ def entry(variables: Mapping[str, Any], source: str, own: Callable[[str], Said])
     of ssh in small letters; hostname is there always.
     """
     values = {name: str(variables[name]) for name in SSH_VARIABLES if variables.get(name) not in (None, "")}
-    account, cluster = variables["account"], variables["cluster"]
+    account = variables["account"]
     try:
         arguments = ssh_arguments(values, "")
     except ValueError as error:
@@ -101,7 +104,7 @@ def entry(variables: Mapping[str, Any], source: str, own: Callable[[str], Said])
         for one in found
     ]
     jump = re.fullmatch(rf"({USER})@({HOST})", dict(translated(arguments[:-1])).get("ProxyJump", ""))
-    options += sharing(cluster.get("auth") or {}, str(socket_of(arguments)), is_asked(variables))
+    options += sharing(variables, str(socket_of(arguments)))
     short = str(account["cluster"])
     options.sort(key=lambda option: ORDER.index(option[0]))
     own_jump = (jump[1], jump[2]) if jump else None
@@ -148,13 +151,14 @@ def _checked(word: str, value: str) -> str:
     return value
 
 
-def sharing(auth: Mapping[str, Any], socket: str, asks: bool) -> Options:
+def sharing(variables: Mapping[str, Any], socket: str) -> Options:
     """How sessions are shared, by the same socket as runs have: as the site allows."""
-    if auth.get("multiplexing") == FORBIDDEN:
+    if not may_be_shared(variables):
         return [("ControlMaster", "no"), ("ControlPath", "none")]
     if len(socket.encode()) > opening.LONGEST or not re.fullmatch(FILE, socket):
         return []
-    seconds = opening.hours(auth) * 3600 if asks else PERSIST
+    auth = variables["cluster"].get("auth") or {}
+    seconds = opening.hours(auth) * 3600 if is_asked(variables) else PERSIST
     return [
         ("ControlMaster", "auto"),
         ("ControlPath", socket.replace("%", "%%")),

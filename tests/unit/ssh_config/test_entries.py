@@ -94,12 +94,14 @@ def test_an_entry_leads_where_runs_go(cluster: str, tmp_path: Path) -> None:
 
 
 def test_a_site_without_shared_sessions_gets_none() -> None:
-    said = entries.sharing({"multiplexing": "forbidden"}, "/home/a/s", True)
-    assert said == [("ControlMaster", "no"), ("ControlPath", "none")]
-    assert entries.sharing({}, "/home/a/" + "s" * 90, True) == []
-    assert dict(entries.sharing({"session_hours": 2}, "/s%h", True))["ControlPath"] == "/s%%h"
-    assert dict(entries.sharing({"session_hours": 2}, "/s", True))["ControlPersist"] == "7200"
-    assert dict(entries.sharing({"session_hours": 2}, "/s", False))["ControlPersist"] == "600"
+    def shared(socket: str, door: str = "ask", **auth: Any) -> dict[str, str]:
+        return dict(entries.sharing({"account": {"door": door}, "cluster": {"auth": auth}}, socket))
+
+    assert shared("/home/a/s", multiplexing="forbidden") == {"ControlMaster": "no", "ControlPath": "none"}
+    assert shared("/home/a/" + "s" * 90) == {}
+    assert shared("/s%h")["ControlPath"] == "/s%%h"
+    assert shared("/s", session_hours=2)["ControlPersist"] == "7200"
+    assert shared("/s", "key", session_hours=2)["ControlPersist"] == "600"
 
 
 def test_a_forwarded_agent_is_the_accounts_own_word(tmp_path: Path) -> None:
