@@ -111,6 +111,8 @@ def test_names_lead_to_accounts_and_go_with_them(bed: Any, home: Path) -> None:
     before, hosts = person.tree(), ("mine", "other.example.org", *(account.host for account in accounts))
     mine = [person.ssh("-G", host) for host in hosts]
 
+    first = person.types("onboard", "wilson")
+    assert "from now on: hpc-onboard ssh-config" in said(first)
     refused = person.types("ssh-config")
     assert refused.returncode == 2, said(refused)
     assert "ssh-config -e ssh_config_sure=true" in said(refused)
@@ -142,7 +144,8 @@ def test_names_lead_to_accounts_and_go_with_them(bed: Any, home: Path) -> None:
     whole = person.tree()
     again = person.types("ssh-config", "-l", "wilson", "-e", "ssh_config_sure=true")
     assert (again.returncode, "in place" in again.stdout) == (0, True), said(again)
-    assert person.types("onboard").returncode == 0
+    rest = person.types("onboard")
+    assert (rest.returncode, "ssh-config" in rest.stdout) == (0, False), said(rest)
     assert person.tree() == whole
 
     gone = person.types("offboard", "wilson", "-e", "offboard_sure=true")
