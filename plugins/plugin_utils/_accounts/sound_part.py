@@ -12,6 +12,7 @@ from typing import Any
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.facts import Written, named_sources
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.families import NAMED_BY
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.source_checks import UNJUDGED
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Place
 
 NAMING_AREAS: tuple[Place, ...] = (("caches",), ("conda",), ("human_steps",))
@@ -23,17 +24,19 @@ def sound_part(file: Written, places: Sequence[Place]) -> Written:
     The items of named lists stay where they are, empty, so that the lines of the others are found.
     """
     places = [place[:-1] if place[-1:] == ("value",) else place for place in places if place]
-    if ("storage",) in places or "storage" not in file.document:
+    unnamed = [place for place in places if place[0] == "storage" and (len(place) < 3 or place[2] == "name")]
+    if unnamed or "storage" not in file.document:
         places += NAMING_AREAS
     places += [place[:2] for place in places if place[0] == "human_steps" and len(place) > 2]
     document = left(file.document, places)
-    where = {} if "extends" in document else {"path": "/"}
     for place in places:
         if place[0] == "storage" and len(place) > 2:  # its name is all that others refer to
-            document["storage"][place[1]] = {**_name(document["storage"][place[1]]), **where}
+            document["storage"][place[1]] = {**_name(document["storage"][place[1]]), UNJUDGED: True}
     if any(place[0] == "sources" for place in places):  # all that are named are taken for known
         names = sorted({name for _place, name in named_sources(document)})
         document["sources"] = [{"id": name, "third_party": True, "read": "2026"} for name in names]
+    if "format" not in document:  # it may be what is misspelt, and sources are judged by it
+        document.pop("sources", None)
     return Written(file.lines, document)
 
 

@@ -22,6 +22,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.facts import
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Mistake, Place, nearest
 
+UNJUDGED = "unjudged"  # a key that areas get of which too little is left to judge them (sound_part.py)
 Wrong = Callable[..., Mistake]  # of a place of the whole profile, the words, and whether the key is to blame
 
 
@@ -44,7 +45,9 @@ def cross_checks(profile: dict[str, Any], name: str, wrong: Wrong) -> Iterator[M
     storage = profile.get("storage", [])
     areas = [area["name"] for area in storage if "name" in area]
     for index, area in enumerate(storage):
-        text = area_advice(area, [one.get("name") for one in storage[:index]]) if "name" in area else None
+        if "name" not in area or UNJUDGED in area:
+            continue
+        text = area_advice(area, [one.get("name") for one in storage[:index]])
         if text:
             yield wrong(("storage", index, "name"), f'area "{area["name"]}" {text}')
     for index, step in enumerate(profile.get("human_steps", [])):
@@ -76,7 +79,7 @@ def area_advice(area: dict[str, Any], before: list[str]) -> str | None:
 def source_checks(files: Sequence[Written], tree: Tree, wrong: Wrong) -> Iterator[Mistake]:
     """In the second format: every source has a name and a day, every fact that a program relies on has a source.
 
-    Who names no sources, as one who writes down a cluster of his own may, needs none.
+    Who writes down a cluster of his own, and names no sources or says so by its status, needs none.
     """
     if tree.get("format", 1) == 1:
         for index, source in enumerate(tree.get("sources", ())):
@@ -90,7 +93,7 @@ def source_checks(files: Sequence[Written], tree: Tree, wrong: Wrong) -> Iterato
     known = {source["id"] for source in tree.get("sources", ())}
     for file in files:
         yield from unknown_sources(file, known)
-    if "sources" not in tree:
+    if "sources" not in tree or tree.get("status") == "own":
         return
     sections: dict[Place, list[str]] = {}  # one line for a section that forgot its source, not one for each fact
     for fact in unsourced(tree):

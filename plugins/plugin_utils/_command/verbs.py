@@ -124,6 +124,11 @@ VERBS = {
         "show a cluster on one screen: where to put what, limits, rules",
         module="cheatsheet",
     ),
+    "profile": Verb(
+        HERE,
+        "list the clusters that are known; write and check one of your own",
+        module="profile",
+    ),
     "ledger": Verb(
         HERE,
         "check the record of rotations, and say where a key ever went",

@@ -136,7 +136,11 @@ def test_rules_of_family_and_cluster_are_both_kept(tmp_path):
         ),
         ("  source: manual\n", "", "attic.yml:14: no source for files; write"),
         ("bytes: {value: 70, source: page}", "bytes: {value: 70, sauce: page}", 'attic.yml:18: unknown key "sauce"'),
-        ("bytes: {value: 70,", "bytes: {value: much,", 'attic.yml:18: "bytes" must be a whole number, not text. Such as:  bytes: '),
+        (
+            "bytes: {value: 70,",
+            "bytes: {value: much,",
+            'attic.yml:18: "bytes" must be a whole number, not text. Such as:  bytes: ',
+        ),
         ("date: 2026-03-04", "date: yesterday", 'attic.yml:13: "date" must be a day'),
         ("files: 200000", "flies: 200000", 'attic.yml:14: unknown key "flies"; did you mean "files"?'),
         ("{id: page, ", "{", 'attic.yml:8: item 1 of "sources" has no "id"'),

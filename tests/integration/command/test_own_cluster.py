@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A cluster of one's own: its profile is written at a terminal or by options, checked, and used over real ssh."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import read_known
+
+from tests.integration.command.test_command import Desk
+
+pytestmark = pytest.mark.testbed
+
+
+@pytest.fixture
+def desk(bed: Any) -> Desk:
+    """A folder whose one account is on a cluster that nobody knows yet."""
+    made = Desk(bed, bed.new_account("wilson"))
+    document = yaml.safe_load(Path(made.file).read_text())
+    ((name, entry),) = document["accounts"].items()
+    entry.pop("project")
+    document["accounts"] = {name.replace("@wilson", "@attic"): entry}
+    Path(made.file).write_text(yaml.safe_dump(document))
+    return made
+
+
+def name_the_folder(desk: Desk) -> None:
+    """What the command tells a person to write into the accounts file."""
+    file = Path(desk.file)
+    file.write_text(file.read_text() + "profiles: [our-clusters]\n")
+
+
+def test_a_profile_of_three_lines_is_enough_for_every_command(desk: Desk) -> None:
+    unknown = desk.types("attic")
+    assert unknown.returncode == 2
+    assert 'unknown cluster "attic"' in unknown.stderr + unknown.stdout
+    (desk.folder / "our-clusters").mkdir()
+    (desk.folder / "our-clusters" / "attic.yml").write_text("id: attic\nlogin: {host: attic.example.org}\nhome: {}\n")
+    name_the_folder(desk)
+    for words in (("onboard",), ("onboard",), ("audit", "-e", "audit_output=report", "-e", "audit_formats=json,junit,md"),
+                  ("doctor",), ("preflight",), ("cheatsheet", "attic", "--profiles", "our-clusters"),
+                  ("profile", "check"), ("offboard", "-e", "offboard_sure=true")):  # fmt: skip
+        ran = desk.types(*words)
+        assert ran.returncode == 0, (words, ran.stdout, ran.stderr)
+        assert "Traceback" not in ran.stdout + ran.stderr
+    sheet = desk.types("cheatsheet", "attic", "--profiles", "our-clusters").stdout
+    assert "attic.example.org" in sheet
+    assert "None" not in sheet
+    listed = desk.types("profile").stdout.splitlines()
+    assert listed[0].split() == ["id", "name", "status", "from"]
+    assert listed[1].split() == ["attic", "attic", "own", "our-clusters/attic.yml"]
+    assert len(listed) == 18
+
+
+def test_it_is_written_by_options_and_an_inventory_says_of_it_what_the_check_says(desk: Desk) -> None:
+    without = desk.types("profile", "new", "attic")
+    assert (without.returncode, without.stdout) == (2, "")
+    assert "profile new attic --host login.example.org" in without.stderr
+    wrong = desk.types("profile", "new", "attic", "--host", "a b")
+    assert wrong.returncode == 2
+    assert "Such as:  login.example.org" in wrong.stderr
+    assert not (desk.folder / "our-clusters").exists()
+
+    made = desk.types("profile", "new", "attic", "--from", "wilson", "--host", "attic.example.org")
+    assert made.returncode == 0, made.stderr
+    assert "    profiles: [our-clusters]\n" in made.stdout
+    again = desk.types("profile", "new", "attic", "--host", "other.example.org")
+    assert again.returncode == 2
+    assert "our-clusters/attic.yml is there already" in again.stderr
+
+    name_the_folder(desk)
+    file = desk.folder / "our-clusters" / "attic.yml"
+    file.write_text(
+        file.read_text().replace("runtime: apptainer", "runtime: aptainer").replace("bytes: 5000000000", "bytes: 5 GB")
+    )
+    check, run = desk.types("profile", "check"), desk.types("onboard")
+    assert (check.returncode, run.returncode) == (2, 2)
+    for words in (':42: "bytes" must be a whole number, not text. Such as:  bytes: 5000000000',
+                  '"runtime" cannot be "aptainer"; did you mean "apptainer"?'):  # fmt: skip
+        assert words in check.stderr, check.stderr
+        assert words in run.stderr.replace("\n", " "), run.stderr
+
+
+def test_it_is_asked_for_at_a_terminal(desk: Desk) -> None:
+    screen = desk.at_terminal("profile", "new", "attic", "--runtime", "none")
+    for question, answer in (
+        ("called in full", "The attic"),
+        ("login node", ""),
+        ("Host name", "no host"),
+        ("login node", "attic.example.org"),
+        ("jump host", ""),
+        ("homes lie", "/home/{user}"),
+    ):
+        screen.expect(question)
+        screen.sendline(answer) if answer != "" or question != "Host name" else None
+    screen.expect("is written")
+    screen.wait()
+    assert screen.exitstatus == 0
+    profile = read_known(desk.folder / "our-clusters" / "attic.yml").profile
+    assert profile == {
+        "format": 2,
+        "id": "attic",
+        "name": "The attic",
+        "login": {"host": "attic.example.org"},
+        "home": {"path": "/home/{user}"},
+        "container": {"runtime": "none"},
+    }
