@@ -109,10 +109,8 @@ def read_known(file: Path) -> Known:
         from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.sound_part import sound_part
 
         mistakes, places = [mistake for _place, mistake in found], [place for place, _mistake in found]
-        decisive = {"format", "extends", "storage"} if "extends" in own.document else {"format"}
-        touched = {place[0] for place in places if place} | ({"format"} - own.document.keys())
-        if touched & decisive and ("extends" in own.document or "format" in own.document):
-            raise Mistakes(mistakes)  # by which the rest would be judged, and in a family what it says together
+        if "extends" in own.document or ("format",) in places:
+            raise Mistakes(mistakes)  # what it says with its family, or how its sources are judged, cannot be known
         try:
             files, tree = joined(sound_part(own, places))
             mistakes += misfits(files, tree)
