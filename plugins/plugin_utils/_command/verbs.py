@@ -126,7 +126,7 @@ VERBS = {
     ),
     "profile": Verb(
         HERE,
-        "list the clusters that are known; write and check one of your own",
+        "list the known clusters; write and check one of your own",
         module="profile",
     ),
     "ledger": Verb(
