@@ -61,6 +61,8 @@ GOOD = (  # tried in this order for a field that has a pattern
     "ada@login.example.org",
     "--gpus=h100:1",
     "SHA256:" + "A" * 43,
+    "SCRATCH",
+    "~/data",
 )
 WORDS = (  # alone, and before and behind what may stand there
     "-oProxyCommand=touch {mark}",
@@ -131,12 +133,19 @@ def complete(node: dict[str, Any], root: dict[str, Any]) -> Any:
     kind = node.get("type", "string")
     kind = kind[0] if isinstance(kind, list) else kind
     if kind == "object":
-        return {name: complete(value, root) for name, value in node.get("properties", {}).items()}
+        free = node.get("propertyNames") and node["additionalProperties"]
+        named = {_fitting(node["propertyNames"]): complete(free, root)} if isinstance(free, dict) else {}
+        return {**named, **{name: complete(value, root) for name, value in node.get("properties", {}).items()}}
     if kind == "array":
         return [complete(node["items"], root)]
     if kind == "string":
-        return next(word for word in GOOD if re.search(node.get("pattern", ""), word))
+        return _fitting(node)
     return {"integer": 60, "number": 60, "boolean": True}[kind]
+
+
+def _fitting(node: dict[str, Any]) -> str:
+    """A text that a schema takes."""
+    return next(word for word in GOOD if re.search(node.get("pattern", ""), word))
 
 
 def profile() -> dict[str, Any]:
@@ -193,6 +202,7 @@ def accounts() -> dict[str, Any]:
     return {
         **made,
         **{"profiles": ["ours"], "sandbox": False},
+        "defaults": {name: value for name, value in by_profile.items() if name != "jump_user"},
         "accounts": {"ada@attic": by_profile, "bob@attic": known, "eve@attic": by_alias},
     }
 
