@@ -39,27 +39,37 @@ def main(arguments: Sequence[str], program: str) -> int:
         return _list(folders)
     except (Refused, Mistakes) as error:
         print(f"{program}: {error}", file=sys.stderr)
-        return 2
+    except OSError as error:
+        print(f"{program}: {error.filename} cannot be written: {error.strerror}", file=sys.stderr)
+    return 2
 
 
 def _parser(program: str) -> argparse.ArgumentParser:
-    common = argparse.ArgumentParser(add_help=False)
-    common.add_argument("-i", "--inventory", metavar="FILE", action="append", default=[], help="the accounts file")
-    common.add_argument(
-        *("--profiles", "-p"), metavar="FOLDER", type=Path, action="append", default=[], help="a folder with profiles"
-    )
+    common, again = _common([]), _common(argparse.SUPPRESS)  # behind new or check, they add to nothing
     parser = argparse.ArgumentParser(
         prog=program, parents=[common], description="Without more: the clusters that are known, and from where."
     )
     verbs = parser.add_subparsers(dest="verb", metavar="new|check")
-    new = verbs.add_parser("new", parents=[common], help="write a profile of a cluster of your own")
+    new = verbs.add_parser("new", parents=[again], help="write a profile of a cluster of your own")
     new.add_argument("name", metavar="NAME", help="what the cluster is to be called: ada@NAME")
     new.add_argument("--from", metavar="CLUSTER", dest="model", help="take over all that this one's profile says")
     new.add_argument("-o", "--output", metavar="FOLDER", type=Path, help="where to write it; else beside your accounts")
     for question in new_profile.QUESTIONS:
         new.add_argument(f"--{question.name}", metavar=question.name.upper(), help=question.text)
-    check = verbs.add_parser("check", parents=[common], help="say all that is wrong with profiles; else with your own")
+    check = verbs.add_parser("check", parents=[again], help="say all that is wrong with profiles; else with your own")
     check.add_argument("file", metavar="FILE", type=Path, nargs="*", help="a profile, such as our-clusters/attic.yml")
+    return parser
+
+
+def _common(default: object) -> argparse.ArgumentParser:
+    """The options that stand before or behind new and check."""
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument(
+        *("-i", "--inventory"), metavar="FILE", action="append", default=default, help="the accounts file"
+    )
+    parser.add_argument(
+        *("-p", "--profiles"), metavar="FOLDER", type=Path, action="append", default=default, help="one with profiles"
+    )
     return parser
 
 

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The verb profile: options stand before or behind its parts, and what cannot be done is one line."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+COMMAND = Path(sys.executable).with_name("hpc-onboard")
+
+
+def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "COLUMNS": "80"}
+    line = [sys.executable, str(COMMAND), "profile", *words]
+    return subprocess.run(
+        line, cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize("order", [("-p", "here", "check"), ("check", "-p", "here")])
+def test_options_stand_before_and_behind(tmp_path: Path, order: tuple[str, ...]) -> None:
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here" / "attic.yml").write_text("id: attic\nlogin: {host: attic.example.org}\nhome: {}\n")
+    assert run(tmp_path, *order).stdout == "here/attic.yml: attic is right.\n"
+    (tmp_path / "here" / "attic.yml").write_text("- id\n")
+    wrong = run(tmp_path, *order)
+    assert wrong.returncode == 2
+    assert "here/attic.yml: is no profile, which is a mapping (key: value). Such as" in wrong.stderr
+    listed = run(tmp_path, "-p", "here")
+    assert listed.returncode == 2
+    assert "cannot be used: 1 wrong" in listed.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("check",), "no profile of your own is known"),
+        (("check", "none.yml"), "none.yml: there is no such file."),
+        (("new", "At tic", "--host", "a"), '"At tic" is not a name for a cluster'),
+        (("new", "../attic", "--host", "a"), '"../attic" is not a name for a cluster'),
+        (("new", "attic", "--host", "a", "--from", "wilsn"), 'unknown cluster "wilsn"; did you mean "wilson"?'),
+        (("new", "attic", "--host", "a", "--runtime", "docker"), "--runtime docker: Container runtime"),
+        (("new", "attic", "--host", "a", "-o", "file"), "file cannot be written: File exists"),
+        (("new", "attic", "--host", "a", "-i", "none.yml"), "-i none.yml: there is no such file."),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_a_line_and_nothing_is_written(
+    tmp_path: Path, words: tuple[str, ...], told: str
+) -> None:
+    (tmp_path / "file").touch()
+    ran = run(tmp_path, *words)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert told in ran.stderr
+    assert "Traceback" not in ran.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
