@@ -53,7 +53,7 @@ options:
       - One entry for each account, named C(user@cluster). An entry may be empty.
       - C(project) is the project, group or Slurm account whose folders it uses.
       - C(storage) gives paths of storage areas, by name.
-      - C(links) makes links of your own, C(~/data: $SCRATCH/data), in the home, to folders that are there.
+      - C(links) makes links of your own in the home, from C(~/data) to C($SCRATCH/data), say.
       - C(without) lists roles that the account does not want.
       - C(sandbox) is as above, for this account.
       - C(jump_user) is the user name on the jump host, where it differs.
