@@ -324,4 +324,4 @@ def test_an_answer_of_a_newer_version_is_refused() -> None:
 
 def test_a_plan_of_a_newer_version_is_refused(scene: Scene) -> None:
     said = engine.answer({**scene.plan([]), "schema": "hpc.onboard/plan/2.0"}, KINDS)
-    assert "the plan was written by a newer hpc.onboard (plan 2.0; this one knows 1.1)" in said["error"]
+    assert "the plan was written by a newer hpc.onboard (plan 2.0; this one knows 1.2)" in said["error"]
