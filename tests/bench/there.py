@@ -2,7 +2,8 @@
 """The work that an account has with a run: processor time of the engine beside a bare start of the same Python.
 
 The very command and input that converge and audit send are run here, in a sandbox, without ssh: user and system time
-of all processes, in turn with the start of a Python that only imports json.
+of all processes, in turn with the start of a Python that only imports json. The goals: 2 x in onboarding, 3.5 x in an
+audit. What is above them is mostly compiling: bytecode fits one version of Python, and nothing is kept on the account.
 """
 
 from __future__ import annotations
