@@ -31,22 +31,12 @@ from ansible import constants, context
 from ansible.plugins.callback.default import CallbackModule as Default
 from ansible.utils import color
 from ansible_collections.hpc.onboard.plugins.plugin_utils._command import verdict
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state import last_runs
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import state_folder
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.run_memory import BOARD, Watch
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal import account, layout, summary
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import flat
 
-KINDS = {  # of the results of our actions that say none, since Ansible failed or skipped the task itself
-    "hpc.onboard.converge": "account",
-    "hpc.onboard.offboard": "account",
-    "hpc.onboard.doctor": "doctor",
-    "hpc.onboard.rotate": "rotation_share",
-    "hpc.onboard.audit": "audit_settings",
-    "hpc.onboard.mend": "mend_shown",
-    "hpc.onboard.connect": "door",
-    "hpc.onboard.preflight": "preflight_settings",
-    "hpc.onboard.ssh_config": "ssh_config_part",
-}
 PIPED = 80
 STYLES = {"ok": "OK", "changed": "CHANGED", "error": "ERROR", "note": "SKIP"}  # as Ansible's settings name them
 STYLES.update(added="DIFF_ADD", removed="DIFF_REMOVE")
@@ -64,6 +54,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         self._unsaid: Any = None  # a play whose banner is said as soon as a task of others needs it
         self._others = False
         self._story = summary.Story()
+        self._ends = last_runs.Ends()
         self._said = 0  # lines of the account before
         self._begun = time.monotonic()
         self._started: dict[str, float] = {}
@@ -86,7 +77,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
 
     def _speaks(self, task: Any) -> bool:
         """Whether this task is ours to show; when much is asked for, the default shows more."""
-        return bool(task.action in KINDS and self._display.verbosity < 2)
+        return bool(task.action in account.KINDS and self._display.verbosity < 2)
 
     def _columns(self) -> int:
         try:
@@ -216,7 +207,11 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
 
     def v2_playbook_on_stats(self, stats: Any) -> None:
         self._watch.stop()
-        verdict.tell(verdict.Verdict(len(stats.processed), len(stats.failures), len(stats.dark)))
+        numbers = (len(one) for one in (stats.processed, stats.failures, stats.dark, stats.changed))
+        verdict.tell(verdict.Verdict(*numbers))
+        trouble = self._ends.keep({name: end.state for name, end in self._story.accounts.items()}, context.CLIARGS)
+        if trouble:
+            self._display.warning(f"How this run ended is not remembered here: {trouble}")
         if self._others or self._display.verbosity >= 2:
             super().v2_playbook_on_stats(stats)
             self._say(summary.keys(tuple(self._story.keyrings), self._view(False).look))
@@ -242,6 +237,8 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         seconds = self._over(name)
         end = account.Ended("ok") if ignored else renderer.ended(shown, bool(shown.get("unreachable")))
         self._story.add(name, shown, end, renderer)
+        if not result.task.check_mode:
+            self._ends.take(result.task.action, name, shown)
         self._handle_warnings(result.result)
         view = self._view(bool(result.task.check_mode))
         if renderer.error(shown):
@@ -250,6 +247,8 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
             return
         if seconds is not None:
             shown["seconds"] = seconds
+        if shown.get("notes") and not self._display.verbosity:
+            shown["notes"] = self._ends.unsaid(name, shown)
         lines = renderer.lines(name, shown, view, self._story.same_as(name, end))
         apart = bool(self._said) and max(len(lines), self._said) > 1  # more is said than a line
         self._said = len(lines)
@@ -278,7 +277,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
 
 def _renderer(result: Any) -> account.Renderer:
     """What shows a result."""
-    return account.renderer(result.result.get("kind") or KINDS.get(result.task.action, "account"))
+    return account.renderer(result.result.get("kind") or account.KINDS.get(result.task.action, "account"))
 
 
 def _command_line() -> Any:

@@ -52,6 +52,8 @@ def cross_checks(profile: dict[str, Any], name: str, wrong: Wrong) -> Iterator[M
             yield wrong(("storage", index, "name"), f'area "{area["name"]}" {text}')
     for index, step in enumerate(profile.get("human_steps", [])):
         area = step.get("area")
+        if "every_days" in step and "done" in step:
+            yield wrong(("human_steps", index), '"every_days" goes without "done": what is seen done needs no date.')
         if "secret" in step and step.get("done") != "key":
             yield wrong(("human_steps", index), '"secret" goes with "done: key": the key that is to be made.')
         if (step.get("done") == "link") != (area is not None):

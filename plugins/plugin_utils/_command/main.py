@@ -23,7 +23,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection impo
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import PROGRAM, of_playbook
 
 BAD = 2
-ROOM = "ansible_collections.hpc.onboard.plugins.plugin_utils._command"
+ROOMS = "ansible_collections.hpc.onboard.plugins.plugin_utils"
 
 
 def main() -> int:
@@ -35,7 +35,7 @@ def main() -> int:
             return BAD
         if words[0] in VERBS and VERBS[words[0]].module:
             program = f"{shlex.join(called())} {words[0]}"
-            return int(importlib.import_module(f"{ROOM}.{VERBS[words[0]].module}").main(words[1:], program))
+            return int(importlib.import_module(f"{ROOMS}.{VERBS[words[0]].module}").main(words[1:], program))
         typed = parse(words)
         if typed.wants:
             print(_about(typed))

@@ -11,7 +11,7 @@ class Verb(NamedTuple):
     """One verb.
 
     summary: its line in the help. more: what its own help adds. examples: commands, each with what it does. module: the
-    file of this room whose main() does a verb that reaches no account; all others are playbooks.
+    room and the file whose main() does a verb that reaches no account; all others are playbooks.
     """
 
     group: str
@@ -119,29 +119,39 @@ VERBS = {
             ("hpc-onboard ssh-config --check", "what it would write"),
         ),
     ),
+    "status": Verb(
+        HERE,
+        "say how all accounts and keys stand, and what is next; at once",
+        module="_status.status",
+    ),
+    "done": Verb(
+        HERE,
+        "say that you did what only you can do at a site",
+        module="_status.done",
+    ),
     "cheatsheet": Verb(
         HERE,
         "show a cluster on one screen: where to put what, limits, rules",
-        module="cheatsheet",
+        module="_command.cheatsheet",
     ),
     "profile": Verb(
         HERE,
         "list the known clusters; write and check one of your own",
-        module="profile",
+        module="_command.profile",
     ),
     "ledger": Verb(
         HERE,
         "check the record of rotations, and say where a key ever went",
-        module="ledger",
+        module="_command.ledger",
     ),
     "state": Verb(
         HERE,
         "take what this machine remembers to another one; no keys",
-        module="state",
+        module="_command.state",
     ),
     "rekey": Verb(
         HERE,
         "give the encrypted file of keys another passphrase",
-        module="rekey",
+        module="_command.rekey",
     ),
 }

@@ -18,11 +18,12 @@ MOST = 4096  # bytes that a pipe takes at once, whoever reads
 
 
 class Verdict(NamedTuple):
-    """Numbers of accounts: looked at at all, failed, not reached."""
+    """Numbers of accounts: looked at at all, failed, not reached, changed or to be changed."""
 
     seen: int
     failed: int
     unreachable: int
+    changed: int = 0
 
 
 def tell(verdict: Verdict) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import manual_steps
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import command
 from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config.texts import FILE
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import receipts
@@ -20,7 +21,9 @@ MOST = 4  # texts; the cheat sheet has all of them
 
 
 def of_first_time(variables: Mapping[str, Any], name: str) -> Introduction | None:
-    """The site's rules, then its traps, and the command that shows the rest; None where it is not the first time.
+    """The site's rules, then its traps, the command that shows the rest, and what nothing can show to be done.
+
+    None where it is not the first time.
 
     To be asked before this machine keeps what was noted on the account.
     """
@@ -30,7 +33,13 @@ def of_first_time(variables: Mapping[str, Any], name: str) -> Introduction | Non
         return None
     cluster = variables.get("cluster") or {}
     texts = [str(text) for text in (*cluster.get("policies", ()), *cluster.get("traps", ()))]
-    if known or not texts:
+    steps = [] if known else manual_steps.unseen(variables)
+    if known or not (texts or steps):
         return None
     names = [] if os.path.exists(os.path.expanduser(FILE)) else command("ssh-config")
-    return {"texts": texts[:MOST], "more": len(texts[MOST:]), "command": command("cheatsheet", [name]), "names": names}
+    found: Introduction = {
+        "texts": texts[:MOST], "more": len(texts[MOST:]), "command": command("cheatsheet", [name]), "names": names
+    }  # fmt: skip
+    if steps:
+        found["steps"], found["done"] = steps, command("done", [name, steps[0]["id"]])
+    return found

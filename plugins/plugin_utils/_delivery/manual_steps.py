@@ -1,18 +1,20 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What only a person can do before an account is whole, as far as a result shows that it is not done yet.
+"""What only a person can do before an account is whole, and by which sign it is known that they have.
 
 A cluster's profile lists its human steps in order, and says by which sign each is seen done: 'reached', the
 account was reached; 'key', the keyring has the key that 'secret' names; 'link', the path of the storage area is
-known. A step without a sign can never be seen done; it is named as long as one behind it is open.
+known. A step without a sign is open until the person says that it is done, and again when 'every_days' are over.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterable, Mapping
+from datetime import date
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.record import StepMark
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import (
         AccountResult,
         ManualStep,
@@ -20,15 +22,66 @@ if TYPE_CHECKING:
     )
 
 Told = Mapping[str, Any]  # of a cluster's profile, which its schema describes
+Marks = Mapping[str, "StepMark"]  # of an account: step -> who said that it is done
 SECRET = "ngc"  # whose step it is that says no more than that a key is missing
 
 
-def left(cluster: Told, result: AccountResult | Unreached) -> list[ManualStep]:
-    """The steps {text, url} of the cluster's profile that are left after that result of converge."""
+class Signs(NamedTuple):
+    """What was seen of an account. missing: keys that the keyring lacks; unknown: areas whose path nobody knows."""
+
+    reached: bool
+    missing: Collection[str] = ()
+    unknown: Collection[str] = ()
+
+
+def open_steps(steps: Iterable[Told], signs: Signs, said: Marks, today: date) -> list[Told]:
+    """The steps of a profile that are neither seen done nor said done."""
+    return [step for step in steps if _is_open(step, signs) and not is_said(step, said, today)]
+
+
+def is_said(step: Told, said: Marks, today: date) -> bool:
+    """Whether a person has said that the step is done, for as long as that holds."""
+    mark = said.get(str(step["id"]))
+    if mark is None:
+        return False
+    ended = until(step, mark)
+    return ended is None or today < ended
+
+
+def until(step: Told, mark: StepMark) -> date | None:
+    """The day on which the step is to be done again; None for never."""
+    if "every_days" not in step:
+        return None
+    try:
+        return date.fromordinal(date.fromisoformat(mark["at"][:10]).toordinal() + int(step["every_days"]))
+    except ValueError:
+        return date.min  # a day that is none holds nothing
+
+
+def _is_open(step: Told, signs: Signs) -> bool:
+    sign = step.get("done")
+    if sign == "key":
+        return step.get("secret", SECRET) in signs.missing
+    if sign == "link":
+        return step["area"] in signs.unknown
+    return sign is None or not signs.reached
+
+
+def left(cluster: Told, result: AccountResult | Unreached, said: Marks, today: date) -> list[ManualStep]:
+    """The steps of the cluster's profile that are in the way after that result of converge."""
     steps: list[Told] = cluster.get("human_steps", [])
     if "unreachable" in result:
-        return [_told(step) for step in _before_reaching(steps)]
-    return [_told(step) for step in steps if _is_open(step, result)]
+        ahead = open_steps(_before_reaching(steps), Signs(False), said, today)
+        return [told(step) for step in ahead]
+    signed = [step for step in steps if "done" in step]
+    return [told(step) for step in open_steps(signed, signs(result), said, today)]
+
+
+def signs(result: AccountResult) -> Signs:
+    """What the result of an account that was reached shows."""
+    missing = {one["missing_secret"] for one in result["outcomes"] if one.get("missing_secret")}
+    unknown = {note["area"] for note in result["notes"] if note["code"] == "path_unknown"}
+    return Signs(True, missing, unknown)
 
 
 def _before_reaching(steps: list[Told]) -> list[Told]:
@@ -37,16 +90,9 @@ def _before_reaching(steps: list[Told]) -> list[Told]:
     return [step for step in steps[: last + 1] if step.get("done", "reached") == "reached"]
 
 
-def _is_open(step: Told, result: AccountResult) -> bool:
-    if step.get("done") == "key":
-        return any(outcome.get("missing_secret") == step.get("secret", SECRET) for outcome in result["outcomes"])
-    if step.get("done") == "link":
-        return any(note["code"] == "path_unknown" and note["area"] == step["area"] for note in result["notes"])
-    return False
-
-
-def _told(step: Told) -> ManualStep:
-    text: ManualStep = {"text": str(step["text"])}
+def told(step: Told) -> ManualStep:
+    """The step as it is told to people, and as others read it."""
+    text: ManualStep = {"id": str(step["id"]), "text": str(step["text"])}
     return {**text, "url": str(step["url"])} if step.get("url") else text
 
 
@@ -54,4 +100,24 @@ def of_account(variables: Mapping[str, Any], result: AccountResult | Unreached) 
     """The steps that are left for the account that has these variables; none for a sandbox."""
     if not variables.get("account") or variables["account"].get("sandbox"):
         return []
-    return left(variables.get("cluster") or {}, result)
+    name = str(variables["account"].get("name", ""))
+    return left(variables.get("cluster") or {}, result, said_of(name), date.today())
+
+
+def unseen(variables: Mapping[str, Any]) -> list[ManualStep]:
+    """The steps of an account that was reached which nothing can show, as far as nobody has said that they are done."""
+    steps = [step for step in (variables.get("cluster") or {}).get("human_steps", []) if "done" not in step]
+    if not steps:
+        return []
+    name = str(variables["account"]["name"])
+    return [told(step) for step in open_steps(steps, Signs(True), said_of(name), date.today())]
+
+
+def said_of(account: str) -> Marks:
+    """What was said of an account's steps; nothing where that cannot be read, which status says."""
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._state import durable_files, said_done  # few are open
+
+    try:
+        return said_done.marks().get(account, {})
+    except durable_files.StateError:
+        return {}

@@ -21,8 +21,9 @@ class Remark(TypedDict):
 
 
 class ManualStep(TypedDict):
-    """What only a person can do, and where."""
+    """What only a person can do, and where. id: its name in the cluster's profile."""
 
+    id: str
     text: str
     url: NotRequired[str]
 
@@ -49,12 +50,15 @@ class Introduction(TypedDict):
     """What is told of a site once. more: how many further texts the cheat sheet has, which command shows.
 
     names: the command that lets ssh know accounts by short names, where that was not done yet.
+    steps: what only the person can do and no program sees; done: the command that says the first of them is.
     """
 
     texts: list[str]
     more: int
     command: list[str]
     names: list[str]
+    steps: NotRequired[list[ManualStep]]
+    done: NotRequired[list[str]]
 
 
 @final

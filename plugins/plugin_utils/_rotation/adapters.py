@@ -29,8 +29,8 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.session impor
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import Sidecar
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import Version
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import machine_id
-from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.issuers import KEY_PAGES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.key_kinds import Key, Malformed, recognised
+from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.key_pages import KEY_PAGES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.validate import Settings, judged
 from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.verdict import Judgement, Verdict
 

@@ -27,7 +27,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.standing imp
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.steps import Rotation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import Sidecar
-from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.issuers import KEY_PAGES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.key_pages import KEY_PAGES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.validate import judged
 
 if TYPE_CHECKING:

@@ -21,8 +21,8 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.standing imp
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.steps import Rotation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import key_marks, versions
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.session import SESSION, MissingKey
-from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.issuers import KEY_PAGES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.key_kinds import Key, Malformed, recognised
+from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.key_pages import KEY_PAGES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.validate import judged
 from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.verdict import ISSUER, Judgement, Verdict
 

@@ -17,7 +17,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import Secret, Version, VersionError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import local_key, state_folder
-from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.issuers import KEY_PAGES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.key_pages import KEY_PAGES
 
 if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import Declared
@@ -47,12 +47,12 @@ def reminders() -> list[Reminder]:
 def left_alone(account: str, declared: Declared) -> Declared:
     """What is declared for an account without the files of rotations that are open. Raises AccountError."""
     try:
-        return targets.left_alone(account, declared, _pending)
+        return targets.left_alone(account, declared, pending_targets)
     except (StateError, VersionError) as error:
         raise AccountError(str(error)) from None
 
 
-def _pending(name: str) -> tuple[str, ...]:
+def pending_targets(name: str) -> tuple[str, ...]:
     """The targets of the open rotation of a secret."""
     key = bytes.fromhex(local_key())
     secret = Sidecar(name, key).secret()

@@ -75,6 +75,11 @@ def check(found: Document, name: str) -> None:
         raise AccountError(f"{name} is no receipt") from None
 
 
+def is_kept(account: str, sandbox: bool) -> bool:
+    """Whether this machine has a copy of the receipt of an account, whatever it says."""
+    return (state_folder() / FOLDER / _file(account, sandbox)).is_file()
+
+
 def kept(account: str, sandbox: bool) -> Notes:
     """The notes that this machine has of an account. Raises AccountError as document() does."""
     notes: Notes = document(account, sandbox).get("resources", {})

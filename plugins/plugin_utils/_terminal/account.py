@@ -16,7 +16,6 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result impor
     FORESEEN,
     WORDS,
     counted,
-    state_lines,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import (
     Line,
@@ -29,7 +28,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout impor
 )
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome, Progress, State
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome, Progress
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import Introduction, ManualStep
 
 Result = Mapping[str, Any]
@@ -145,6 +144,17 @@ class Renderer:
         return None
 
 
+KINDS = {  # of the results of our actions that say none, since Ansible failed or skipped the task itself
+    "hpc.onboard.converge": "account",
+    "hpc.onboard.offboard": "account",
+    "hpc.onboard.doctor": "doctor",
+    "hpc.onboard.rotate": "rotation_share",
+    "hpc.onboard.audit": "audit_settings",
+    "hpc.onboard.mend": "mend_shown",
+    "hpc.onboard.connect": "door",
+    "hpc.onboard.preflight": "preflight_settings",
+    "hpc.onboard.ssh_config": "ssh_config_part",
+}
 RENDERERS = {  # for each kind that a result names, its class, in the file of this room that it is loaded with
     "doctor": "checks.Doctor",
     "door": "doors.Door",
@@ -235,10 +245,14 @@ def heading(name: str, result: Result, text: str, view: View) -> list[Line]:
 
 def _introduction(known: Introduction, look: Look) -> list[Line]:
     """What to know of the site, said once, and the command that shows the rest."""
-    lines = indented("Good to know here (said once):", 4, look, "note")
+    lines = indented("Good to know here (said once):", 4, look, "note") if known["texts"] else []
     lines += [line for text in known["texts"] for line in item("-", text, 4, look)]
     more = f"{known['more']} more, and all else: " if known["more"] else "All else: "
-    return lines + indented(more + shlex.join(known["command"]), 4, look, "faint")
+    lines += indented(more + shlex.join(known["command"]), 4, look, "faint")
+    if "done" in known:
+        lines += steps("Only you can do, and nothing shows it:", known["steps"], look)
+        lines += indented(f"When one is done: {shlex.join(known['done'])}", 4, look, "faint")
+    return lines
 
 
 def _outcome(outcome: Outcome, view: View, with_diff: bool) -> Iterator[Line]:
@@ -259,6 +273,10 @@ def _outcome(outcome: Outcome, view: View, with_diff: bool) -> Iterator[Line]:
     if progress:
         yield from told("", "", "note", _how_far(progress), view.look)
     if with_diff and status in CHANGES:
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.difference import (
+            difference,  # a run without --diff need not wait for it
+        )
+
         yield from difference(outcome["before"], outcome["after"], view.look)
 
 
@@ -270,20 +288,6 @@ def _how_far(progress: Progress) -> str:
 
     said = amount(progress)
     return f"under way: {progress['step']}" + (f", {said}" if said else "")
-
-
-def difference(before: State, after: State, look: Look) -> Iterator[Line]:
-    """What changes of a state, line by line; what stays is shown only near it."""
-    import difflib  # here, since a run without --diff need not wait for it
-
-    old, new = state_lines(before), state_lines(after)
-    indent = 6 if look.width < 60 else 17
-    for line in list(difflib.unified_diff(old, new, n=2, lineterm=""))[2:]:
-        mark, text = line[:1], line[1:]
-        if mark == "@":
-            continue
-        style = {"+": "added", "-": "removed"}.get(mark, "faint")
-        yield from item(mark, text, indent, look, style)
 
 
 def steps(heading: str, left: list[ManualStep], look: Look, indent: int = 4) -> list[Line]:

@@ -193,10 +193,10 @@ def _collected(accounts: Mapping[str, Ended], word: str, look: Look) -> list[Lin
 
 def _steps_of_many(accounts: Mapping[str, Ended], look: Look) -> list[Line]:
     """What persons must do, each step once, with the number of accounts that it is for."""
-    counts = Counter((step["text"], step.get("url", "")) for end in accounts.values() for step in end.steps)
+    counts = Counter((s["id"], s["text"], s.get("url", "")) for end in accounts.values() for s in end.steps)
     told: list[ManualStep] = [
-        {"text": text if number == 1 else f"{text} ({number} accounts)", "url": url}
-        for (text, url), number in counts.items()
+        {"id": name, "text": text if number == 1 else f"{text} ({number} accounts)", "url": url}
+        for (name, text, url), number in counts.items()
     ]
     return [(), *steps("Left for a person:", told, look, 0)] if told else []
 

@@ -23,17 +23,13 @@ from ansible_collections.hpc.onboard.plugins.module_utils._formats.key_forms imp
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import harmless
 from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.https import Answer, Line, Question, Unreached
 from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.key_kinds import Key, stranger
+from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.key_pages import KEY_PAGES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.verdict import ISSUER, Finding, Verdict
 
 NGC_ISSUER = "https://api.ngc.nvidia.com/v3/keys/get-caller-info"
 WANDB_ISSUER = "https://api.wandb.ai/graphql"
 HUGGING_FACE_ISSUER = "https://huggingface.co/api/whoami-v2"
 
-KEY_PAGES = {
-    NGC: "https://org.ngc.nvidia.com/setup/api-keys",
-    WANDB: "https://wandb.ai/authorize",
-    HUGGING_FACE: "https://huggingface.co/settings/tokens",
-}
 _NGC_TYPES = ("PERSONAL_KEY", "SERVICE_KEY")
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import shlex
 import signal
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -14,35 +13,12 @@ import pexpect
 import pytest
 
 from tests.effort import turns
-from tests.integration.runs import PASSPHRASE, FileRing, keyring_environment
+from tests.integration.command.desk import Desk
+from tests.integration.runs import PASSPHRASE, FileRing
 
 pytestmark = pytest.mark.testbed
 
-COMMAND = str(Path(sys.executable).with_name("hpc-onboard"))
 AWAY = {"vars": {"ansible_port": 1, "ansible_host": "127.0.0.1"}}
-
-
-class Desk:
-    """A folder with an accounts file, and a person who types there."""
-
-    def __init__(self, bed: Any, *accounts: Any, settings: Any = None) -> None:
-        self.bed = bed
-        self.file = bed.accounts_file(accounts, settings=settings)
-        self.folder = Path(self.file).parent
-        self.environment = keyring_environment(Path(bed.folder))
-
-    def types(self, *words: str, program: str = "hpc-onboard", **more: str) -> Any:
-        """Run a command there, with no terminal."""
-        return self.bed.ansible(*words, program=program, cwd=self.folder, env={**self.environment, **more})
-
-    def at_terminal(self, *words: str, **more: str) -> pexpect.spawn[str]:
-        """Run the command there, at a terminal of 80 columns."""
-        environment = {**self.bed.client.environment(), **self.environment, "TERM": "dumb", **more}
-        size = (24, 80)
-        return pexpect.spawn(
-            COMMAND, list(words), cwd=str(self.folder), env=environment, encoding="utf-8", timeout=60, dimensions=size,
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # tests may run in the background
-        )  # fmt: skip
 
 
 def test_it_onboards_audits_and_tells_a_command_that_mends(bed: Any) -> None:

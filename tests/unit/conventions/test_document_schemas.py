@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +14,22 @@ from account_scene import Folder, Scene
 from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import reconcile
 from ansible_collections.hpc.onboard.plugins.module_utils._engine import engine
 from ansible_collections.hpc.onboard.plugins.module_utils._receipt import notes, receipt
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.quick_look import Named
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import accepted, report, waivers
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS
 from ansible_collections.hpc.onboard.plugins.plugin_utils._preflight import report as preflight
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import ledger
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import Sidecar
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state import audit_history, receipts, signed_record
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state import (
+    audit_history,
+    last_runs,
+    receipts,
+    said_done,
+    signed_record,
+)
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import account_key, local_key
+from ansible_collections.hpc.onboard.plugins.plugin_utils._status import memory, standing
 from ansible_collections.hpc.onboard.plugins.plugin_utils._transfer import state_file
 from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
@@ -34,7 +43,7 @@ REGISTRY = Registry().with_resources([(one["$id"], Resource.from_contents(one)) 
 KNOWN = (
     *(notes.SCHEMA, engine.SCHEMA, engine.PLAN, signed_record.SCHEMA, ledger.HEAD_SCHEMA, versions.SCHEMA),
     *(audit_history.KNOWN_SCHEMA, audit_history.RUN_SCHEMA, state_file.SCHEMA, accepted.BASELINE, waivers.SCHEMA),
-    *(report.SCHEMA, preflight.SCHEMA),
+    *(report.SCHEMA, preflight.SCHEMA, last_runs.SCHEMA, said_done.SCHEMA, standing.SCHEMA),
 )
 WRITTEN_BY_PEOPLE = {"accounts", "cluster", "profile"}  # which are checked, and have no version
 DETAIL = {"accounts": 2, "by_severity": {"high": 1}, "not_measured": 0, "started": "2026-01-01T00:00:00Z"}
@@ -72,7 +81,20 @@ def written(scene: Scene, state: Path) -> dict[str, Any]:
         "state": state_file.collect(),
         "waivers": {"schema": waivers.SCHEMA, "waivers": []},
         "preflight": preflighted(state),
+        **remembered(state),
     }
+
+
+def remembered(state: Path) -> dict[str, Any]:
+    """The record of a run, what a person said, and the status that comes of them and of the key there is."""
+    ends = last_runs.Ends()
+    ends.take("hpc.onboard.converge", "a@lrz", {"outcomes": [], "notes": []})
+    assert ends.keep({"a@lrz": "ok"}, {}) == ""
+    said_done.say("a@lrz", "vpn", {"at": "2026-01-01T00:00:00Z", "by": "a@desk"})
+    account = Named("a@lrz", "lrz", False, ("lrz",), ({"id": "ai_group", "text": "Ask."},))
+    status = memory.status(Path("accounts.yml"), [account], True, datetime(2026, 1, 2, tzinfo=UTC))
+    run, said = ((state / file).read_text() for file in (last_runs.FILE, said_done.FILE))
+    return {"run": json.loads(run), "steps": json.loads(said), "status": status}
 
 
 def preflighted(state: Path) -> Any:

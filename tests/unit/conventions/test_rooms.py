@@ -64,6 +64,10 @@ CONTROLLER = {
     "_command": {
         *("_text", "_input", "_state", "_secrets", "_accounts", "_rotation/ledger", "_transfer", "_terminal", "_core"),
     },
+    "_status": {
+        *("_documents", "_text", "_input", "_state", "_secrets", "_accounts", "_delivery/manual_steps"),
+        *("_rotation/reminders", "_rotation/next_step", "_terminal", "_command"),
+    },
 }
 DOORS = {  # what Ansible and the keyring library load; nothing but an action imports an action
     "modules": set(),

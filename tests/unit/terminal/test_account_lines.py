@@ -12,9 +12,9 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.account impo
     View,
     account,
     detail_of,
-    difference,
     renderer,
 )
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.difference import difference
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Look, plain
 from fabricated import looks, measured, outcome, result, results, text, words
 from hypothesis import given

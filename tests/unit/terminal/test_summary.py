@@ -78,7 +78,7 @@ def test_with_sixty_accounts_the_exceptions_fit_on_one_screen() -> None:
 
 
 def test_with_many_accounts_a_step_is_said_once_with_the_number_of_accounts() -> None:
-    step = {"text": "Set up the VPN.", "url": "https://vpn.example"}
+    step = {"id": "vpn", "text": "Set up the VPN.", "url": "https://vpn.example"}
     accounts = {f"u{number}@w": Ended("unreachable", "x", (step,)) for number in range(12)}
     assert said(accounts).count("Set up the VPN. (12 accounts)\n  https://vpn.example") == 1
 

@@ -1,0 +1,96 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What an accounts file and its profiles say of little more than names, for whoever has no time to check them.
+
+A run checks every word before it is used, which takes a third of a second for a handful of clusters. Status, completion
+and the list of a person's steps need names and a few texts, and are wanted at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import COLLECTION
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Loader, Mistake, Mistakes, read_text
+
+SHIPPED = COLLECTION / "inventory" / "clusters"
+
+
+class Named(NamedTuple):
+    """An account by its name. groups: the words by which -l finds it, but for container runtimes."""
+
+    name: str
+    cluster: str
+    sandbox: bool
+    groups: tuple[str, ...]
+    steps: tuple[Mapping[str, Any], ...]
+
+
+def accounts(file: Path) -> list[Named]:
+    """The accounts of a file, in its order. Raises Mistakes where it is no accounts file."""
+    document = _document(file)
+    entries = document.get("accounts")
+    if not isinstance(entries, dict):
+        raise Mistakes([Mistake(file, 0, 'is no accounts file: "accounts" is missing.')])
+    listed = document.get("profiles")
+    own = [file.parent / Path(str(name)).expanduser() for name in (listed if isinstance(listed, list) else ())]
+    sites: dict[str, dict[str, Any]] = {}
+    found = []
+    for name, entry in entries.items():
+        cluster = str(name).rpartition("@")[2]
+        if cluster not in sites:
+            sites[cluster] = site(cluster, (*own, SHIPPED))
+        said = entry if isinstance(entry, dict) else {}
+        family = sites[cluster].get("family")
+        groups = tuple(str(one).replace("-", "_") for one in (cluster, family) if one)
+        sandbox = bool(said.get("sandbox", document.get("sandbox", False)))
+        found.append(Named(str(name), cluster, sandbox, groups, tuple(sites[cluster].get("human_steps", ()))))
+    return found
+
+
+def site(cluster: str, folders: Sequence[Path]) -> dict[str, Any]:
+    """The family and the human steps of a cluster, its family's included; empty where its profile cannot be read."""
+    try:
+        own = _document(next(folder / f"{cluster}.yml" for folder in folders if (folder / f"{cluster}.yml").is_file()))
+        if "extends" not in own:
+            return _steps(own)
+        name = f"{own['extends']}.yml"
+        places = [folder / "families" / name for folder in folders]
+        base = _document(next(place for place in places if place.is_file()))
+    except (StopIteration, Mistakes):
+        return {}
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.families import (
+        merged,
+        taken_out,
+    )  # few have one
+
+    family = _steps(base)
+    for word in own.get("without", ()):
+        if str(word).startswith("human_steps."):
+            family = taken_out(family, str(word))
+    found: dict[str, Any] = merged(family, _steps(own))
+    return found
+
+
+def _steps(profile: Mapping[str, Any]) -> dict[str, Any]:
+    return {part: profile[part] for part in ("family", "human_steps") if profile.get(part)}
+
+
+def _document(file: Path) -> dict[str, Any]:
+    try:
+        found = yaml.load(read_text(file), Tolerant)
+    except yaml.YAMLError:
+        found = None
+    if not isinstance(found, dict):
+        raise Mistakes([Mistake(file, 0, "cannot be read as YAML; a run over it says the line.")])
+    return found
+
+
+class Tolerant(Loader):
+    """A loader that reads over tags, Ansible's own ones say: what they hold is not needed here."""
+
+
+Tolerant.add_multi_constructor("!", lambda _loader, _tag, _node: None)

@@ -1,0 +1,40 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What this machine remembers of a run over one account, as docs/schemas/run.schema.json has it."""
+
+from __future__ import annotations
+
+from typing import Literal, NotRequired, TypedDict
+
+from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import BySeverity
+
+RunVerb = Literal["onboard", "offboard", "audit"]
+
+
+class RunRecord(TypedDict):
+    """How a run ended on one account.
+
+    at: its end, in UTC. ended: of an audit 'ok', 'found' (something counts) or 'unreachable' (not measured).
+    reached: whether the account itself answered. missing_keys: names of keys that the keyring did not have.
+    unknown_areas: storage areas whose path nobody has said. left_out: a digest of each reason why something was left
+    out, which need not be said again. by_severity: of an audit.
+    """
+
+    schema: str
+    at: str
+    account: str
+    sandbox: bool
+    verb: RunVerb
+    ended: Literal["ok", "changed", "failed", "unreachable", "found"]
+    reached: bool
+    missing_keys: NotRequired[list[str]]
+    unknown_areas: NotRequired[list[str]]
+    left_out: NotRequired[list[str]]
+    by_severity: NotRequired[BySeverity]
+
+
+class StepMark(TypedDict):
+    """That a person said a step is done: when, in UTC, and who on which machine."""
+
+    at: str
+    by: str

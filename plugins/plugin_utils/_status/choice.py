@@ -1,0 +1,51 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The accounts that somebody means who asks what this machine knows of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.quick_look import Named, accounts
+from ansible_collections.hpc.onboard.plugins.plugin_utils._command import accounts as which
+from ansible_collections.hpc.onboard.plugins.plugin_utils._command.refused import Refused
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Mistakes, nearest, shown
+
+
+def accounts_file(typed: Sequence[str]) -> Path | None:
+    """The accounts file that a run would take, typed: after -i; None where there is none. Raises Refused."""
+    source = which.find(typed, os.environ)
+    if source is None:
+        return None
+    file = source.file()
+    if file is None:
+        raise Refused(f"{', '.join(source.paths)} is not one accounts file: name one by -i FILE.")
+    return file
+
+
+def known(file: Path) -> list[Named]:
+    """The accounts of a file. Raises Refused."""
+    try:
+        return accounts(file)
+    except Mistakes as mistakes:
+        raise Refused(str(mistakes)) from None
+
+
+def chosen(every: Sequence[Named], words: Sequence[str], file: Path) -> list[Named]:
+    """Those of the accounts that the words mean: names, clusters, sites, patterns; all where there is no word.
+
+    Raises Refused for a word that means none.
+    """
+    terms = [term for word in words for term in word.split(",") if term]
+    for term in terms:
+        if not any(_means(term, one) for one in every):
+            near = nearest(term, {name for one in every for name in (one.name, *one.groups)})
+            raise Refused(f'"{term}" is not an account or a cluster in {shown(file)}; {near}')
+    return [one for one in every if not terms or any(_means(term, one) for term in terms)]
+
+
+def _means(term: str, one: Named) -> bool:
+    return term == "all" or any(fnmatchcase(name, term) for name in (one.name, one.cluster, *one.groups))

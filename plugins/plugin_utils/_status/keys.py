@@ -1,0 +1,52 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What this machine knows of the user's keys by name: their age, their last day, and rotations that are under way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.next_step import resume
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.reminders import pending_targets, reminders
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import Sidecar
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import Secret, VersionError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import local_key
+from ansible_collections.hpc.onboard.plugins.plugin_utils._status.standing import KeyStatus, Reminded
+
+Looked = tuple[list[KeyStatus], list[Reminded], dict[str, set[str]]]
+
+
+def look(names: Sequence[str], today: date) -> Looked:
+    """The keys of these names, what is to be said of them, and key -> accounts of its open rotation."""
+    found: list[KeyStatus] = []
+    open_on: dict[str, set[str]] = {}
+    said: list[Reminded] = []
+    for name in names:
+        try:
+            secret = Sidecar(name, bytes.fromhex(local_key())).secret()
+        except (StateError, VersionError) as error:
+            said.append({"text": str(error), "command": ""})
+            continue
+        if secret:
+            found.append(_key(secret, today))
+            if found[-1]["open"]:
+                open_on[name] = {target.partition(":")[0] for target in pending_targets(name)}
+    told: list[Reminded] = [{"text": one.text, "command": one.command} for one in reminders()]
+    return found, said + told, open_on
+
+
+def _key(secret: Secret, today: date) -> KeyStatus:
+    current = secret.current
+    since, expires, is_open = current.issued[:10], current.expires[:10], secret.one("pending") is not None
+    return {
+        "name": secret.name,
+        "kind": current.kind,
+        "since": since,
+        "days": (today - date.fromisoformat(since)).days if since else None,
+        "expires": expires,
+        "left": (date.fromisoformat(expires) - today).days if expires else None,
+        "open": is_open,
+        "command": resume(secret.name) if is_open else "",
+    }

@@ -1,0 +1,123 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The status in lines for a person."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input import command_line
+from ansible_collections.hpc.onboard.plugins.plugin_utils._status.standing import (
+    AccountStatus,
+    Ended,
+    KeyStatus,
+    Status,
+)
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import (
+    Line,
+    Look,
+    Span,
+    cells,
+    command,
+    indented,
+    item,
+    row,
+)
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.amounts import count
+
+ONBOARDED = {"ok": "as wanted", "changed": "set up", "failed": "not as wanted", "unreachable": "unreachable"}
+SEVERITIES = ("critical", "high", "medium", "low")
+WIDEST_NAME = 30
+
+
+def lines(status: Status, now: datetime, look: Look) -> list[Line]:
+    """All of it."""
+    column = min(WIDEST_NAME, max((cells(one["name"]) for one in status["accounts"]), default=0))
+    out = [line for one in status["accounts"] for line in _account(one, column, now, look)]
+    out += _section("Only you can do", _steps(status["accounts"], look))
+    out += _section("Keys", [line for one in status["keys"] for line in _key(one, look)])
+    for reminder in status["reminders"]:
+        out += [(), *indented(reminder["text"] + (":" if reminder["command"] else ""), 0, look, "changed")]
+        out += command(reminder["command"], 2, look) if reminder["command"] else []
+    out.append(())
+    if not status["next"]:
+        return out + indented("Nothing is left to run.", 0, look, "ok")
+    return out + indented("Next:", 0, look) + command(shlex.join(status["next"]), 2, look)
+
+
+def _section(heading: str, found: list[Line]) -> list[Line]:
+    return [(), (Span(heading, "bold"),), *found] if found else []
+
+
+def _account(one: AccountStatus, column: int, now: datetime, look: Look) -> list[Line]:
+    mark, style = _mark(one, look)
+    parts = [_set_up(one, now), _audited(one["audit"], now) if one["onboard"] or one["audit"] else ""]
+    parts += [f"{count(len(one['steps']), 'step')} of yours open"] if one["steps"] else []
+    parts += [f"rotation of '{name}' open" for name in one["rotations"]]
+    parts += ["practice"] if one["sandbox"] else []
+    return row(mark, style, one["name"], "; ".join(filter(None, parts)), column, look)
+
+
+def _mark(one: AccountStatus, look: Look) -> tuple[str, str]:
+    if one["onboard"] is None and not one["known"]:
+        return "-", "faint"
+    if one["next"] in ("onboard", "preflight"):
+        return look.mark("bad"), "error"
+    found = one["audit"] is not None and one["audit"]["ended"] != "ok"
+    return ("!", "changed") if found or one["rotations"] else (look.mark("good"), "ok")
+
+
+def _set_up(one: AccountStatus, now: datetime) -> str:
+    onboard, offboard = one["onboard"], one["offboard"]
+    if offboard and (onboard is None or onboard["at"] < offboard["at"]):
+        return f"taken out {ago(offboard['at'], now)}" + ("" if offboard["ended"] in ("ok", "changed") else ", not all")
+    if onboard is None:
+        return "set up, when is not known" if one["known"] else "never set up from here"
+    return f"{ONBOARDED.get(onboard['ended'], onboard['ended'])} {ago(onboard['at'], now)}"
+
+
+def _audited(audit: Ended | None, now: datetime) -> str:
+    if audit is None:
+        return "never audited"
+    when = ago(audit["at"], now)
+    if audit["ended"] == "unreachable":
+        return f"audit {when}: not measured"
+    found = dict(audit.get("by_severity", {}))
+    counts = [f"{found[name]} {name}" for name in SEVERITIES if found.get(name)]
+    return f"audit {when}: {', '.join(counts) or 'as wanted'}"
+
+
+def _steps(accounts: Iterable[AccountStatus], look: Look) -> list[Line]:
+    """Each step once, with the accounts that it is open for, and how to say that it is done."""
+    found: dict[tuple[str, str, str], list[str]] = {}
+    for account in accounts:
+        for step in account["steps"]:
+            found.setdefault((step["id"], step["text"], step.get("url", "")), []).append(account["name"])
+    out: list[Line] = []
+    for (name, text, url), names in found.items():
+        out += item("-", f"{text} ({name}, {', '.join(names)})", 2, look)
+        out += indented(url, 4, look, "faint") if url else []
+    if found:
+        (name, _text, _url), names = next(iter(found.items()))
+        said = " ".join(command_line.command("done", [names[0], name]))
+        out += indented(f"When one is done: {said}", 2, look, "faint")
+    return out
+
+
+def _key(one: KeyStatus, look: Look) -> list[Line]:
+    age = f"in use since {one['since']}, {count(one['days'] or 0, 'day')}" if one["since"] else "age not known"
+    ends = f"last day {one['expires']}" if one["expires"] else "no last day known"
+    parts: Sequence[str] = [age, ends, *(["rotation open"] if one["open"] else [])]
+    return row(" ", "", one["name"], "; ".join(parts), max(8, cells(one["name"])), look)
+
+
+def ago(moment: str, now: datetime) -> str:
+    """How long ago a moment of UTC was, as a person says it."""
+    seconds = (now - datetime.strptime(moment, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)).total_seconds()
+    if seconds < 60:
+        return "just now"
+    if seconds < 3600:
+        return f"{int(seconds / 60)} min ago"
+    return f"{int(seconds / 3600)} h ago" if seconds < 48 * 3600 else f"{int(seconds / 86400)} days ago"

@@ -1,0 +1,70 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Reads what status tells from this machine's records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.quick_look import Named
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input import command_line
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state import last_runs, receipts, said_done
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import state_folder
+from ansible_collections.hpc.onboard.plugins.plugin_utils._status.standing import (
+    SCHEMA,
+    URGENCY,
+    AccountStatus,
+    KeyStatus,
+    Memory,
+    Reminded,
+    Status,
+    of_account,
+)
+
+
+def status(file: Path, chosen: Sequence[Named], whole: bool, now: datetime) -> Status:
+    """How the chosen accounts of a file stand, and all keys. whole: they are all accounts of the file.
+
+    Raises StateError where what persons have said cannot be read.
+    """
+    runs, said = last_runs.last(), said_done.marks()
+    keys, reminded, rotations = _keys(now.date())
+    accounts = []
+    for one in chosen:
+        mine = [name for name, names in rotations.items() if one.name in names]
+        place = (one.name, one.sandbox)
+        memory = Memory(runs.get(place, {}), receipts.is_kept(*place), said.get(one.name, {}), mine)
+        accounts.append(of_account(one, memory, now))
+    return {
+        "schema": SCHEMA,
+        "made": now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "accounts_file": str(file),
+        "accounts": accounts,
+        "keys": keys,
+        "reminders": reminded,
+        "next": next_command(accounts, keys, whole),
+    }
+
+
+def next_command(accounts: Sequence[AccountStatus], keys: Sequence[KeyStatus], whole: bool) -> list[str]:
+    """The words of the one command that is next: for all accounts where it is next for all, else for those alone."""
+    waiting = [one for one in accounts if one["next"]]
+    if not waiting:
+        return []
+    verb = min((one["next"] for one in waiting), key=URGENCY.index)
+    names = [one["name"] for one in waiting if one["next"] == verb]
+    if verb == "rotate":
+        return next(one["command"] for one in keys if one["open"]).split()
+    return command_line.command(verb, [] if whole and len(names) == len(accounts) else names)
+
+
+def _keys(today: date) -> tuple[list[KeyStatus], list[Reminded], dict[str, set[str]]]:
+    """The keys that were ever rotated, what is to be said of them, and key -> accounts of its open rotation."""
+    files = sorted((state_folder() / "secrets").glob("*.json"))
+    if not files:
+        return [], [], {}
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._status import keys  # few have rotated any
+
+    return keys.look([file.stem for file in files], today)

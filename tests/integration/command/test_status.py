@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What hpc-onboard tells of real accounts from its records: after each run, at once, and with everything cut off."""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.integration.command.desk import COMMAND, Desk
+
+pytestmark = pytest.mark.testbed
+AWAY = {"vars": {"ansible_port": 1, "ansible_host": "127.0.0.1"}}
+SHUT = {"PYTHON_KEYRING_BACKEND": "keyring.backends.fail.Keyring", "ANSIBLE_CONFIG": "/nowhere"}
+SECONDS = 0.3
+
+
+def status(desk: Desk, *words: str) -> Any:
+    """The status as a document, told without a network and a keyring."""
+    environment = {**desk.bed.client.environment(), **SHUT}
+    order = ["unshare", "--net", COMMAND, "status", "--json", *words]
+    done = subprocess.run(order, cwd=desk.folder, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return json.loads(done.stdout)
+
+
+def spent() -> float:
+    """Seconds of processor that programs which ended have taken."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def of(document: Any, name: str) -> Any:
+    """What a status says of an account."""
+    return next(one for one in document["accounts"] if one["name"] == name)
+
+
+def test_the_life_of_an_account_as_status_tells_it(bed: Any) -> None:
+    account, away = bed.new_account("lrz"), bed.new_account("wilson")
+    desk = Desk(bed, account, away, settings={away.name: AWAY})
+    before = status(desk)
+    assert {one["next"] for one in before["accounts"]} == {"plan"}
+    assert {"account", "export_control", "vpn"} < {step["id"] for step in of(before, account.name)["steps"]}
+
+    assert desk.types("plan").returncode == 4
+    assert status(desk)["accounts"] == before["accounts"], "what was only foreseen is no run"
+
+    first = desk.types("onboard").stdout
+    assert f"hpc-onboard done {account.name} export_control" in " ".join(first.split())
+    then = status(desk)
+    assert of(then, account.name)["onboard"]["ended"] == "changed"
+    assert [step["id"] for step in of(then, account.name)["steps"]] == ["export_control", "ai_group"]
+    assert of(then, away.name)["onboard"]["ended"] == "unreachable"
+    assert then["next"][1:] == ["preflight", away.name]
+
+    said = desk.types("done", account.name, "export_control")
+    assert said.returncode == 0, said.stderr
+    assert [step["id"] for step in of(status(desk), account.name)["steps"]] == ["ai_group"]
+    assert desk.types("done", account.name, "export_control", "--not").returncode == 0
+    assert len(of(status(desk), account.name)["steps"]) == 2
+
+    account.ssh("rm ~/dss")
+    assert desk.types("audit", "lrz").returncode == 2
+    drifted = of(status(desk, "lrz"), account.name)
+    assert (drifted["audit"]["ended"], drifted["next"]) == ("found", "audit")
+    assert desk.types("lrz").returncode == 0
+    assert desk.types("audit", "lrz").returncode == 0
+    assert status(desk, "lrz")["next"] == []
+    assert desk.types("offboard", "lrz", "-e", "offboard_sure=true").returncode == 0
+    assert "taken out" in desk.types("status", account.name).stdout
+
+
+def test_what_is_left_out_is_said_once(bed: Any) -> None:
+    account = bed.new_account("wilson")
+    desk = Desk(bed, account)
+    said = "left out     enroot_credentials"
+    assert said in desk.types("plan").stdout
+    assert said in desk.types("onboard").stdout
+    assert said not in desk.types("onboard").stdout
+    assert said not in desk.types("onboard", "--tags", "container_caches").stdout
+    assert said not in desk.types("onboard").stdout
+    assert said in desk.types("onboard", "-v").stdout
+
+
+def test_status_is_there_at_once(bed: Any, tmp_path: Path) -> None:
+    """It waits for nothing, so the processor's time is the time that it takes where no other program is at work.
+
+    Compiled, as it is from its second run on.
+    """
+    compiled = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(tmp_path)}
+    clusters = ("lrz", "wilson", "dfki", "narval", "daint")
+    desk = Desk(bed, *(bed.new_account(cluster) for cluster in clusters))
+    took = []
+    for _turn in range(7):
+        begun = spent()
+        assert desk.types("status", **compiled).returncode == 0
+        took.append(spent() - begun)
+    assert min(took) < SECONDS
+
+
+def test_without_an_accounts_file_it_says_what_comes_first(bed: Any) -> None:
+    desk = Desk(bed, bed.new_account("wilson"))
+    desk.file.unlink()
+    done = desk.types("status")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "Begin with:\n  hpc-onboard " in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["status", "wislon"], 'did you mean "wilson"?'),
+        (["done", "nobody@wilson", "account"], '"nobody@wilson" is not an account'),
+        (["done", "{name}", "acount"], 'did you mean "account"?'),
+        (["status", "-i", "nope.yml"], "-i nope.yml: there is no such file."),
+    ],
+)
+def test_a_word_that_means_nothing_is_one_error(bed: Any, words: list[str], said: str) -> None:
+    account = bed.new_account("wilson")
+    done = Desk(bed, account).types(*(word.replace("{name}", account.name) for word in words))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
