@@ -41,8 +41,9 @@ def run(words: list[str], environment: Mapping[str, str]) -> tuple[int, Verdict 
     hears, tells = os.pipe()
     os.set_inheritable(tells, True)
     signal.pthread_sigmask(signal.SIG_BLOCK, FOR_US_ALONE)  # until there is somebody to pass them on to
+    before = {one: signal.getsignal(one) for one in (*FROM_TERMINAL, *FOR_US_ALONE)}
     for one in FROM_TERMINAL:
-        if signal.getsignal(one) is not signal.SIG_IGN:  # a job in the background stays as it was started
+        if before[one] is not signal.SIG_IGN:  # a job in the background stays as it was started
             signal.signal(one, lambda _number, _frame: None)
     child = os.posix_spawn(
         words[0],
@@ -53,10 +54,12 @@ def run(words: list[str], environment: Mapping[str, str]) -> tuple[int, Verdict 
     )
     os.close(tells)
     for one in FOR_US_ALONE:
-        if signal.getsignal(one) is not signal.SIG_IGN:
+        if before[one] is not signal.SIG_IGN:
             signal.signal(one, lambda number, _frame: os.kill(child, number))
     signal.pthread_sigmask(signal.SIG_UNBLOCK, FOR_US_ALONE)
     _child, status = os.waitpid(child, 0)
+    for one, handler in before.items():  # a person may be asked something next
+        signal.signal(one, handler)
     return os.waitstatus_to_exitcode(status), hear(hears)
 
 

@@ -72,7 +72,7 @@ def _about(typed: Typed) -> str:
 
 def _playbook(typed: Typed) -> int:
     """A verb that reaches accounts: ansible-playbook, with our settings and theirs."""
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._command import child, settings
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._command import settings
 
     source = accounts.find(typed.inventory, os.environ)
     if source is None and typed.verb != "doctor":  # which looks without, and says what to do
@@ -89,11 +89,37 @@ def _playbook(typed: Typed) -> int:
             environment["ANSIBLE_INVENTORY"] = source.paths[0]
         if sys.stderr.isatty():
             print(f"Accounts from {', '.join(source.paths)}", file=sys.stderr, flush=True)
-    playbook, *own = of_playbook(typed.verb or "onboard", options)
+    code, changes = _run(typed.verb or "onboard", options, environment)
+    if typed.verb == "plan" and changes and not typed.is_check and (typed.is_sure or _is_agreed()):
+        code, _changes = _run("onboard", options, environment)
+    return code
+
+
+def _run(verb: str, options: list[str], environment: dict[str, str]) -> tuple[int, int]:
+    """Run a verb's playbook: our exit code, and how many accounts changed or would. A signal ends both."""
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._command import child
+
+    playbook, *own = of_playbook(verb, options)
     code, verdict = child.run([child.playbook_program(), f"hpc.onboard.{playbook}", *own], environment)
     if code < 0 or code == child.INTERRUPTED:
         child.end_by(-code if code < 0 else signal.SIGINT)
-    return child.meaning(code, verdict)
+    return child.meaning(code, verdict), verdict.changed if verdict else 0
+
+
+def _is_agreed() -> bool:
+    """Whether a person at the terminal wants what was foreseen; nobody is asked who is not there."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return False
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._input.agreement import YES
+
+    try:
+        answer = input("\nDo it? [y/N] ")
+    except (EOFError, KeyboardInterrupt):
+        answer = ""
+        print()
+    is_yes = answer.strip().lower() in YES
+    print("" if is_yes else "Nothing was changed.", flush=True)
+    return is_yes
 
 
 def _check_names(typed: Typed, source: accounts.Source) -> None:

@@ -11,7 +11,9 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._command.refused impor
 from ansible_collections.hpc.onboard.plugins.plugin_utils._command.verbs import VERBS
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.playbook_options import NAMES, VALUED, Read, read
 
-LIMIT, INVENTORY, SECRET = "--limit", "--inventory", "--secret"
+LIMIT, INVENTORY, SECRET, YES = "--limit", "--inventory", "--secret", "--yes"
+ASKING = {"plan": (), "mend": ("-e", "mend_sure=true"), "offboard": ("-e", "offboard_sure=true")}
+"""The verbs that ask before they do a thing, and the words by which a playbook asks nobody."""
 
 
 class Typed(NamedTuple):
@@ -19,7 +21,7 @@ class Typed(NamedTuple):
 
     verb: empty where none was typed. names: of accounts, clusters and patterns, -l included. options: what goes on to
     ansible-playbook, with one -l for all names and without -i. inventory: what -i named. wants: --help, --version or
-    nothing.
+    nothing. is_sure: nobody is to be asked (--yes). is_check: nothing is to be changed, whatever anybody answers.
     """
 
     verb: str
@@ -27,6 +29,8 @@ class Typed(NamedTuple):
     options: tuple[str, ...]
     inventory: tuple[str, ...] = ()
     wants: str = ""
+    is_sure: bool = False
+    is_check: bool = False
 
 
 def parse(words: Sequence[str]) -> Typed:
@@ -34,6 +38,7 @@ def parse(words: Sequence[str]) -> Typed:
     found = list(read(words))
     verb = _take_verb(found)
     secret = _take_secret(found, verb)
+    sure = _take_yes(found, verb)
     for one in found:
         _check(one)
     options = [word for one in found if one.option not in ("", LIMIT, INVENTORY) for word in one.typed]
@@ -43,7 +48,9 @@ def parse(words: Sequence[str]) -> Typed:
     if not (verb or names or wants):
         raise Refused("no verb and no name of an account or a cluster.\nhpc-onboard --help  lists the verbs.")
     limit = ["-l", ",".join(names)] if names else []
-    return Typed(verb, names, (*secret, *options, *limit), inventory, wants)
+    is_check = any(one.option == "--check" for one in found)
+    words = (*secret, *(sure or ()), *options, *limit)
+    return Typed(verb, names, words, inventory, wants, sure is not None, is_check)
 
 
 def _take_verb(found: list[Read]) -> str:
@@ -73,6 +80,18 @@ def _take_secret(found: list[Read], verb: str) -> list[str]:
     return [SECRET, name]
 
 
+def _take_yes(found: list[Read], verb: str) -> tuple[str, ...] | None:
+    """--yes, which is taken out: what it is for the playbook; None where it was not typed."""
+    typed = [one for one in found if one.option == YES]
+    if not typed:
+        return None
+    if verb not in ASKING:
+        raise Refused(f"{YES} is an option of {', '.join(ASKING)}; {verb or 'onboard'} asks nothing.")
+    for one in typed:
+        found.remove(one)
+    return ASKING[verb]
+
+
 def _check(one: Read) -> None:
     """An option without its value, and one that is misspelt; what Ansible may have beyond those known goes on to it."""
     if one.option in VALUED and one.value is None:
@@ -80,6 +99,6 @@ def _check(one: Read) -> None:
     if one.option.startswith("--") and one.option not in NAMES:
         import difflib  # here, since few misspell
 
-        near = difflib.get_close_matches(one.option, [*NAMES, SECRET], 1, 0.8)
+        near = difflib.get_close_matches(one.option, [*NAMES, SECRET, YES], 1, 0.8)
         if near:
             raise Refused(f'unknown option {one.option}; did you mean "{near[0]}"?')

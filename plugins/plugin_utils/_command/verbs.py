@@ -50,9 +50,13 @@ VERBS = {
     ),
     "plan": Verb(
         FIRST,
-        "foresee exactly what onboard would do; nothing is changed",
-        "The same as onboard --check --diff.",
-        (("hpc-onboard plan wilson", "what would be made there, and what changed"),),
+        "foresee exactly what onboard would do, then ask whether to do it",
+        "Foresees as onboard --check --diff does. At a terminal it asks then; without\n"
+        "one, or with --check, nothing is changed.",
+        (
+            ("hpc-onboard plan wilson", "what would be made there; do it?"),
+            ("hpc-onboard plan wilson --yes", "show it, and do it"),
+        ),
     ),
     "onboard": Verb(
         ACCOUNTS,
@@ -83,7 +87,7 @@ VERBS = {
         (
             ("hpc-onboard mend wilson --check", "what would be mended"),
             ("hpc-onboard mend wilson", "show it, ask, mend it, and look again"),
-            ("hpc-onboard mend -e mend_sure=true", "without a terminal"),
+            ("hpc-onboard mend --yes", "ask nobody"),
         ),
     ),
     "rotate": Verb(
@@ -105,7 +109,7 @@ VERBS = {
         (
             ("hpc-onboard offboard wilson --check", "what would be taken out"),
             ("hpc-onboard offboard wilson", "show it, ask, and take it out"),
-            ("hpc-onboard offboard -e offboard_sure=true", "without a terminal"),
+            ("hpc-onboard offboard --yes", "ask nobody"),
         ),
     ),
     "ssh-config": Verb(

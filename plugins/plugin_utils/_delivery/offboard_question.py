@@ -79,8 +79,9 @@ def _is_any_shown(variables: Variables) -> bool:
 
 def _again(variables: Variables, value: Value, options: Options) -> str:
     """The command that takes out the same and asks nobody."""
-    given = {**_settings(variables, value), "offboard_sure": "true"}
+    given = {name: one for name, one in _settings(variables, value).items() if name != "offboard_sure"}
     words = [word for name, one in given.items() for word in ("-e", _assigned(name, one))]
+    words += command_line.unasked("offboard")
     limit = ["-l", str(options["subset"])] if options.get("subset") else []
     typed = command_line.again(options, sys.argv[1:], options.get("args") or ())
     return f"{typed} {shlex.join([*limit, *words])}"

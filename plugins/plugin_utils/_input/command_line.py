@@ -77,6 +77,11 @@ def started(words: Sequence[str] | None = None) -> Start:
     return Start(tuple(front) or _installed(), bool(front), checkout, inventory)
 
 
+def unasked(verb: str) -> list[str]:
+    """The words that make a verb ask nobody, for somebody who started this run as it was started."""
+    return ["--yes"] if started().front else ["-e", f"{verb}_sure=true"]
+
+
 def again(typed: Mapping[str, Any], given: Sequence[str], playbooks: Sequence[str]) -> str:
     """The command that runs the same again, from Ansible's options and the words that were typed.
 

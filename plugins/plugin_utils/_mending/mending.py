@@ -54,7 +54,7 @@ def asked(
         if is_check_run or _sure(variables, value) or not mends.of_run(variables, called.options):
             return agreed
         limit = ["-l", str(called.options["subset"])] if called.options.get("subset") else []
-        again = shlex.join(command_line.command("mend", [*limit, "-e", "mend_sure=true"]))
+        again = shlex.join(command_line.command("mend", [*limit, *command_line.unasked("mend")]))
         agreement.check(ask(QUESTION), NOTHING, again)
     except (AccountError, StateError) as error:
         return {"kind": "mend_asked", "failed": True, "msg": str(error)}

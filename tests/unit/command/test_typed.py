@@ -22,6 +22,9 @@ LINES = [
     ("offboard audit", "offboard", ["-l", "audit"]),  # the first word alone is the verb
     ("-i x.yml doctor", "doctor", []),
     ("onboard --some-new-option", "onboard", ["--some-new-option"]),
+    ("plan --yes wilson", "plan", ["-l", "wilson"]),
+    ("mend --yes", "mend", ["-e", "mend_sure=true"]),
+    ("offboard wilson --yes --tags conda", "offboard", ["-e", "offboard_sure=true", "--tags", "conda", "-l", "wilson"]),
 ]
 
 
@@ -38,6 +41,11 @@ def test_accounts_files_and_questions_are_found() -> None:
     assert parse(["audit"]).wants == ""
 
 
+def test_who_is_sure_and_who_only_looks() -> None:
+    assert [parse(["plan", *more]).is_sure for more in ([], ["--yes"])] == [False, True]
+    assert [parse(["plan", *more]).is_check for more in ([], ["-C"], ["--check"], ["-DC"])] == [False, True, True, True]
+
+
 REFUSED = [
     ("-v", "no verb and no name"),
     ("onboard -l", "-l needs a value"),
@@ -47,6 +55,9 @@ REFUSED = [
     ("rotate --secret -v", "--secret needs the name of a key"),
     ("onboard --secret wandb", "--secret is an option of rotate"),
     ("-v ledger verify", "ledger comes first"),
+    ("onboard --yes", "--yes is an option of plan, mend, offboard; onboard asks nothing"),
+    ("wilson --yes", "--yes is an option of plan"),
+    ("plan --yess", '--yess; did you mean "--yes"?'),
 ]
 
 

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What was foreseen is done when a person says so, and by nobody else's word."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pexpect
+import pytest
+
+from tests.integration.command.desk import COMMAND, Desk
+
+pytestmark = pytest.mark.testbed
+MADE = ".apptainer/docker-config.json"
+QUESTION = "Do it? [y/N] "
+
+
+def answered(desk: Desk, answer: Callable[[Any], object], *words: str) -> Any:
+    """A plan at a terminal whose question is answered so; its end is waited for."""
+    run = desk.at_terminal("plan", *words)
+    run.expect_exact(QUESTION)
+    answer(run)
+    run.expect(pexpect.EOF)
+    run.close()
+    return run
+
+
+def test_a_yes_does_what_was_foreseen_and_nothing_else(bed: Any) -> None:
+    account, other = bed.new_account("wilson"), bed.new_account("wilson")
+    desk = Desk(bed, account, other)
+    run = answered(desk, lambda run: run.sendline("y"), account.name, "--tags", "registry_auth")
+    assert run.exitstatus == 0, run.before
+    assert "1 account: 1 changed" in run.before
+    assert account.exists(MADE)
+    assert not account.exists(".config/hpc.onboard/env.sh"), "of another capability"
+    assert not other.exists(MADE)
+    bed.client.disconnect()
+
+
+NOES = {
+    "an empty line": lambda run: run.sendline(""),
+    "a word": lambda run: run.sendline("yes please"),
+    "the end of the input": lambda run: run.sendeof(),
+    "Ctrl-C": lambda run: run.sendintr(),
+}
+
+
+@pytest.mark.parametrize("name", NOES)
+def test_anything_but_a_yes_changes_nothing(bed: Any, name: str) -> None:
+    account = bed.new_account("wilson")
+    run = answered(Desk(bed, account), NOES[name])
+    assert run.exitstatus == 0, run.before
+    assert "Nothing was changed." in run.before
+    assert not account.exists(MADE)
+    bed.client.disconnect()
+
+
+@pytest.mark.parametrize("words", [[], ["--check", "--yes"]])
+def test_without_a_terminal_or_with_check_it_only_foresees(bed: Any, words: list[str]) -> None:
+    account = bed.new_account("wilson")
+    done = Desk(bed, account).types("plan", *words)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert QUESTION not in done.stdout + done.stderr
+    assert not account.exists(MADE)
+
+
+def test_who_is_sure_is_asked_nothing(bed: Any) -> None:
+    account = bed.new_account("wilson")
+    desk = Desk(bed, account)
+    done = desk.types("plan", "--yes")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1 account: 1 would change" in done.stdout
+    assert "1 account: 1 changed" in done.stdout
+    assert account.exists(MADE)
+    again = desk.types("plan", "--yes")
+    assert "would change" not in again.stdout
+    assert again.stdout.count("1 account: 1 as wanted") == 1, "there was nothing to do"
+    out = desk.types("offboard", "--yes")
+    assert out.returncode == 0, out.stdout + out.stderr
+    assert not account.exists(MADE)
+
+
+def test_who_must_be_asked_and_is_not_there_is_told_the_word(bed: Any) -> None:
+    account = bed.new_account("wilson")
+    desk = Desk(bed, account)
+    assert desk.types("onboard").returncode == 0
+    refused = desk.types("offboard")
+    assert refused.returncode == 2
+    assert "hpc-onboard offboard --yes" in " ".join(refused.stderr.split())
+    assert account.exists(MADE)
+
+
+def test_a_run_that_is_at_a_terminal_only_to_be_read_asks_nobody(bed: Any) -> None:
+    account = bed.new_account("wilson")
+    desk = Desk(bed, account)
+    environment = {**bed.client.environment(), **desk.environment}
+    shell = f"{COMMAND} plan | cat"
+    run = pexpect.spawn("/bin/sh", ["-c", shell], cwd=str(desk.folder), env=environment, encoding="utf-8", timeout=60)
+    run.expect(pexpect.EOF)
+    assert QUESTION not in run.before
+    assert not account.exists(MADE)
+    bed.client.disconnect()
