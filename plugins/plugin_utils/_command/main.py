@@ -30,6 +30,8 @@ def main() -> int:
     """Run the command. 0 all is as wanted, 2 something is not, 4 accounts could not be reached."""
     words = sys.argv[1:]
     try:
+        if "_ARGCOMPLETE" in os.environ:  # a shell asks how the line may go on
+            importlib.import_module(f"{ROOMS}._command.completion").complete()
         if not words:
             print(help_text.overview(), file=sys.stderr)
             return BAD

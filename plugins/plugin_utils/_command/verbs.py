@@ -158,4 +158,9 @@ VERBS = {
         "give the encrypted file of keys another passphrase",
         module="_command.rekey",
     ),
+    "completion": Verb(
+        HERE,
+        "print what bash, zsh or fish sources to complete what you type",
+        module="_command.completion",
+    ),
 }
