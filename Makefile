@@ -8,10 +8,10 @@ STAGES := check unit sanity integration packages
 .PHONY: help demo test exhaustive bench format clean lock locked release oldest $(STAGES)
 
 help: ## List what can be made
-	@sed -n 's/^\([a-z]*\): .*## /    make \1\t/p' Makefile | expand -t 24
-	@printf "    make STAGE\tRun one stage of the tests: $(STAGES)\n" | expand -t 24
+	@awk -F ':.*## ' '/^[a-z]+: .*## / { printf "    make %-14s %s\n", $$1, $$2 }' Makefile
+	@printf "    make %-14s Run one stage of the tests: $(STAGES)\n" STAGE
 
-demo: $(VENV)/installed ## Set everything up, onboard the sandbox accounts and show the result
+demo: $(VENV)/installed ## Set everything up and show on a sandbox account what is done
 	@tools/demo
 
 test: $(VENV)/installed-test debian-packages ## Set everything up and pass the tests: a quarter of an hour at most

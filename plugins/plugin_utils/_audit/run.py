@@ -67,10 +67,15 @@ def reported(
     """The result of the report part: the report, and whether the run fails by it. begun: of time.monotonic()."""
 
     def work() -> AuditReported:
-        result = _report(variables, checked(variables, value), called, warn, begun)
+        wishes = checked(variables, value)
+        result = _report(variables, wishes, called, warn, begun)
         reasons = result["summary"]["reasons"]
         said = "; ".join(reasons) or "nothing to hold against"
-        return {"kind": "audit_report", "changed": False, "failed": bool(reasons), "msg": said, "report": result}
+        files = _written(result, wishes)
+        whole: AuditReported = {
+            "kind": "audit_report", "changed": False, "failed": bool(reasons), "msg": said, "report": result
+        }  # fmt: skip
+        return {**whole, "files": files} if files else whole
 
     return _said("audit_report", work)
 
@@ -113,11 +118,15 @@ def _report(
     }
     for said in [newer] if newer else _remember(_audit.known_now(known, report, rows), place, name, entry):
         warn(said)
-    if wishes["audit_output"]:
-        write(report, _output(wishes), wishes["audit_formats"])
+    return report
+
+
+def _written(report: Report, wishes: Wishes) -> list[str]:
+    """Write what is to be written; gives the report's files, as a person names them from here."""
+    files = write(report, _output(wishes), wishes["audit_formats"]) if wishes["audit_output"] else []
     if wishes["audit_baseline_write"]:
         accepted.write(wishes, report)
-    return report
+    return [command_line.near(str(Path(file).absolute())) for file in files]
 
 
 def _remembered(place: str, name: str) -> tuple[audit_history.Known, list[Former], str]:

@@ -147,10 +147,11 @@ class MendAccount(TypedDict):
 
 
 class AuditReported(Ended):
-    """Of the part of an audit that makes the report."""
+    """Of the part of an audit that makes the report. files: where it was written."""
 
     kind: Literal["audit_report"]
     report: Report
+    files: NotRequired[list[str]]
 
 
 class DoorResult(TypedDict):

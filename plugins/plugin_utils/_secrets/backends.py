@@ -77,13 +77,12 @@ def is_ours(backend: Any) -> bool:
 
 
 def words(backend: Any) -> str:
-    """The backend as people know it, with its class name."""
+    """The backend as people know it; by its class name where nobody knows it by another."""
     if is_ours(backend):
         from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.file_errors import shown  # others are usual
 
-        return f"encrypted file {shown(backend.path)} ({described(backend)})"
-    known = WORDS.get(described(backend))
-    return f"{known} ({described(backend)})" if known else described(backend)
+        return f"encrypted file {shown(backend.path)}"
+    return WORDS.get(described(backend), described(backend))
 
 
 def password(backend: Any, name: str) -> str | None:

@@ -277,7 +277,7 @@ def _outcome(outcome: Outcome, view: View, with_diff: bool) -> Iterator[Line]:
             difference,  # a run without --diff need not wait for it
         )
 
-        yield from difference(outcome["before"], outcome["after"], view.look)
+        yield from difference(outcome["before"], outcome["after"], view.look, view.detail is Detail.EVERYTHING)
 
 
 def _how_far(progress: Progress) -> str:

@@ -29,7 +29,7 @@ class Report(Part):
         return "report" not in result
 
     def lines(self, name: str, result: Result, view: View, like: str | None = None) -> list[Line]:
-        return audit_report.lines(result["report"], view.look)
+        return audit_report.lines(result["report"], view.look, result.get("files", ()))
 
     def error(self, result: Result) -> str:
         return "" if "report" in result else super().error(result)

@@ -55,6 +55,9 @@ EACH = 24
 """With more findings than this, those of one rule are told together."""
 ROWS = 12
 """With more accounts than this, the matrix shows those with findings; and of these no more than twice as many."""
+INFOS = 4
+"""More bare facts than this nobody reads each time."""
+IN_FILES, NO_FILES = "in the report's files", "which -e audit_output=FOLDER writes into files"
 NEXT = 4
 """More commands than this nobody runs one by one."""
 
@@ -64,10 +67,10 @@ def text(report: Report, look: Look | None = None) -> str:
     return "".join(f"{plain(line)}\n" for line in lines(report, look or Look()))
 
 
-def lines(report: Report, look: Look) -> list[Line]:
-    """All of it, for a terminal of that look."""
-    report = harmless(report)
-    parts = (_findings(report, look), _missed(report, look), matrix(report, look), _last(report, look))
+def lines(report: Report, look: Look, files: Sequence[str] = ()) -> list[Line]:
+    """All of it, for a terminal of that look. files: where the report was written."""
+    report, rest = harmless(report), IN_FILES if files else NO_FILES
+    parts = (_findings(report, look, rest), _missed(report, look), matrix(report, look), _last(report, look, files))
     out: list[Line] = []
     for part in parts:
         out += [(), *part] if part and out else part
@@ -114,18 +117,32 @@ def _shared(texts: Sequence[str]) -> str:
     return texts[0] if len(set(texts)) == 1 else ""
 
 
-def _findings(report: Report, look: Look) -> list[Line]:
-    """What counts, but for bare facts and for accounts that were not measured, which come by themselves."""
+def _findings(report: Report, look: Look, rest: str) -> list[Line]:
+    """What counts, then bare facts in a line each; accounts that were not measured come by themselves.
+
+    rest: where what is not told can be read.
+    """
     gone = {account["name"] for account in report["accounts"] if account["state"] == "not_measured"}
     counting = [
         finding
         for finding in unwaived(report["findings"])
-        if finding["severity"] != "info" and not (finding["account"] in gone and finding["class"] == "not_measured")
+        if not (finding["account"] in gone and finding["class"] == "not_measured")
     ]
-    found = groups(counting)
+    found = groups([finding for finding in counting if finding["severity"] != "info"])
     out = [line for group in found[:EACH] for line in _group(group, look)]
     left = sum(group.number for group in found[EACH:])
-    return out + (_below(f"and {count(left, 'milder finding')}, in the report's files", look) if left else [])
+    out += _below(f"and {count(left, 'milder finding')}, {rest}", look) if left else []
+    return out + _infos(groups([finding for finding in counting if finding["severity"] == "info"]), look, rest)
+
+
+def _infos(found: Sequence[Group], look: Look, rest: str) -> list[Line]:
+    """Bare facts: whom they are about, and by which rule."""
+    mark, out = SYMBOLS["info"][look.ascii], list[Line]()
+    for group in found[:INFOS]:
+        who = _names(group.names, look)
+        out += told(mark, "info", STYLES["info"], f"{who}: {group.text.rstrip('.')} ({group.first['rule']})", look)
+    left = sum(group.number for group in found[INFOS:])
+    return out + (_below(f"and {left:,} more, {rest}", look) if left else [])
 
 
 def _group(group: Group, look: Look) -> Iterator[Line]:
@@ -230,8 +247,8 @@ def _listed(rows: Iterable[Account], look: Look) -> list[Line]:
     return out
 
 
-def _last(report: Report, look: Look) -> list[Line]:
-    """The numbers, why it fails, and what to run next."""
+def _last(report: Report, look: Look, files: Sequence[str]) -> list[Line]:
+    """The numbers, why it fails, where it is written, and what to run next."""
     summary, run = report["summary"], report["run"]
     head = f"{count(summary['accounts'], 'account')}: {severities(summary['by_severity'])}"
     style = "error" if summary["failed"] else "changed" if any(summary["by_severity"].values()) else "ok"
@@ -240,7 +257,10 @@ def _last(report: Report, look: Look) -> list[Line]:
     out += indented(f"{'. '.join(_counts(report))}.", 0, look)
     for reason in summary["reasons"]:
         out += told(look.mark("bad"), "fails", "error", reason, look)
-    return out + _next(report, look)
+    if files:
+        folder = files[0].rpartition("/")[0] or "."
+        out += indented(f"Written to {folder}: {', '.join(file.rpartition('/')[2] for file in files)}", 0, look)
+    return out + _next(report, look, IN_FILES if files else NO_FILES)
 
 
 def _counts(report: Report) -> Iterator[str]:
@@ -253,7 +273,7 @@ def _counts(report: Report) -> Iterator[str]:
         yield ", ".join(said)
 
 
-def _next(report: Report, look: Look) -> list[Line]:
+def _next(report: Report, look: Look, rest: str) -> list[Line]:
     """What mends the worst: each command or sentence once."""
     missed = [tuple(said(one["next"])) for one in report["accounts"] if one["state"] == "not_measured"]
     findings = [finding for finding in unwaived(report["findings"]) if finding["severity"] != "info"]
@@ -265,4 +285,4 @@ def _next(report: Report, look: Look) -> list[Line]:
     for fix in fixes[:NEXT]:
         out += _to_do(fix, 2, look)
     left = len(fixes) - NEXT
-    return out + (indented(f"and {left:,} more, in the report's files", 2, look, "faint") if left > 0 else [])
+    return out + (indented(f"and {left:,} more, {rest}", 2, look, "faint") if left > 0 else [])

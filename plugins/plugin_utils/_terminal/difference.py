@@ -15,8 +15,16 @@ if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import State
 
 
-def difference(before: State, after: State, look: Look) -> Iterator[Line]:
-    """What changes of a state, line by line; what stays is shown only near it."""
+ENVIRONMENT = ("/env.sh", "/env.csh", "/env.fish")  # one text for each family of shells
+
+
+def difference(before: State, after: State, look: Look, every: bool = False) -> Iterator[Line]:
+    """What changes of a state, line by line; what stays is shown only near it.
+
+    What is written in the words of several shells is shown in those of the login shell; every: in all.
+    """
+    hidden = [] if every else unread(before, after)
+    before, after = ({name: one[name] for name in one if name not in hidden} for one in (before, after))
     old, new = state_lines(before), state_lines(after)
     indent = 6 if look.width < 60 else 17
     for line in list(difflib.unified_diff(old, new, n=2, lineterm=""))[2:]:
@@ -25,3 +33,15 @@ def difference(before: State, after: State, look: Look) -> Iterator[Line]:
             continue
         style = {"+": "added", "-": "removed"}.get(mark, "faint")
         yield from item(mark, text, indent, look, style)
+    if hidden:
+        names = ", ".join(name.rpartition("/")[2] for name in hidden)
+        yield from item(" ", f"the same in {names}, for other shells", indent, look, "faint")
+
+
+def unread(before: State, after: State) -> list[str]:
+    """The files of an environment that change, but for the one that a start-up file reads, which changes as well."""
+    fields = {**before, **after}
+    changed = [name for name in fields if name.endswith(ENVIRONMENT) and before.get(name) != after.get(name)]
+    lines = [text for name, text in fields.items() if not name.endswith(ENVIRONMENT)]
+    read = [name for name in changed if any(f'{name.rpartition("/")[2]}"' in text for text in lines)]
+    return [name for name in changed if name not in read] if read else []

@@ -15,7 +15,7 @@ import pexpect
 import pytest
 
 from tests.effort import exhaustive, turns
-from tests.integration.runs import BACKEND, KEY, PASSPHRASE, REPOSITORY, FileRing, onboard
+from tests.integration.runs import KEY, PASSPHRASE, REPOSITORY, FileRing, onboard
 from tools.sanity_cores import Core, environment, found
 
 pytestmark = [pytest.mark.testbed, turns(3)]
@@ -155,7 +155,7 @@ def test_a_passphrase_on_a_descriptor_is_read_once_for_all(bed: Any, ring: FileR
         assert "Passphrase" not in ran.text
         assert keyed(six) == [True] * 5
         named = {one["result"].get("keyring") for one in ran.results}
-        assert named - {None} == {f"encrypted file {ring.file} ({BACKEND})"}
+        assert named - {None} == {f"encrypted file {ring.file}"}
 
 
 def test_without_a_terminal_the_error_is_one_and_quick(bed: Any, ring: FileRing, six: list[Any]) -> None:

@@ -11,7 +11,7 @@ import pexpect
 import pytest
 
 from tests.effort import turns
-from tests.integration.runs import BACKEND, KEY, PASSPHRASE, REPOSITORY, FileRing, Ran, keyring_environment, play
+from tests.integration.runs import KEY, PASSPHRASE, REPOSITORY, FileRing, Ran, keyring_environment, play
 
 pytestmark = [pytest.mark.testbed, turns(2)]
 
@@ -77,7 +77,7 @@ def test_without_a_terminal_nobody_is_asked_and_nothing_hangs(bed: Any, tmp_path
     assert checks["keyring"]["status"] == "warning"
     assert "can only be seen with its passphrase" in checks["keyring"]["text"]
     ran, checks = doctor(bed, environment={**ring.env, "KEYRING_PROPERTY_PASSPHRASE_FILE": str(ring.passphrase_file)})
-    assert checks["keyring"]["text"] == f"encrypted file {ring.file} ({BACKEND}) has the key 'ngc'."
+    assert checks["keyring"]["text"] == f"encrypted file {ring.file} has the key 'ngc'."
     absent = str(tmp_path / "none" / "keyring")
     _ran, checks = doctor(bed, environment={**ring.env, "KEYRING_PROPERTY_FILE": absent})
     assert checks["keyring"]["next"] == "keyring set hpc.onboard ngc"

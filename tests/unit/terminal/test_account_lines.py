@@ -124,6 +124,25 @@ def test_a_difference_shows_what_changes_and_little_of_the_rest() -> None:
     assert not any("line 2" in line for line in lines)
 
 
+ENVS = {f"~/.config/hpc.onboard/env.{word}": f"set A in {word}" for word in ("sh", "csh", "fish")}
+
+
+@pytest.mark.parametrize(("start", "word"), [("~/.bashrc", "sh"), ("~/.tcshrc", "csh"), ("~/.config/fish/a", "fish")])
+def test_an_environment_is_shown_in_the_words_of_the_login_shell(start: str, word: str) -> None:
+    line = f'test -r "$HOME/.config/hpc.onboard/env.{word}"; # hpc.onboard'
+    after = {**ENVS, start: line}
+    said = "\n".join(plain(one) for one in difference({}, after, Look()))
+    assert [f"set A in {one}" in said for one in ("sh", "csh", "fish")] == [
+        one == word for one in ("sh", "csh", "fish")
+    ]
+    assert "for other shells" in said
+    every = "\n".join(plain(one) for one in difference({}, after, Look(), every=True))
+    assert all(text in every for text in ENVS.values())
+    for field in ENVS:
+        alone = "\n".join(plain(one) for one in difference({**after, field: "edited"}, after, Look()))
+        assert ENVS[field] in alone, "what changes alone is shown whoever reads it"
+
+
 def test_a_difference_stands_below_its_outcome() -> None:
     said = result(outcome("missing", after={"mode": "0755"}), outcome("in_place"), diff=[{}])
     assert text(account("a@b", said, View())).endswith("folder /a\n                 + mode: 0755")
