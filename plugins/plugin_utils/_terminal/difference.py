@@ -42,6 +42,6 @@ def unread(before: State, after: State) -> list[str]:
     """The files of an environment that change, but for the one that a start-up file reads, which changes as well."""
     fields = {**before, **after}
     changed = [name for name in fields if name.endswith(ENVIRONMENT) and before.get(name) != after.get(name)]
-    lines = [text for name, text in fields.items() if not name.endswith(ENVIRONMENT)]
-    read = [name for name in changed if any(f'{name.rpartition("/")[2]}"' in text for text in lines)]
+    values = [value for name, value in fields.items() if not name.endswith(ENVIRONMENT)]
+    read = [name for name in changed if any(f'{name.rpartition("/")[2]}"' in value for value in values)]
     return [name for name in changed if name not in read] if read else []
