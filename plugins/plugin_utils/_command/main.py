@@ -114,9 +114,10 @@ def _is_agreed() -> bool:
         return False
     from ansible_collections.hpc.onboard.plugins.plugin_utils._input.agreement import YES
 
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Python would see it only when the line is there
     try:
         answer = input("\nDo it? [y/N] ")
-    except (EOFError, KeyboardInterrupt):
+    except EOFError:
         answer = ""
         print()
     is_yes = answer.strip().lower() in YES

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable
 from typing import Any
 
@@ -42,7 +43,6 @@ NOES = {
     "an empty line": lambda run: run.sendline(""),
     "a word": lambda run: run.sendline("yes please"),
     "the end of the input": lambda run: run.sendeof(),
-    "Ctrl-C": lambda run: run.sendintr(),
 }
 
 
@@ -52,6 +52,14 @@ def test_anything_but_a_yes_changes_nothing(bed: Any, name: str) -> None:
     run = answered(Desk(bed, account), NOES[name])
     assert run.exitstatus == 0, run.before
     assert "Nothing was changed." in run.before
+    assert not account.exists(MADE)
+    bed.client.disconnect()
+
+
+def test_ctrl_c_at_the_question_ends_the_command_by_it(bed: Any) -> None:
+    account = bed.new_account("wilson")
+    run = answered(Desk(bed, account), lambda run: run.sendintr())
+    assert run.signalstatus == signal.SIGINT
     assert not account.exists(MADE)
     bed.client.disconnect()
 

@@ -90,7 +90,7 @@ def test_at_a_terminal_it_asks(bed: Any, tmp_path: Path) -> None:
     run = pexpect.spawn(program, ["doctor.yml", "-v"], cwd=str(REPOSITORY), env=env, encoding="utf-8", timeout=60)
     run.expect("Passphrase of .*: ")
     run.sendline(PASSPHRASE)
-    run.expect("has the key 'ngc'")
+    run.expect(r"has\s+the\s+key\s+'ngc'")
     run.expect(pexpect.EOF)
     run.close()
     assert run.exitstatus == 0
