@@ -33,10 +33,12 @@ OPTIONS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # verb done her
     "status": (("--json",), ("-i", "--inventory")),
     "done": (("--not",), ("-i", "--inventory")),
     "cheatsheet": (("--all",), ("--profiles",)),
+    "profile": ((), ("-i", "--inventory", "--profiles")),
     "rekey": (("--keep-passphrase",), ("--kdf",)),
 }
 WORDS = {  # verb done here -> what may follow it, which is no account
     "ledger": ("verify", "who-has"),
+    "profile": ("new", "check"),
     "state": ("export", "import"),
     "completion": SHELLS,
 }

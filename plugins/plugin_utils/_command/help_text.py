@@ -15,11 +15,9 @@ hpc-onboard sets up your account on every HPC cluster you use.
 """
 OPTIONS = """\
 Options  those of ansible-playbook
-    -i FILE            the accounts file
     --tags ROLE        only this capability; --skip-tags ROLE: all but this one
     --check --diff     foresee only; show what would be in files
-    -e NAME=VALUE      a setting
-    -f NUMBER          so many accounts at once
+    -e NAME=VALUE      a setting; -f NUMBER: so many accounts at once
     -v                 tell everything; -vv and more as Ansible does
 """
 ACCOUNTS = """\

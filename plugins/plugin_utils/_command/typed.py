@@ -12,7 +12,12 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._command.verbs import 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.playbook_options import NAMES, VALUED, Read, read
 
 LIMIT, INVENTORY, SECRET, YES = "--limit", "--inventory", "--secret", "--yes"
-ASKING = {"plan": (), "mend": ("-e", "mend_sure=true"), "offboard": ("-e", "offboard_sure=true")}
+ASKING: dict[str, tuple[str, ...]] = {
+    "plan": (),
+    "mend": ("-e", "mend_sure=true"),
+    "offboard": ("-e", "offboard_sure=true"),
+    "ssh-config": ("-e", "ssh_config_sure=true"),
+}
 """The verbs that ask before they do a thing, and the words by which a playbook asks nobody."""
 
 

@@ -5,8 +5,9 @@
 from __future__ import annotations
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import FORESEEN, WORDS
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.account import Result, View, difference, heading
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.account import Result, View, heading
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.audit import Part
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.difference import difference
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Line, row
 
 SAID = {**WORDS, "missing": "written"}

@@ -32,7 +32,8 @@ def test_the_options_of_a_verb_are_those_of_its_help(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(completion.WORDS))
 def test_the_words_of_a_verb_are_those_of_its_help(name: str) -> None:
-    assert "{" + ",".join(completion.WORDS[name]) + "}" in help_of(name)
+    said = help_of(name).replace("|", ",")  # as some verbs name theirs
+    assert ",".join(completion.WORDS[name]) in said
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ REFUSED = [
     ("rotate --secret -v", "--secret needs the name of a key"),
     ("onboard --secret wandb", "--secret is an option of rotate"),
     ("-v ledger verify", "ledger comes first"),
-    ("onboard --yes", "--yes is an option of plan, mend, offboard; onboard asks nothing"),
+    ("onboard --yes", "--yes is an option of plan, mend, offboard, ssh-config; onboard asks nothing"),
     ("wilson --yes", "--yes is an option of plan"),
     ("plan --yess", '--yess; did you mean "--yes"?'),
 ]
