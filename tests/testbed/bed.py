@@ -19,6 +19,7 @@ from tests.testbed.furnish import fill_home, furnish_login, furnish_python, furn
 from tests.testbed.network import Network
 from tests.testbed.pythons import Version, python
 from tests.testbed.sites import SITES
+from tests.testbed.slurm import Slurm
 from tests.testbed.users import add_user, make_folder, remove_user
 from tests.testbed.world import World
 
@@ -34,6 +35,7 @@ class Testbed:
         """Nothing is made yet."""
         self._worlds: dict[str, World] = {}
         self._clusters: dict[str, Cluster] = {}
+        self._slurms: dict[str, Slurm] = {}
         self._accounts: dict[tuple[str, str], Account] = {}
         self._network = Network()
         self._names = (f"u{number:03d}" for number in itertools.count(1))
@@ -65,6 +67,12 @@ class Testbed:
     def cluster(self, name: str) -> Cluster:
         """Give a cluster, by its profile's name or short; bare is dfki without Python, ela daint's jump host."""
         return self._clusters[name]
+
+    def slurm(self, cluster: str) -> Slurm:
+        """Give a cluster's Slurm; it is started by the first who asks."""
+        if cluster not in self._slurms:
+            self._slurms[cluster] = Slurm(self._clusters[cluster], self.folder)
+        return self._slurms[cluster]
 
     @property
     def clusters(self) -> list[str]:
