@@ -216,7 +216,7 @@ def host(account: Account, file: AccountsFile) -> Host:
         "cluster": account.cluster,
         "account": {**identity(account), **sandbox},
         **connection(account),
-        **site_settings(account.cluster),
+        **site_settings(account.cluster, account.project or ""),
         **{f"{role}_files_from": str(file.lines.file.parent) for role in READING_FILES},
         **settings(account, file),
         **own_variables(account),

@@ -1,46 +1,29 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The capability path_scripts: scripts in a folder that is on PATH, our launcher of container jobs among them."""
+"""The capability path_scripts: the user's own scripts in a folder that is on PATH."""
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
-from string import Template
 from typing import TYPE_CHECKING
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import Settings, resource
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import ROLES
 
 if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Declaration
 
-LAUNCHER = ROLES / "path_scripts" / "files" / "usrun.sh.template"
-PLAIN = re.compile(r"^(?:[\w./:@#+=,-]|\$[A-Z]+)*\Z")
-
 
 def declare(settings: Settings) -> Declaration:
-    """What an account gets.
-
-    settings: scripts [{name, content or file}], launchers [{name, image, mounts, minutes}], folder, files_from, state.
-    """
-    scripts = [{"name": one["name"], "content": launcher(one)} for one in settings["launchers"]]
-    scripts += [
-        {"name": one["name"], "content": own_script(one, settings["files_from"])} for one in settings["scripts"]
-    ]
-    if not scripts:
-        return {"resources": [], "notes": []}
+    """What an account gets. settings: scripts [{name, content or file}], folder, files_from, state."""
+    folder, start, state = settings["folder"], settings["files_from"], settings["state"]
     resources = [
-        resource(
-            "path_script",
-            path=f"{settings['folder']}/{script['name']}",
-            content=script["content"],
-            state=settings["state"],
-        )
-        for script in scripts
+        resource("path_script", path=f"{folder}/{script['name']}", content=own_script(script, start), state=state)
+        for script in settings["scripts"]
     ]
-    section = resource("shell_environment", section="path_scripts", path=[settings["folder"]], state=settings["state"])
+    if not resources:
+        return {"resources": [], "notes": []}
+    section = resource("shell_environment", section="path_scripts", path=[folder], state=state)
     return {"resources": [*resources, section], "notes": []}
 
 
@@ -55,14 +38,3 @@ def own_script(settings: Settings, start: str) -> str:
         return own_texts.read("path_scripts", Path(start, Path(file).expanduser()))
     own_texts.refuse_keys(f"path_scripts: {settings['name']}", str(content))
     return str(content)
-
-
-def launcher(settings: Settings) -> str:
-    """Our usrun.sh for a site: settings are its image, mounts and minutes. Raises AccountError."""
-    image, mounts = settings["image"], ",".join(settings.get("mounts", []))
-    for name, value in (("image", image), ("mounts", mounts)):
-        if not PLAIN.match(value):
-            raise AccountError(f"{settings['name']}: {name} {value!r} holds a character that a shell would read")
-    return Template(LAUNCHER.read_text(encoding="utf-8")).substitute(
-        IMAGE=image, MOUNTS=mounts, MINUTES=int(settings.get("minutes", 60))
-    )

@@ -63,7 +63,8 @@ CAPABILITIES = {  # in the order in which an account gets them
     "tokens": Capability(unless=("programs",), holds_keys=True),
     "container_caches": Capability(),
     "conda": Capability(),
-    "path_scripts": Capability(unless=("launchers", "scripts")),
+    "launchers": Capability(),
+    "path_scripts": Capability(unless=("scripts",)),
     "shell_environment": Capability(unless=("variables", "path")),
     "own_files": Capability(unless=("files",)),
 }
@@ -94,6 +95,7 @@ USUAL = [kind for kind, module in KINDS.items() if module == "values"] + ["path_
 """Those that most plans hold."""
 
 MODULE_UTILS = __name__.replace("plugin_utils._capabilities.table", "module_utils")
+STARTING = ("apptainer", "singularity")  # container tools that start a command in a job themselves
 CACHING = ("apptainer", "enroot")  # container tools with a cache of the user's
 OF_CONDA = ("policy", "why", "instead", "area", "below", "by_machine")  # what a profile says of it, as the role has it
 
@@ -145,7 +147,7 @@ def prepare(accounts: Iterable[Settings]) -> None:
                 more(wanting)
 
 
-def site_settings(cluster: Settings) -> dict[str, Any]:
+def site_settings(cluster: Settings, project: str = "") -> dict[str, Any]:
     """The roles' settings that follow from a cluster's profile, as the inventory gives them to an account."""
     container, caches, links, conda = (cluster.get(part, {}) for part in ("container", "caches", "links", "conda"))
     areas = [{key: value for key, value in one.items() if key != "per"} for one in cluster.get("storage", [])]
@@ -163,7 +165,7 @@ def site_settings(cluster: Settings) -> dict[str, Any]:
         "container_caches_folder": caches.get("path", ""),
         "container_caches_root": caches.get("root", ""),
         "container_caches_why": caches.get("why_not", ""),
-        "path_scripts_launchers": cluster.get("launchers", []),
+        **{f"launchers_{name}": value for name, value in _launcher(cluster, project).items()},
         "conda_wanted": conda.get("usual", False),
         "conda_distribution": conda.get("distribution", "miniforge"),
         "conda_site": {
@@ -171,6 +173,30 @@ def site_settings(cluster: Settings) -> dict[str, Any]:
             "storage": areas,
         },
         "conda_proxies": cluster.get("proxies", {}),
+    }
+
+
+def _launcher(cluster: Settings, project: str) -> dict[str, Any]:
+    """How a job is started here, as usrun.sh needs it."""
+    container, scheduler = cluster.get("container", {}), cluster.get("scheduler", {})
+    usual: Settings = next(iter(cluster.get("launchers", [])), {})
+    runtime = container.get("runtime", "none")
+    elsewhere = cluster.get("home", {}).get("on_compute") in ("ticket", "none")
+    areas = [one["path"] for one in cluster.get("storage", []) if one.get("on_compute") == "rw" and "path" in one]
+    return {
+        "scheduler": scheduler.get("kind", "none"),
+        "site": cluster.get("name", ""),
+        "runtime": container.get("in_jobs") or (runtime if runtime in STARTING else "none"),
+        "module": container.get("module", ""),
+        "image": usual.get("image", ""),
+        "mounts": usual.get("mounts", []),
+        "minutes": usual.get("minutes", 60),
+        "gpu": scheduler.get("gpu", "--gpus=1"),
+        "cpu": scheduler.get("cpu", ""),
+        "account": project if scheduler.get("account") == "project" else "",
+        "account_required": scheduler.get("account_required", False),
+        "accounts_command": scheduler.get("accounts_command", ""),
+        "home_in_jobs": areas[0] if elsewhere and areas else "",
     }
 
 

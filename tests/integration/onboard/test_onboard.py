@@ -57,12 +57,12 @@ def test_the_launcher_says_where_srun_is_missing_and_passes_arguments_on(bed: An
     account = bed.new_account("dfki", files={"fake/srun": fake})
     account.ssh("chmod +x fake/srun")
     assert onboard(bed, account).code == 0
-    missing = account.login_shell("usrun.sh nvidia-smi")
+    missing = account.login_shell("PATH=/nowhere ~/bin/usrun.sh nvidia-smi")
     assert missing.returncode == 127
     assert "srun is not here" in missing.stderr
     given = account.login_shell("PATH=$HOME/fake:$PATH usrun.sh --gpus=1 python -c 'print(\"a  b\")' '$x' ''")
-    assert given.stdout.endswith('<--gpus=1><python><-c><print("a  b")><$x><>'), given.stdout
-    assert "<--time=60>" in given.stdout
+    assert given.stdout.endswith('<python><-c><print("a  b")><$x><>'), given.stdout
+    assert "<--gpus=1><--time=60>" in given.stdout
     assert f"<--container-mounts=/data:/data,{account.home}:{account.home}>" in given.stdout
 
 

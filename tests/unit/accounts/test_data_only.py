@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from ansible_collections.hpc.onboard.plugins.action import doctor
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import (
@@ -34,15 +35,17 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_fil
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.facts import ABOUT, is_wrapped
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import schema
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.path_scripts import launcher
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities import launchers
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import Roles
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import ROLES, Roles
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, Mistakes
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import ssh_arguments
 from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config import entries
 
 from tests.effort import sample
 
+USRUN = yaml.safe_load((ROLES / "launchers/defaults/main.yml").read_text())
+USRUN = {name.removeprefix("launchers_"): value for name, value in USRUN.items()}
 GOOD = (  # tried in this order for a field that has a pattern
     "words that a person reads",
     "attic",
@@ -292,8 +295,11 @@ def innocent(host: Host) -> None:
     assert not re.search(r"[;&|<>`()\"'\\\n*?!]", command)
     for url in cluster["proxies"].values():
         assert re.fullmatch(r"[A-Za-z0-9_.:/,*-]+", url)
+    start = "launchers_"
+    site = {name[len(start) :]: value for name, value in variables.items() if name.startswith(start)}
     with suppress(AccountError):  # a launcher is checked once more where it is written
-        assert "mark-of-the-attack" not in launcher(cluster["launchers"][0])
+        for name, value in launchers.variables({**USRUN, **site}).items():
+            assert len(shlex.split(launchers.quoted("usrun.sh", name, value))) == 1
     with suppress(AccountError):  # of a name for ssh too
         own = entries.entry(variables, "/a", lambda name: {"hostname": [name]})
         assert all(map(ENTRY.fullmatch, entries.body(own, "name", {}).splitlines()[2:]))

@@ -19,7 +19,6 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities import (
     collect,
     container_caches,
     enroot_credentials,
-    path_scripts,
     shell_environment,
     storage_links,
 )
@@ -282,23 +281,6 @@ def test_no_caches_are_declared_where_there_is_no_place_and_the_reason_is_said(c
         "resources": [],
         "notes": [{"code": code, "text": "no disk here"}],
     }
-
-
-LAUNCHER = {"name": "usrun.sh", "image": "nvcr.io#nvidia/pytorch:25.01-py3", "mounts": ["/data:/data", "$HOME:$HOME"]}
-
-
-def test_a_launcher_is_a_script_on_the_path() -> None:
-    settings = {"scripts": [], "launchers": [LAUNCHER], "folder": "~/bin", "state": "present"}
-    declaration = path_scripts.declare(settings)
-    assert kinds(declaration) == [("path_script", "~/bin/usrun.sh"), ("shell_environment", "path_scripts")]
-    assert "--container-image" in declaration["resources"][0]["options"]["content"]
-
-
-@pytest.mark.parametrize("bad", ["a b", "a;id", "$(id)", "a`id`", "a'b", 'a"b', "a\nb", "a}b", "a\\b", "a|b", "a&b"])
-@pytest.mark.parametrize("where", ["image", "mounts"])
-def test_a_launcher_takes_nothing_that_a_shell_would_run(where: str, bad: str) -> None:
-    with pytest.raises(AccountError, match="a shell would read"):
-        path_scripts.launcher({**LAUNCHER, where: bad if where == "image" else [bad]})
 
 
 def test_variables_of_ones_own_are_texts() -> None:
