@@ -85,7 +85,8 @@ QUEUES = {
         default_qos="opp",
     ),
     "narval": Queues(
-        (Node("ng10101", "a100", 4), Node("nc10101")), (Partition("gpubase_bygpu_b1", ("ng10101", "nc10101"), hours=168),)
+        (Node("ng10101", "a100", 4), Node("nc10101")),
+        (Partition("gpubase_bygpu_b1", ("ng10101", "nc10101"), hours=168),),
     ),
     "daint": Queues(
         (Node("nid005001", "gh200", 4), Node("nid005002", "gh200", 4)),

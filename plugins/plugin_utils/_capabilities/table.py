@@ -62,6 +62,7 @@ CAPABILITIES = {  # in the order in which an account gets them
     "registry_auth": Capability(unless=("runtime",), asked_by=("registries", "secret"), holds_keys=True),
     "tokens": Capability(unless=("programs",), holds_keys=True),
     "container_caches": Capability(),
+    "tool_caches": Capability(unless=("folder",)),
     "conda": Capability(),
     "launchers": Capability(),
     "path_scripts": Capability(unless=("scripts",)),
@@ -166,6 +167,7 @@ def site_settings(cluster: Settings, project: str = "") -> dict[str, Any]:
         "container_caches_root": caches.get("root", ""),
         "container_caches_why": caches.get("why_not", ""),
         **{f"launchers_{name}": value for name, value in _launcher(cluster, project).items()},
+        **{f"tool_caches_{name}": value for name, value in _off_home(caches, areas).items()},
         "conda_wanted": conda.get("usual", False),
         "conda_distribution": conda.get("distribution", "miniforge"),
         "conda_site": {
@@ -174,6 +176,14 @@ def site_settings(cluster: Settings, project: str = "") -> dict[str, Any]:
         },
         "conda_proxies": cluster.get("proxies", {}),
     }
+
+
+def _off_home(caches: Settings, areas: Iterable[Settings]) -> dict[str, str]:
+    """Where the site wants the caches of all tools, where it says so and the place is known."""
+    area = next((one for one in areas if one["name"] == caches.get("off_home") and "path" in one), None)
+    if not area:
+        return {"folder": "", "root": ""}
+    return {"folder": f"{area['path']}/caches", "root": area["root"] if area.get("create") else area["path"]}
 
 
 def _launcher(cluster: Settings, project: str) -> dict[str, Any]:

@@ -86,8 +86,9 @@ def test_the_same_words_run_a_command_on_a_gpu_of_every_site(bed: Any, site: str
     without = run(account, folder, "--image=none", "--gpus", "0", words=[])
     assert "CUDA_VISIBLE_DEVICES" not in without.environment
 
-    within = f"cd {folder} && sbatch --wait -Q --account={account.project} --output=job.out --wrap 'usrun.sh --image=none {account.home}/step in'"
-    assert account.login_shell(within, timeout=60).returncode == 0
+    batch = f"sbatch --wait -Q --account={account.project} --output=job.out"
+    work = f"usrun.sh --image=none {account.home}/step in"
+    assert account.login_shell(f"cd {folder} && {batch} --wrap '{work}'", timeout=60).returncode == 0
     nested = account.login_shell(f"cat {folder}/job.out").stdout.split("\0")
     assert nested[:2] == ["1", "in"]
     assert "SLURM_STEP_ID=0" in nested

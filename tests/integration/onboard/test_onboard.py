@@ -49,6 +49,7 @@ def test_the_settings_are_in_every_login_shell(bed: Any, shell: str) -> None:
     assert onboard(bed, account).code == 0
     for run in (account.login_shell, account.ssh):
         assert run("echo cache=$ENROOT_CACHE_PATH").stdout.strip() == f"cache=/data/{account.user}/enroot/cache"
+        assert run("echo $HF_HUB_CACHE").stdout.strip() == f"/data/{account.user}/caches/huggingface/hub"
         assert run("which usrun.sh").stdout.strip() == f"{account.home}/bin/usrun.sh"
 
 

@@ -1,0 +1,61 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where the caches of tools go: off the home, where the site asks for it or the account names a folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import read_profile, render
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import CAPABILITIES, site_settings
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.tool_caches import TOOLS, declare
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import ROLES
+
+CLUSTERS = Path(__file__).parents[3] / "inventory/clusters"
+WANTED = {"wilson": "/work1/p/ada/caches", "dfki": "/data/ada/caches", "dfki_pegasus": "/netscratch/ada/caches"}
+SPEC = yaml.safe_load((ROLES / "tool_caches/meta/argument_specs.yml").read_text(encoding="utf-8"))["argument_specs"]
+
+
+def declared(**settings: Any) -> list[dict[str, Any]]:
+    """What is declared for these wishes."""
+    usual = {"folder": "/work/ada/caches", "root": "", "tools": list(TOOLS), "state": "present"}
+    return [dict(one) for one in declare({**usual, **settings})["resources"]]
+
+
+@pytest.mark.parametrize("file", sorted(CLUSTERS.glob("*.yml")), ids=lambda file: file.stem)
+def test_they_are_off_the_home_where_the_site_asks_for_it(file: Path) -> None:
+    settings = site_settings(render(read_profile(file), {"user": "ada", "project": "p"}, {}))
+    assert settings["tool_caches_folder"] == WANTED.get(file.stem, "")
+    asked = {name.removeprefix("tool_caches_"): value for name, value in settings.items() if "tool_caches" in name}
+    assert CAPABILITIES["tool_caches"].is_off(asked) == (file.stem not in WANTED)
+
+
+def test_each_tool_is_told_by_its_own_variables() -> None:
+    folder, section = declared(folder="/work/ada/caches/", root="/work", tools=["huggingface", "pip"])
+    assert folder == {"kind": "directory", "options": {"path": "/work/ada/caches", "root": "/work"}}
+    assert section["options"]["variables"] == {
+        "HF_HUB_CACHE": "/work/ada/caches/huggingface/hub",
+        "HF_XET_CACHE": "/work/ada/caches/huggingface/xet",
+        "HF_DATASETS_CACHE": "/work/ada/caches/huggingface/datasets",
+        "PIP_CACHE_DIR": "/work/ada/caches/pip",
+    }
+
+
+def test_the_variable_that_holds_a_token_is_left_alone() -> None:
+    assert not {"HF_HOME", "WANDB_CONFIG_DIR", "NGC_CLI_HOME"} & {name for tool in TOOLS.values() for name in tool}
+
+
+def test_absent_takes_the_variables_out_and_leaves_the_folder() -> None:
+    (section,) = declared(folder="", state="absent")
+    assert section["options"]["state"] == "absent"
+
+
+def test_nothing_is_declared_for_no_tool() -> None:
+    assert declared(tools=[]) == []
+
+
+def test_the_role_offers_every_tool() -> None:
+    assert SPEC["main"]["options"]["tool_caches_tools"]["choices"] == list(TOOLS)
