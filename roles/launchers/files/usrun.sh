@@ -138,7 +138,7 @@ fi
 command -v srun >/dev/null ||
     fail "srun is not here. Run this on the login node of the cluster; is Slurm's module loaded?" 127
 case $image in
-    /* | ./* | ../* | ~*) [ -e "$image" ] || [ ! -d "${image%/*}" ] || fail "$image is not there. What is: ls ${image%/*}" ;;
+    /* | ./* | ../* | ~*) [ -e "$image" ] || [ ! -d "${image%/*}" ] || fail "$image is not there. See what is: ls ${image%/*}" ;;
 esac
 if [ "${inside[0]:-}" = "$runtime" ] && ! command -v "$runtime" >/dev/null; then
     # A site's "module" is a function, which a script does not always inherit.
