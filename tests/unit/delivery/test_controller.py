@@ -238,7 +238,7 @@ AREA = {"name": "work", "path": "/work/p/me", "root": "/work/p", "create": True,
     ],
 )
 def test_storage_links_declare(settings: dict[str, Any], declared: list[tuple[str, str]], note: str) -> None:
-    declaration = storage_links.declare(settings)
+    declaration = storage_links.declare({"own": {}, **settings})
     assert kinds(declaration) == declared
     assert [one["text"] for one in declaration["notes"]] == ([note] if note else [])
 
