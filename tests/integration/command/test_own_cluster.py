@@ -10,9 +10,10 @@ import pytest
 import yaml
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import read_known
 
+from tests.effort import turns
 from tests.integration.command.test_command import Desk
 
-pytestmark = pytest.mark.testbed
+pytestmark = [pytest.mark.testbed, turns(3)]
 
 
 @pytest.fixture

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.effort import turns
 from tests.integration.audit.audit_scene import Scene, at
 from tests.integration.runs import Ran, play
 
-pytestmark = pytest.mark.testbed
+pytestmark = [pytest.mark.testbed, turns(2)]
 
 CONDARC = "channels: [conda-forge]\n"
 SHARED = {
