@@ -12,6 +12,7 @@ import pytest
 from account_scene import HOME, Folder, Link, Plain, Scene
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
+from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import reconcile
 from ansible_collections.hpc.onboard.plugins.module_utils._engine import ownership
 from ansible_collections.hpc.onboard.plugins.module_utils._engine.engine import answer
 from ansible_collections.hpc.onboard.plugins.module_utils._receipt import notes as _notes
@@ -329,11 +330,10 @@ def test_where_it_cannot_be_noted_nothing_is_made_and_that_is_said(scene: Scene,
 
 def test_no_receipt_is_written_or_read_that_would_not_fit_into_an_answer(scene: Scene) -> None:
     scene.make(AREA)
-    script = {"kind": "path_script", "path": "~/bin/x", "content": "#!/bin/sh\n" + "#" * receipt.LARGEST + "\n"}
-    told = said(scene, script)
-    assert told["outcomes"][0]["status"] == "blocked"
-    assert "more than 1 MiB: declare less" in told["receipt"]["problem"]
-    assert f"{HOME}/bin" not in scene.tree()
+    large = receipt.Receipt({"link ~/work": {**NOTE, "options": {"path": "x" * receipt.LARGEST}}}, "lrz")
+    with pytest.raises(AccountError, match="more than 1 MiB: declare less"):
+        reconcile(large, scene.host())
+    assert PLACE not in scene.tree()
     said(scene, LINK)
     scene.at(PLACE).write_bytes(forged(padding="x" * receipt.LARGEST))
     told = said(scene, LINK, work="examine")
