@@ -73,7 +73,7 @@ def unreachable(name: str) -> Callable[[Path], None]:
     """Make one of the practice accounts a real one, behind a port where nothing listens."""
 
     def change(checkout: Path) -> None:
-        file = checkout / "inventory" / "accounts.yml"
+        file = checkout / "inventory" / "practice.yml"
         away = "\n    sandbox: false\n    vars: {ansible_host: 127.0.0.1, ansible_port: 1}"
         file.write_text(file.read_text().replace(f"  {name}:", f"  {name}:{away}"))
 
@@ -99,7 +99,7 @@ def slow(checkout: Path) -> None:
     python = checkout / "slow"
     python.write_text('#!/bin/sh\nsleep 4\nexec python3 "$@"\n')
     python.chmod(0o755)
-    file = checkout / "inventory" / "accounts.yml"
+    file = checkout / "inventory" / "practice.yml"
     interpreter = f"\n    vars: {{ansible_python_interpreter: {python}}}"
     file.write_text(file.read_text().replace("  ada@dfki:", f"  ada@dfki:{interpreter}"))
 

@@ -27,6 +27,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_fil
 from ansible_collections.hpc.onboard.plugins.plugin_utils._doctor import judge
 from ansible_collections.hpc.onboard.plugins.plugin_utils._doctor.judge import Check
 from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import credential, opening, renewers
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import serving
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema import is_template
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.programs import ask
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import settings, ssh_arguments
@@ -157,7 +158,7 @@ def accounts(sources: Sequence[str]) -> tuple[list[Check], list[Host]]:
 
 def files(sources: Sequence[str]) -> Iterator[Path]:
     """The YAML files among these sources and in the folders among them."""
-    for source in map(Path, sources):
+    for source in (serving(Path(one)) for one in sources):
         for path in sorted(source.iterdir()) if source.is_dir() else [source]:
             if path.is_file() and path.suffix in (".yml", ".yaml"):
                 yield path

@@ -20,6 +20,7 @@ description:
     C(account), and those that Ansible needs to connect.
   - A mistake in the file, or a C(--limit) that names nothing in it, is one error with file, line and the
     nearest word that is known, and ends the run.
+  - Where a file C(accounts.yml) is not there and C(practice.yml) lies beside it, as in a checkout, that one is read.
 options:
   plugin:
     description: Tells Ansible that this file is for this plugin.
@@ -108,7 +109,6 @@ accounts:
 #       ansible_port: 2222
 """
 
-import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -118,7 +118,7 @@ from ansible import constants, context
 from ansible.errors import AnsibleParserError
 from ansible.plugins.inventory import BaseInventoryPlugin
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import AccountsFile, Host, hosts
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import Roles
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import Roles, serving
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import (
     Lines,
     Mistakes,
@@ -141,6 +141,7 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible is 
 
     def verify_file(self, path: str) -> bool:
         """Files that name this plugin, and those called accounts.yml that name none."""
+        path = str(serving(Path(path)))
         if not super().verify_file(path):
             self._check_readable(path)
             return False
@@ -152,6 +153,7 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible is 
 
     def parse(self, inventory: Any, loader: Any, path: str, cache: bool = True) -> None:
         """Put the accounts into the inventory, or end the run with what is wrong."""
+        path = str(serving(Path(path)))
         super().parse(inventory, loader, path, cache)
         self._check_tags()
         try:
@@ -163,6 +165,7 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible is 
         self.inventory.add_group(NEEDS_PERSON)  # Ansible would warn of a play for a group that is not there
         for host in made:
             self._add(host)
+            self.inventory.set_variable(host.name, "inventory_file", path)
         self._check_limit(path, made)
 
     def _read(self, path: str) -> AccountsFile:
@@ -225,7 +228,7 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible is 
         """A -l that names nothing of this file, when this file is all there is."""
         limit: str | None = context.CLIARGS.get("subset")
         sources: list[str] = list(context.CLIARGS.get("inventory") or ())
-        if not limit or len(sources) != 1 or not os.path.isfile(sources[0]):
+        if not limit or len(sources) != 1 or not serving(Path(sources[0])).is_file():
             return
         from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.host_pattern import unknown_term  # -l alone
 

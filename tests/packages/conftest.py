@@ -79,9 +79,11 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if os.path.lexists(ROOT / name):
             (copy / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, copy / name, follow_symlinks=False)
-    for litter in ("inventory/.sandbox", ".sandbox", ".venv", ".cache", ".ansible", ".mypy_cache", "tests/output"):
+    hidden = ("inventory/.sandbox", ".sandbox", ".venv", ".cache", ".ansible", ".mypy_cache")
+    for litter in (*hidden, "tests/output", "audit", "report"):
         (copy / litter).mkdir(parents=True)
         (copy / litter / "litter.txt").write_text("must not travel\n")
+    (copy / "inventory" / "accounts.yml").write_text("accounts: {me@lrz: }  # nobody else's business\n")
     (copy / "plugins" / "modules" / "__pycache__").mkdir()
     (copy / "plugins" / "modules" / "__pycache__" / "litter.pyc").write_text("must not travel\n")
     return copy

@@ -14,6 +14,7 @@ from ansible_collections.hpc.onboard.plugins.module_utils._mends.mended_access i
 from ansible_collections.hpc.onboard.plugins.module_utils._mends.mended_key import MendedKey
 from ansible_collections.hpc.onboard.plugins.module_utils._mends.mended_leftover import MendedLeftover
 from ansible_collections.hpc.onboard.plugins.module_utils._mends.mended_statement import MendedStatement
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import serving
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import audit_history
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.audit_history import Known
 
@@ -85,7 +86,7 @@ def was_audited(options: Mapping[str, Any]) -> bool:
 
 def sources(options: Mapping[str, Any]) -> list[str]:
     """The accounts files of a run: what is remembered of one says nothing of another."""
-    return [str(Path(source).resolve()) for source in options.get("inventory") or ()]
+    return [str(serving(Path(source).resolve())) for source in options.get("inventory") or ()]
 
 
 def _known(options: Mapping[str, Any]) -> Known:

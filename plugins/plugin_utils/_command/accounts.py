@@ -11,14 +11,9 @@ from typing import NamedTuple
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._command.refused import Refused
 
+PRACTICE = Path("inventory/practice.yml")  # of a checkout, for whoever has no file of their own yet
 VARIABLE = "HPC_ONBOARD_ACCOUNTS"
-NEXT = """Write one, for example
-
-    plugin: hpc.onboard.accounts
-    accounts:
-      simone@wilson: {project: deep_lgt}
-
-into accounts.yml here, or say where it is: -i FILE"""
+NEXT = "hpc-onboard init  asks a few questions and makes one; -i FILE  names yours."
 
 
 class Source(NamedTuple):
@@ -51,7 +46,7 @@ def find(typed: Sequence[str], environment: Mapping[str, str]) -> Source | None:
         if not Path(named).expanduser().exists():
             raise Refused(f"{named}: there is no such file. The variable {VARIABLE} names it.")
         return Source((str(Path(named).expanduser()),), True)
-    there = [path for path in places(environment) if path.is_file()]
+    there = [path for path in [*places(environment), PRACTICE] if path.is_file()]
     return Source((str(there[0]),), False) if there else None
 
 

@@ -225,7 +225,7 @@ def old_profiles(catalogue: Catalogue) -> list[Check]:
 def no_accounts(sources: str) -> Check:
     """No accounts file is in the inventory."""
     text = f"the inventory ({sources or 'none'}) has no accounts file."
-    return Check("accounts", WARNING, text, "begin a file accounts.yml with  plugin: hpc.onboard.accounts")
+    return Check("accounts", WARNING, text, "hpc-onboard init")
 
 
 def is_sandbox(host: Host) -> bool:

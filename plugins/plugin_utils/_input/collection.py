@@ -23,6 +23,12 @@ def version() -> str:
     return next((line.split()[1].strip('"') for line in text.splitlines() if line.startswith("version:")), "")
 
 
+def serving(accounts: Path) -> Path:
+    """The file to read for an accounts file: itself, or where it is not there the practice accounts beside it."""
+    practice = accounts.with_name("practice.yml") if accounts.name == "accounts.yml" else accounts
+    return practice if practice.is_file() and not accounts.exists() else accounts
+
+
 def refusals(result: Mapping[str, Any]) -> list[str]:
     """What Ansible says of the settings of a role of ours that stands alone in a play, where it checks them itself.
 

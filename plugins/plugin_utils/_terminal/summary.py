@@ -237,8 +237,8 @@ def practised(sandboxes: Sequence[str], look: Look) -> list[Line]:
     if not sandboxes:
         return []
     where = os.path.commonpath(sandboxes) if len({*map(os.path.isabs, sandboxes)}) == 1 else "sandboxes"
-    text = f"Nothing left this machine: all of it lies in {where}. Put your own accounts into the accounts file,"
-    return indented(f"{text} without 'sandbox'.", 0, look)
+    text = f"Nothing left this machine: all of it lies in {where}. Your own accounts begin with: hpc-onboard init"
+    return indented(text, 0, look)
 
 
 def _advice(accounts: Mapping[str, Ended], view: View, run: Run) -> list[Line]:

@@ -24,7 +24,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection impo
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines
 from watching import whole
 
-FILE = Path(__file__).parents[3] / "inventory" / "accounts.yml"
+FILE = Path(__file__).parents[3] / "inventory" / "practice.yml"
 
 
 def shipped() -> dict[str, Host]:

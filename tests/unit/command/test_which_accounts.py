@@ -41,6 +41,8 @@ def put(file: Path) -> Path:
 def test_the_first_place_wins(desk: Path) -> None:
     environment = {"HOME": str(desk)}
     assert find([], environment) is None
+    put(desk / "here/inventory/practice.yml")
+    assert find([], environment) == Source(("inventory/practice.yml",), False)
     own = put(desk / ".config/hpc.onboard/accounts.yml")
     assert find([], environment) == Source((str(own),), False)
     put(desk / "here/inventory/accounts.yml")
@@ -70,7 +72,7 @@ def test_a_named_file_that_is_not_there_is_refused(desk: Path) -> None:
 def test_without_a_file_all_places_are_named(desk: Path) -> None:
     text = str(not_found({"HOME": str(desk)}))
     assert "accounts.yml, inventory/accounts.yml, ~/.config/hpc.onboard/accounts.yml" in text
-    assert "plugin: hpc.onboard.accounts" in text
+    assert "hpc-onboard init" in text
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics imp
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema import Checker
 
 DOCUMENTS = [("cluster", file) for file in sorted(SHIPPED.glob("*.yml"))]
-DOCUMENTS.append(("accounts", COLLECTION / "inventory" / "accounts.yml"))
+DOCUMENTS.append(("accounts", COLLECTION / "inventory" / "practice.yml"))
 
 VALUES = [
     None,

@@ -48,7 +48,7 @@ def elsewhere(tmp_path) -> Path:
 
 
 def test_the_file_that_ships_has_a_sandbox_account_on_each_cluster_that_we_began_with():
-    ran = run("ansible-inventory", "--list")
+    ran = run("ansible-inventory", "-i", "inventory/practice.yml", "--list")
     assert ran.returncode == 0, ran.stderr
     assert ran.stderr == ""
     hosts = json.loads(ran.stdout, object_hook=plain)["_meta"]["hostvars"]
@@ -141,10 +141,10 @@ def test_other_inventories_are_left_alone(elsewhere):
 
 
 def test_a_limit_that_names_nothing_is_one_error(elsewhere):
-    ran = run("ansible-inventory", "--list", "-l", "wilsn")
+    ran = run("ansible-inventory", "-i", "inventory/practice.yml", "--list", "-l", "wilsn")
     assert ran.returncode == 2
     assert ran.stderr.count("\n") == 1
-    assert 'inventory/accounts.yml has no account and no group "wilsn"; did you mean "wilson"?' in ran.stderr
+    assert 'inventory/practice.yml has no account and no group "wilsn"; did you mean "wilson"?' in ran.stderr
 
 
 def test_a_limit_may_name_what_another_inventory_has(elsewhere):
