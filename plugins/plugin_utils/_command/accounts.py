@@ -52,7 +52,7 @@ def find(typed: Sequence[str], environment: Mapping[str, str]) -> Source | None:
 
 def not_found(environment: Mapping[str, str]) -> Refused:
     """What is said when there is none."""
-    looked = ", ".join(_from_home(path) for path in places(environment))
+    looked = ", ".join(from_home(path) for path in places(environment))
     return Refused(f"no accounts file. Looked for: {looked}.\n{NEXT}")
 
 
@@ -78,7 +78,7 @@ def known(file: Path) -> tuple[set[str], set[str]]:
     return {host.name for host in made}, {group for host in made for group in host.groups}
 
 
-def _from_home(path: Path) -> str:
+def from_home(path: Path) -> str:
     """The path as people write it."""
     text, home = str(path), os.path.expanduser("~") + os.sep
     return f"~/{text[len(home) :]}" if text.startswith(home) else text

@@ -90,7 +90,8 @@ def _playbook(typed: Typed) -> int:
         else:  # not as an option: what we print for pasting is shorter, and finds it as this run did
             environment["ANSIBLE_INVENTORY"] = source.paths[0]
         if sys.stderr.isatty():
-            print(f"Accounts from {', '.join(source.paths)}", file=sys.stderr, flush=True)
+            shown = ", ".join(accounts.from_home(Path(path)) for path in source.paths)
+            print(f"Accounts from {shown}", file=sys.stderr, flush=True)
     code, changes = _run(typed.verb or "onboard", options, environment)
     if typed.verb == "plan" and changes and not typed.is_check and (typed.is_sure or _is_agreed()):
         code, _changes = _run("onboard", options, environment)

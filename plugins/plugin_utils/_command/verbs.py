@@ -24,6 +24,11 @@ class Verb(NamedTuple):
 FIRST, ACCOUNTS, HERE = "Look first", "Set up and keep", "On this machine"
 
 VERBS = {
+    "init": Verb(
+        FIRST,
+        "write your accounts file: from your ssh settings, and by asking",
+        module="init",
+    ),
     "doctor": Verb(
         FIRST,
         "check that this machine is ready, and say what to do if not",

@@ -1,0 +1,279 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The verb init: the first accounts file, from what ssh knows and what only the person does."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._command import accounts
+from ansible_collections.hpc.onboard.plugins.plugin_utils._command.child import end_by
+from ansible_collections.hpc.onboard.plugins.plugin_utils._command.refused import Refused
+from ansible_collections.hpc.onboard.plugins.plugin_utils._init import first_key, person
+from ansible_collections.hpc.onboard.plugins.plugin_utils._init.accounts_text import NotAdded, entry
+from ansible_collections.hpc.onboard.plugins.plugin_utils._init.first_file import Draft
+from ansible_collections.hpc.onboard.plugins.plugin_utils._init.place import put, repository
+from ansible_collections.hpc.onboard.plugins.plugin_utils._init.wishes import Question, Wish, fault, questions
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Mistakes
+
+OPTIONS = {  # of an account -> the word of its entry, what its value is called, and what it means
+    "--project": ("project", "NAME", "its project, group or Slurm account"),
+    "--storage": ("storage", "AREA=PATH", "where a storage area of it lies, such as dss=/dss/...; any number"),
+    "--jump-user": ("jump_user", "NAME", "its user name on the jump host, where that differs"),
+    "--ssh": ("ssh", "NAME", "a name of your ssh settings that leads there"),
+    "--door": ("door", "key|ask", "key: your key alone lets you in; ask: ssh asks you for something"),
+    "--without": ("without", "ROLE", "a capability that it does not want; any number"),
+}
+BAD = 2
+
+
+def main(arguments: Sequence[str], program: str) -> int:
+    """Run the verb. 0 written and ready; 2 not written, or something is not ready, with what to do."""
+    try:
+        return _run(_read(arguments, program), shlex.split(program)[:-1])
+    except person.Stopped:
+        print("Nothing was written.", file=sys.stderr)
+        return BAD
+    except (AccountError, Mistakes) as error:
+        raise Refused(f"{error}\nNothing was written.") from None
+    except KeyboardInterrupt:
+        print("\nNothing was written.", file=sys.stderr, flush=True)
+        end_by(signal.SIGINT)
+        return BAD
+
+
+class _OfAccount(argparse.Action):
+    """An option that begins an account, or that belongs to the one before it."""
+
+    def __call__(self, parser: Any, namespace: argparse.Namespace, value: Any, option: str | None = None) -> None:
+        said = namespace.accounts = list(namespace.accounts)
+        if option == "--account":
+            said.append((value, []))
+        elif not said:
+            raise Refused(f"{option} stands behind the account that it is about: --account USER@CLUSTER {option} ...")
+        else:
+            said[-1][1].append((option, value))
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise Refused(f"init: {message}\n{self.prog} --help  shows the options.")
+
+
+def _read(arguments: Sequence[str], program: str) -> argparse.Namespace:
+    parser = _Parser(
+        prog=program,
+        allow_abbrev=False,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="Write your accounts file: from your ssh settings and known hosts, and from\n"
+        "what you are asked. Whatever an option says is not asked.",
+        epilog="Without a terminal, for example:\n"
+        f"    {program} --account simone@wilson --project deep_lgt \\\n"
+        "        --account go42tum@lrz --storage dss=/dss/dssfs04/.../pr12ab-dss-0000",
+    )
+    parser.add_argument("-o", "--file", type=Path, help="the file; else ~/.config/hpc.onboard/accounts.yml")
+    parser.add_argument("--add", action="store_true", help="add to a file that is there")
+    parser.add_argument("--yes", action="store_true", help="ask for nothing that need not be; connect at the end")
+    one = parser.add_argument_group("accounts, each followed by what is to be said of it")
+    form = "an account; CLUSTER alone where ssh knows the user"
+    one.add_argument("--account", action=_OfAccount, dest="accounts", default=[], metavar="USER@CLUSTER", help=form)
+    for option, (_word, value, text) in OPTIONS.items():
+        one.add_argument(option, action=_OfAccount, dest="accounts", metavar=value, help=text, default=[])
+    return parser.parse_args(arguments)
+
+
+def _run(wish: argparse.Namespace, front: list[str]) -> int:
+    file = (wish.file or accounts.places(os.environ)[-1]).expanduser()
+    shown = accounts.from_home(file)
+    there = os.path.lexists(file)
+    if there and not wish.add:
+        raise Refused(f"{shown} is there already. init --add  adds an account to it; -o FILE  names another file.")
+    top = None if there else repository(file)
+    if top:
+        text = f"{shown} lies in {accounts.from_home(top)}, which git keeps: your accounts are nobody else's business."
+        raise Refused(f"{text}\n-o FILE  names a place outside of it; or let git ignore the file.")
+    draft = Draft(file, there)
+    is_asked = sys.stdin.isatty() and sys.stdout.isatty()
+    wishes = [_said(draft, name, words) for name, words in wish.accounts]
+    if is_asked:
+        if not wishes:
+            wishes = _chosen(draft, shown)
+        for one in wishes:
+            _complete(one, draft.world.me, wish.yes)
+    _check_whole(wishes, draft, is_asked)
+    text = _composed(draft, wishes)
+    if is_asked and not wish.yes:
+        _show(wishes, shown)
+        if not person.agrees(f"Write this {'into' if there else 'to'} {shown}?"):
+            raise person.Stopped
+    put(file, text, draft.text)
+    person.tell(f"{shown} is written. It is yours to edit; what else it may say stands at its top.")
+    try:
+        return _then(wishes, file, front, is_asked, wish.yes)
+    except (KeyboardInterrupt, person.Stopped):
+        print(f"\n{shown} is written. Go on with: {shlex.join([*front, 'doctor'])}", file=sys.stderr, flush=True)
+        end_by(signal.SIGINT)
+        return BAD
+
+
+def _said(draft: Draft, name: str, words: Sequence[tuple[str, str]]) -> Wish:
+    """An account as the options say it. Raises Refused."""
+    wish = _named(draft, name)
+    for option, value in words:
+        word = OPTIONS[option][0]
+        if option == "--without":
+            wish.entry.setdefault(word, []).append(value)
+            continue
+        if option == "--storage":
+            area, equals, value = value.partition("=")
+            if not equals:
+                raise Refused(f"{option} {area}: write AREA=PATH, such as dss=/dss/...")
+            word = f"storage:{area}"
+        why = fault(word, value)
+        if why:
+            raise Refused(f"{option} of {wish.name}: {why}")
+        wish.say(word, value)
+    return wish
+
+
+def _named(draft: Draft, name: str) -> Wish:
+    """An account by its name, or by its cluster's alone. Raises Refused."""
+    try:
+        return draft.wish(name)
+    except ValueError as error:
+        raise Refused(f"--account {name}: {error}") from None
+
+
+def _chosen(draft: Draft, shown: str) -> list[Wish]:
+    """The accounts that the person wants."""
+    known = draft.known()
+    person.tell(f"Your accounts go into {shown}, one entry each.")
+    if known:
+        person.tell("Your ssh knows these clusters:")
+        for number, one in enumerate(known, 1):
+            person.tell(f"{number}  {one.name:24}{one.profile['name']}", 2)
+            person.tell(f"({one.found.where})", 5)
+    others = sorted(draft.catalogue.ids() - {one.cluster for one in known})
+    person.tell(f"{'Others that are known' if known else 'Clusters that are known'}: {', '.join(others)}.")
+    every = " ".join(str(number) for number in range(1, len(known) + 1))
+    numbers = "Numbers of the list, or USER@CLUSTER" if known else "USER@CLUSTER"
+    text = f"Where do you have accounts? {numbers}; with blanks between."
+
+    def wishes(answer: str) -> list[Wish]:
+        words = dict.fromkeys(answer.split())
+        return [known[int(one) - 1] if one.isdigit() and 0 < int(one) <= len(known) else draft.wish(one)
+                for one in words]  # fmt: skip
+
+    def why(answer: str) -> str:
+        try:
+            return "" if wishes(answer) else "Name one, such as simone@wilson. Ctrl-C ends this."
+        except ValueError as error:
+            return str(error)
+
+    return wishes(person.ask(text, every, why))
+
+
+def _complete(wish: Wish, me: str, brief: bool) -> None:
+    """Ask for what is still to be said of an account. brief: for what is needed alone."""
+    asked = False
+    for one in list(questions(wish, me)):
+        if one.needed or not brief:
+            if not asked:
+                print()
+                person.tell(f"{wish.name}: {wish.profile['name']}")
+            asked = True
+            wish.say(one.word, _answer(one, wish))
+    if wish.entry.get("jump_user") == wish.user:
+        del wish.entry["jump_user"]
+
+
+def _answer(question: Question, wish: Wish) -> str:
+    usual = wish.user if question.word == "jump_user" and not wish.found.jump_user else question.usual
+
+    def why(answer: str) -> str:
+        if not answer:
+            return "This is needed." if question.needed else ""
+        return fault(question.word, answer)
+
+    skip = "" if question.needed or usual else " Enter leaves it out."
+    return person.ask(f"{question.text}{'' if question.text.endswith('.') else '.'}{skip}", usual, why)
+
+
+def _check_whole(wishes: Sequence[Wish], draft: Draft, is_asked: bool) -> None:
+    """Refuse what cannot be written yet, all of it at once."""
+    if not wishes:
+        known = ", ".join(one.name for one in draft.known()) or "no cluster of the catalogue"
+        text = "there is no terminal to ask at: say which accounts, each by  --account USER@CLUSTER"
+        raise Refused(f"{text}\nYour ssh knows {known}. Nothing was written.")
+    missing = [
+        f"    {one.name}: {question.option}   {question.text}"
+        for one in wishes
+        for question in questions(one, draft.world.me)
+        if question.needed and not is_asked
+    ]
+    if missing:
+        head = "there is no terminal to ask at, and this is missing:"
+        raise Refused("\n".join([head, *missing, "Nothing was written."]))
+
+
+def _composed(draft: Draft, wishes: Sequence[Wish]) -> str:
+    """The text of the file, checked as every run will check it. Raises Refused, Mistakes."""
+    try:
+        return draft.composed(wishes)
+    except NotAdded as error:
+        rows = "\n".join(f"  {line}" for one in wishes for line in entry(one))
+        raise Refused(f"{draft.file}: {error}. Put this below accounts by hand:\n{rows}") from None
+    except ValueError as error:
+        raise Refused(str(error)) from None
+
+
+def _show(wishes: Sequence[Wish], shown: str) -> None:
+    print()
+    for one in wishes:
+        for line in entry(one):
+            print(f"  {line}")
+
+
+def _then(wishes: Sequence[Wish], file: Path, front: list[str], is_asked: bool, sure: bool) -> int:
+    """The key, the doctor, and the preflight if the person likes."""
+    _offer_key(wishes, is_asked)
+    source = accounts.find([], os.environ)
+    named = [] if source and Path(source.paths[0]).absolute() == file.absolute() else ["-i", str(file)]
+    doctor, preflight, plan = ([*front, verb, *named] for verb in ("doctor", "preflight", "plan"))
+    person.tell(f"Is this machine ready? {shlex.join(doctor)}")
+    codes = [subprocess.call(doctor)]
+    connects = sure or (is_asked and person.agrees("Try now whether each can be entered? One connection, one attempt."))
+    if connects:
+        person.tell(shlex.join(preflight))
+        codes.append(subprocess.call(preflight))
+    else:
+        person.tell(f"Whether each can be entered says  {shlex.join(preflight)}")
+    person.tell(f"Then  {shlex.join(plan)}  foresees what  {shlex.join([*front, 'onboard', *named])}  would do.")
+    return BAD if any(codes) else 0
+
+
+def _offer_key(wishes: Sequence[Wish], is_asked: bool) -> None:
+    """Offer to store the key for NVIDIA's registry, where a cluster takes it and none is there."""
+    profiles = [one.profile for one in wishes]
+    takers = first_key.takers(profiles)
+    if not takers or not first_key.is_missing():
+        return
+    store = ["keyring", "set", "hpc.onboard", first_key.NAME]
+    page = first_key.page(profiles)
+    made = f" (made at {page})" if page else ""
+    text = f"{', '.join(dict.fromkeys(takers))}: containers of NVIDIA need your NGC key{made}; the keyring has none."
+    if not is_asked:
+        person.tell(f"{text} Store it by  {shlex.join(store)}")
+    elif person.agrees(f"{text} Store it now? It is typed unseen.", usual=False):
+        subprocess.call([sys.executable, "-m", *store])
+    else:
+        person.tell(f"Later:  {shlex.join(store)}")

@@ -1,0 +1,114 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The text of an accounts file: made anew with comments that teach, or an existing one with an entry more.
+
+Every line of an existing file stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+from ansible_collections.hpc.onboard.plugins.plugin_utils._init.wishes import Wish
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, Loader
+
+HEAD = """\
+# Your accounts on clusters: one entry each, named USER@CLUSTER. This file is yours, edit it as you like:
+# "hpc-onboard doctor" checks it, and what is misspelt is one error with its line and the nearest word.
+# One account more:  hpc-onboard init --add
+#
+# What else an entry may say:
+#   ssh: mycluster              a name of your ~/.ssh/config that leads there; its settings count
+#   door: key                   your key alone lets you in, whatever the profile says
+#   door: ask                   ssh asks you for something at every connection
+#   without: [conda]            capabilities that this account does not want
+#   conda: {distribution: miniforge}    settings of a capability, below its name
+#   vars: {ansible_port: 2222}  anything of Ansible's own; it wins
+# Beside "accounts:", clusters of your own come from  profiles: [FOLDER]
+---
+plugin: hpc.onboard.accounts
+
+accounts:
+"""
+Node = yaml.Node
+
+
+class NotAdded(Exception):
+    """An entry cannot be put into that file by a program: why."""
+
+
+def whole(wishes: Sequence[Wish]) -> str:
+    """The text of a new file."""
+    return HEAD + "\n".join("".join(f"  {line}\n" if line else "\n" for line in entry(one)) for one in wishes)
+
+
+def entry(wish: Wish) -> list[str]:
+    """The lines of one account, as they stand below accounts."""
+    comment = [f"# {wish.profile['name']}"]
+    missing = [area for area in wish.profile["storage"] if "ask" in area]
+    missing = [area for area in missing if area["name"] not in wish.entry.get("storage", {})]
+    comment += [f"# storage: {{{area['name']}: /...}}  # {' '.join(str(area['ask']).split())}" for area in missing]
+    return [*comment, f"{wish.name}:", *(f"  {line}" for line in _lines(wish.entry))]
+
+
+def _lines(mapping: Mapping[str, Any]) -> Iterator[str]:
+    for key, value in mapping.items():
+        if isinstance(value, Mapping):
+            yield f"{key}:"
+            yield from (f"  {line}" for line in _lines(value))
+        elif isinstance(value, list):
+            yield f"{key}: [{', '.join(value)}]"
+        else:
+            yield f"{key}: {_scalar(value)}"
+
+
+def _scalar(value: str) -> str:
+    """A text as YAML reads it back."""
+    try:
+        plain = yaml.load(f"k: {value}", Loader=Loader) == {"k": value}
+    except yaml.YAMLError:
+        plain = False
+    return value if plain else "'" + value.replace("'", "''") + "'"
+
+
+def added(file: Path, text: str, wishes: Sequence[Wish]) -> str:
+    """The text of a file with these accounts behind those that it has. Raises NotAdded, Mistakes."""
+    lines = Lines(file, text)
+    root, document = lines.root(), lines.document()
+    accounts = _value(root, "accounts")
+    if not isinstance(accounts, yaml.MappingNode) or accounts.flow_style or not accounts.value:
+        raise NotAdded("its accounts are not written one on a line each")
+    indent = " " * accounts.value[0][0].start_mark.column
+    at = max(map(_last_line, _leaves(accounts))) + 1
+    new = [f"{indent}{line}".rstrip() for one in wishes for line in ("", *entry(one))]
+    rows = text.splitlines()
+    made = "\n".join([*rows[:at], *new, *rows[at:]]) + "\n"
+    names = {one.name: one.entry or None for one in wishes}
+    wanted = {**document, "accounts": {**document["accounts"], **names}}
+    if yaml.load(made, Loader=Loader) != wanted:
+        raise NotAdded("it is written in a way that no program of ours adds to")
+    return made
+
+
+def _value(root: Node | None, key: str) -> Node | None:
+    pairs = root.value if isinstance(root, yaml.MappingNode) else ()
+    return next((value for one, value in pairs if one.value == key), None)
+
+
+def _leaves(node: Node) -> Iterator[Node]:
+    """The nodes with no block below them; those of a mapping with its keys."""
+    if isinstance(node, yaml.CollectionNode) and not node.flow_style:
+        for item in node.value:
+            for one in item if isinstance(item, tuple) else (item,):
+                yield from _leaves(one)
+    else:
+        yield node
+
+
+def _last_line(node: Node) -> int:
+    """The line on which a node ends; that of a block of text ends before the next one begins."""
+    mark = node.end_mark
+    return int(mark.line - (1 if mark.column == 0 and mark.line > node.start_mark.line else 0))

@@ -1,0 +1,73 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The accounts file in the making: what is there already, which clusters there are, and the checked text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import AccountsFile, hosts
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import Catalogue
+from ansible_collections.hpc.onboard.plugins.plugin_utils._init.accounts_text import added, whole
+from ansible_collections.hpc.onboard.plugins.plugin_utils._init.ssh_world import SshWorld
+from ansible_collections.hpc.onboard.plugins.plugin_utils._init.wishes import Wish, fault
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import Roles
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, Mistakes, nearest, read_text
+
+
+class Draft:
+    """A file that is to be written; text: what it holds now, None where it is not there. Raises Mistakes."""
+
+    def __init__(self, file: Path, there: bool, world: SshWorld | None = None) -> None:
+        self.file = file
+        self.text = read_text(file) if there else None
+        self.names: set[str] = set()
+        self.catalogue = Catalogue()
+        if self.text is not None:
+            own = self._checked(self.text)
+            self.names = set(own.document["accounts"])
+            self.catalogue = own.catalogue([])
+        self.world = world or SshWorld()
+
+    def wish(self, name: str) -> Wish:
+        """An account by its name, USER@CLUSTER, or by its cluster's alone. Raises ValueError, with what is wrong."""
+        user, at, cluster = name.rpartition("@")
+        profile = self.catalogue.profile(cluster) if "/" not in cluster else None
+        if profile is None:
+            raise ValueError(f'unknown cluster "{cluster}"; {nearest(cluster, self.catalogue.ids())}')
+        why = fault("user", user) if at else ""
+        if why:
+            raise ValueError(why)
+        found = self.world.cluster(profile)
+        wish = Wish(profile, found, user or found.user)
+        if found.ssh and user in ("", found.user):
+            wish.say("ssh", found.ssh)
+        return wish
+
+    def known(self) -> list[Wish]:
+        """The accounts that the person's ssh tells of and the file does not hold."""
+        wishes = [self.wish(name) for name in self.world.clusters(self.catalogue)]
+        return [one for one in wishes if one.name not in self.names]
+
+    def composed(self, wishes: Sequence[Wish]) -> str:
+        """The whole text, which is a good accounts file. Raises ValueError for accounts twice, NotAdded, Mistakes."""
+        seen = set(self.names)
+        for one in wishes:
+            if one.name in seen:
+                raise ValueError(f"{one.name} stands in the accounts file already")
+            seen.add(one.name)
+        text = whole(wishes) if self.text is None else added(self.file, self.text, wishes)
+        self._checked(text)
+        return text
+
+    def _checked(self, text: str) -> AccountsFile:
+        """The file with this text, which every run would take."""
+        lines = Lines(self.file, text)
+        if lines.duplicates():
+            raise Mistakes(lines.duplicates())
+        document: Any = lines.document()
+        file = AccountsFile(lines, document, Roles())
+        hosts(file)
+        return file

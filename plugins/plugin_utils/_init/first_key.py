@@ -1,0 +1,34 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The key for NVIDIA's registry: which clusters need it, and whether the keyring has it. Nobody is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import Profile
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import backends
+
+NAME = "ngc"
+
+
+def takers(profiles: Iterable[Profile]) -> list[str]:
+    """The clusters where an account is not whole without: their enroot reads it from a file."""
+    return [str(one["id"]) for one in profiles if one["container"].get("credentials")]
+
+
+def page(profiles: Iterable[Profile]) -> str:
+    """Where such a key is made, by the first profile that says."""
+    steps = (step for one in profiles for step in one.get("human_steps", ()) if step.get("secret") == NAME)
+    return next((str(step["url"]) for step in steps if "url" in step), "")
+
+
+def is_missing() -> bool:
+    """Whether the keyring has no such key, as far as it tells without a passphrase."""
+    try:
+        backend, _warnings = backends.chosen_backend()
+        if backends.is_ours(backend):
+            return not backend.path.exists()
+        return not backends.password(backend, NAME)
+    except backends.MissingKey as error:
+        return error.absent

@@ -1,0 +1,50 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A person at the terminal: what is told, and what is asked, in lines of the terminal's width."""
+
+from __future__ import annotations
+
+import shutil
+import textwrap
+from collections.abc import Callable
+
+WIDEST = 80
+
+
+class Stopped(Exception):
+    """The person has ended the conversation."""
+
+
+def tell(text: str, indent: int = 0) -> None:
+    """Print a paragraph; one that begins with blanks is a line to be copied, and stays whole."""
+    width = min(WIDEST, shutil.get_terminal_size().columns) - 1
+    blank = " " * indent
+    whole = text.startswith(" ")
+    made = textwrap.wrap(text, width, initial_indent=blank, subsequent_indent=blank, break_on_hyphens=False)
+    print(f"{blank}{text}" if whole else "\n".join(made), flush=True)
+
+
+def ask(text: str, usual: str, fault: Callable[[str], str]) -> str:
+    """The answer to a question, with the usual one for Enter; asked again until nothing is wrong with it."""
+    while True:
+        tell(f"{text}{f' [{usual}]' if usual else ''}")
+        answer = _line("> ").strip() or usual
+        why = fault(answer)
+        if not why:
+            return answer
+        tell(why, 2)
+
+
+def agrees(text: str, usual: bool = True) -> bool:
+    """Whether the person says yes."""
+    tell(f"{text} [{'Y/n' if usual else 'y/N'}]")
+    answer = _line("> ").strip().lower()
+    return usual if not answer else answer in ("y", "yes")
+
+
+def _line(prompt: str) -> str:
+    try:
+        return input(prompt)
+    except EOFError:
+        print()
+        raise Stopped from None

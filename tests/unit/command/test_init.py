@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What hpc-onboard init refuses before anything is written, each in a line that says what to do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from ansible_collections.hpc.onboard.plugins.plugin_utils._command.init import main
+from ansible_collections.hpc.onboard.plugins.plugin_utils._command.refused import Refused
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "say which accounts, each by  --account USER@CLUSTER"),
+        (
+            ["--account", "ada@wilson", "--account", "ada@lrz"],
+            "ada@wilson: --project NAME   Your project, a part of /work1",
+        ),
+        (["--account", "ada@wilsn"], 'did you mean "wilson"'),
+        (["--account", "ada@../wilson"], "unknown cluster"),
+        (["--account", "ada ada@dfki"], "A user name has letters"),
+        (["--account", "ada@wilson", "--project", "deep lgt"], '"deep lgt" cannot be used here'),
+        (["--account", "a@lrz", "--storage", "/dss"], "write AREA=PATH"),
+        (["--account", "a@lrz", "--storage", "dss=dss"], "Absolute path"),
+        (["--account", "a@lrz", "--storage", "ds=/dss"], 'did you mean "dss"'),
+        (["--account", "a@dfki", "--without", "konda"], 'did you mean "conda"'),
+        (["--account", "a@dfki", "--door", "open"], "Needed: key: your key alone lets you in"),
+        (["--account", "a@dfki", "--account", "a@dfki"], "a@dfki stands in the accounts file already"),
+        (["--account", "a@dfki", "--jump-user", "b"], "has no jump host"),
+        (["--project", "x", "--account", "a@dfki"], "stands behind the account that it is about"),
+        (["--acount", "a@dfki"], "unrecognized arguments: --acount"),
+        (["a@dfki"], "unrecognized arguments: a@dfki"),
+    ],
+)
+def test_nothing_is_written_and_what_is_wrong_is_said(words: list[str], said: str, tmp_path: Path) -> None:
+    file = tmp_path / "accounts.yml"
+    with pytest.raises(Refused) as refused:
+        main(["-o", str(file), *words], "hpc-onboard init")
+    assert said in str(refused.value)
+    assert not file.exists()
