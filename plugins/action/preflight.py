@@ -24,6 +24,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_sess
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.answer import NoAnswer
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import PreflightAccount
 from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import closed_door, narrow_door, opening
+from ansible_collections.hpc.onboard.plugins.plugin_utils._doors.shut_door import ShutDoor
 from ansible_collections.hpc.onboard.plugins.plugin_utils._preflight import look, report
 
 QUOTA = payload.places({"quota": watch_places.KINDS["quota"]})
@@ -69,6 +70,6 @@ def _looked(session: AccountSession) -> PreflightAccount:
         failure = session.failure(error)
         if failure.began:
             return look.seen("not_ready", failure.text)
-        return look.shut(failure.words, session.name, session.way, session.variables.get("cluster") or {})
+        return look.shut(failure.words, ShutDoor(session.name, session.door_variables))
     except (AccountError, NoAnswer) as error:
         return look.seen("not_ready", str(error))

@@ -33,7 +33,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result impor
     spoken_of,
     unnoted,
 )
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import SSH_VARIABLES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import SSH_VARIABLES, typed
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.session import SESSION, current_version
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import receipts
 
@@ -233,18 +233,16 @@ class AccountSession:
         """
         is_told = self._action._connection.transport == "ssh" and not isinstance(error.__context__, OSError)
         began = self._is_between or not is_told or payload.BEGUN in str(error)
-        if (self._shut or self.door) and not began:
-            from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import closed_door  # few doors ask
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import closed_door, shut_door  # few fail
 
+        if (self._shut or self.door) and not began:
             return _answer.LineFailure(self._shut or closed_door.advice(self.name), began)
-        return _answer.line_failure(str(error), self.way, began)
+        return _answer.line_failure(str(error), shut_door.ShutDoor(self.name, self.door_variables), began)
 
     @property
     def way(self) -> str:
-        """Where a person's own ssh gets to this account: the inventory's name is no host."""
-        host = self._action._templar.template(self._reached.get("ansible_host")) or self.name
-        user = self._action._templar.template(self._reached.get("ansible_user"))
-        return f"{user}@{host}" if user and "@" not in str(host) else str(host)
+        """What a person types behind ssh to get to this account: the inventory's name is no host."""
+        return typed(self.door_variables, self.name)
 
     @property
     def door(self) -> str | None:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         Unit,
         Verdict,
     )
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._doors.shut_door import ShutDoor
 
 Document = Mapping[str, Any]  # as it came, of which nothing is known yet
 Word = TypeVar("Word", bound=str)
@@ -277,11 +278,8 @@ def _instead(stdout: str, stderr: str, code: int, name: str) -> str:
     )
 
 
-def line_failure(words: str, way: str, began: bool) -> LineFailure:
-    """What ssh's failure means, and the next step. words: Ansible's for it, which hold ssh's own and are shown.
-
-    way: USER@HOST.
-    """
+def line_failure(words: str, door: ShutDoor, began: bool) -> LineFailure:
+    """What ssh's failure means, and the next step. words: Ansible's for it, which hold ssh's own and are shown."""
     from ansible_collections.hpc.onboard.plugins.plugin_utils._text import ssh_words  # few fail
 
     lines = harmless_lines(ssh_words.without_asides(words), 2000).split("\n")
@@ -296,5 +294,5 @@ def line_failure(words: str, way: str, began: bool) -> LineFailure:
     if ssh_words.is_dropped_at_the_door(reason):
         text = "the login node dropped the connection before it asked who that is, as it does with too many at once"
         return LineFailure(f"{text} ({reason}). Run again later, or for fewer accounts at a time (-f 2)", began, reason)
-    said = reason or "ssh ended without a word"
-    return LineFailure(f"{said}. Does 'ssh {way}' with your own settings get there? Then run again", began, reason)
+    shut = door.judged(reason)
+    return LineFailure(f"{shut.text}. {shut.next}", began, reason)

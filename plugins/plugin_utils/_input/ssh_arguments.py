@@ -10,6 +10,10 @@ from collections.abc import Mapping
 ARGUMENTS = ("ansible_ssh_common_args", "ansible_ssh_extra_args")
 OPTIONS = {"-p": "ansible_port", "-l": "ansible_user", "-i": "ansible_ssh_private_key_file"}
 NO_OTHER = ("-o", "ProxyCommand=false")  # where no session is open, ssh fails here, and tries nothing there
+SHORTER: dict[str, tuple[str, ...]] = {  # what a person need not type, and what has a shorter form
+    **dict.fromkeys(("ServerAliveInterval", "ServerAliveCountMax", "ClearAllForwardings", "ForwardX11"), ()),
+    **{"ForwardAgent": (), "GSSAPIAuthentication": (), "GSSAPIDelegateCredentials": ("-K",), "ProxyJump": ("-J",)},
+}
 SSH_VARIABLES = (*ARGUMENTS, *OPTIONS.values(), "ansible_host")
 
 
@@ -21,6 +25,25 @@ def ssh_arguments(values: Mapping[str, str], name: str) -> list[str]:
     words = [word for one in ARGUMENTS for word in shlex.split(values.get(one, ""))]
     words += [word for option, one in OPTIONS.items() if values.get(one) for word in (option, values[one])]
     return [*words, values.get("ansible_host") or name]
+
+
+def typed(values: Mapping[str, str], name: str) -> str:
+    """What a person types behind ssh to get where these variables lead: as short as may be, with USER@HOST."""
+    *words, host = ssh_arguments(values, name)
+    kept: list[str] = []
+    user = ""
+    for word in words:
+        option, _equals, value = word.partition("=")
+        before = kept[-1] if kept else ""
+        if before == "-l":
+            user = word
+            kept.pop()
+        elif before == "-o" and option in SHORTER:
+            kept.pop()
+            kept += [*SHORTER[option], *([value] if option == "ProxyJump" else [])]
+        else:
+            kept.append(word)
+    return shlex.join([*kept, f"{user}@{host}" if user and "@" not in host else host])
 
 
 def settings(output: str) -> dict[str, list[str]]:

@@ -8,17 +8,15 @@ that lets us in is asked for its Python, its home and its quotas.
 
 from __future__ import annotations
 
-import re
-import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import findings, watch_places
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.account import here
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation import Conversation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import in_one_line
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import command
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_words import State, meaning
+from ansible_collections.hpc.onboard.plugins.plugin_utils._doors.shut_door import ShutDoor
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_words import State
 
 if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import AccountSession
@@ -53,36 +51,10 @@ def asked(session: AccountSession) -> PreflightAccount:
     return seen("open", "")
 
 
-def shut(words: str, account: str, way: str, cluster: Facts) -> PreflightAccount:
-    """What ssh's failure means, and what to do. words: ssh's. way: USER@HOST. cluster: the profile."""
-    state = meaning(words)
-    auth = cluster.get("auth") or {}
-    host = way.rpartition("@")[2]
-    advice = {
-        "refused": f"Is your public key in place there, and the user name right? {_of_keys(auth)} Try 'ssh {way}'",
-        "host_key_unknown": "At a terminal, the fingerprint is compared with what the site publishes:"
-        f" {shlex.join([*command('connect'), '-l', account])}",
-        "host_key_changed": "Connect no more until the site says that it has a new key. Then take out the old one:"
-        f" 'ssh-keygen -R {host}'",
-        "unresolved": f"Is the network there, does the name need the VPN, is {host} spelled right?",
-        "unreachable": f"Is the network there, does the site want its VPN or a jump host? Try 'ssh {way}'",
-        "dropped": "The login node turns connections away: it is busy, or had too many from here. Wait some minutes.",
-    }
-    return seen(state, _shown(state, words), " ".join(advice.get(state, "").split()))
-
-
-def _shown(state: State, words: str) -> str:
-    """What ssh said; of the page about a changed host key the fingerprint alone."""
-    key = re.search(r"SHA256:[A-Za-z0-9+/=]+", words)
-    if state == "host_key_changed" and key:
-        return f"the login node shows the key {key[0]}, and your known_hosts has another one"
-    return words or "ssh ended without a word"
-
-
-def _of_keys(auth: Facts) -> str:
-    """Where keys are put in place, in the site's words."""
-    said: Sequence[Any] = [auth[name] for name in ("keys_by", "keys_url") if auth.get(name)]
-    return f"Keys are put there by: {', '.join(map(str, said))}." if said else ""
+def shut(words: str, door: ShutDoor) -> PreflightAccount:
+    """What ssh's failure means, and what to do. words: ssh's."""
+    why = door.judged(words)
+    return seen(why.state, why.text, why.next)
 
 
 def seen(state: State, text: str, further: str = "") -> PreflightAccount:

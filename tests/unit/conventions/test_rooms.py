@@ -57,7 +57,7 @@ CONTROLLER = {
         *("_documents", "_text", "_input", "_state", "_secrets", "_capabilities", "_accounts", "_doors", "_delivery"),
         *("_audit/judges", "_audit/formats", "_core", "_formats", "_receipt", "_mends", "_watches"),
     },
-    "_preflight": {"_documents", "_text", "_input", "_delivery", "_audit", "_core"},
+    "_preflight": {"_documents", "_text", "_input", "_doors", "_delivery", "_audit", "_core"},
     "_mending": {"_documents", "_input", "_state", "_audit", "_core"},
     "_terminal": {"_documents", "_text", "_delivery", "_audit/rules", "_audit/formats"},
     "_doctor": {"_documents", "_text", "_input", "_accounts", "_ssh_config"},

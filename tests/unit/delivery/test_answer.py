@@ -16,6 +16,7 @@ from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answer as _answer
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan
+from ansible_collections.hpc.onboard.plugins.plugin_utils._doors.shut_door import ShutDoor
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.session import MissingKey
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.amounts import amount
 from hypothesis import given
@@ -151,9 +152,9 @@ SSH = 'Data could not be sent to remote host "h". Make sure this host can be rea
         (
             f"{SSH}ssh: connect to host h: Connection refused\r\n",
             False,
-            "ssh: connect to host h: Connection refused. Does",
+            "ssh: connect to host h: Connection refused. Is the network there",
         ),
-        (f"{SSH}", False, "ssh ended without a word. Does 'ssh simone@wilson'"),
+        (f"{SSH}", False, "ssh ended without a word. Is the network there"),
         (
             f"{SSH}{payload.BEGUN}\nConnection to h closed.",
             True,
@@ -164,7 +165,7 @@ SSH = 'Data could not be sent to remote host "h". Make sure this host can be rea
     ],
 )
 def test_what_a_line_that_failed_means_is_told_by_a_fact(words: str, began: bool, said: str) -> None:
-    error = _answer.line_failure(words, "simone@wilson", began)
+    error = _answer.line_failure(words, ShutDoor("simone@wilson", {}), began)
     assert (error.began, error.text.startswith(said)) == (began, True), error.text
     assert payload.BEGUN not in error.text
 

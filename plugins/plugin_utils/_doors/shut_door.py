@@ -1,0 +1,147 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Why a door did not open, by ssh's words and the keys on this machine, and what to do for this very account."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import command
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.programs import ask
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import settings, ssh_arguments, typed
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_words import State, meaning
+
+SECONDS = 5
+METHODS = re.compile(r"Permission denied \(([a-z0-9,@.-]+)\)")
+LOCKED = re.compile(r"incorrect passphrase|passphrase supplied")
+PRINT = re.compile(r"SHA256:[A-Za-z0-9+/=]+")
+NO_AGENT = 2  # exit code of ssh-add, where none answers
+
+
+class Shut(NamedTuple):
+    """Why a door is shut, in a sentence without its point, and what to do."""
+
+    state: State
+    text: str
+    next: str
+
+
+class ShutDoor(NamedTuple):
+    """A door that did not open. variables: the account's, those of ssh as they are used; its cluster's profile, too."""
+
+    account: str
+    variables: Mapping[str, Any]
+
+    @property
+    def arguments(self) -> list[str]:
+        """Those of ssh, the host last."""
+        return ssh_arguments(self.variables, self.account)
+
+    @property
+    def cluster(self) -> Mapping[str, Any]:
+        """The profile, empty without one."""
+        return self.variables.get("cluster") or {}
+
+    def judged(self, words: str) -> Shut:
+        """What ssh's last words mean here. words: in one line."""
+        state = meaning(words)
+        host, login = self.arguments[-1], (self.cluster.get("login") or {}).get("host")
+        try_it = f"Try 'ssh {typed(self.variables, self.account)}'"
+        if state == "refused":
+            return self._refused(words, try_it)
+        if state == "host_key_unknown":
+            text = f"this machine has never met {host}, whose host key is not in your known hosts"
+            return Shut(state, text, f"At a terminal, it is compared with what the site publishes: {self._connect()}")
+        if state == "host_key_changed":
+            key = PRINT.search(words)
+            text = (
+                f"the login node shows {f'the key {key[0]}' if key else 'a key'}, and your known_hosts has another one"
+            )
+            advice = "Connect no more until the site says that it has a new key. Then take out the old one:"
+            return Shut(state, text, f"{advice} ssh-keygen -R {shlex.quote(str(host))}")
+        if state == "unresolved":
+            said = f"the entry of {self.account} in your accounts file" if host != login else "the cluster's profile"
+            advice = f"Is the network there, does the name need the VPN, is it right? It comes from {said}"
+            return Shut(state, f"no host of the name {host} is known here", advice)
+        if state == "dropped":
+            advice = "The login node turns connections away: it is busy, or had too many from here. Wait some minutes"
+            return Shut(state, words, advice)
+        advice = f"Is the network there, does the site want its VPN or a jump host? {try_it}"
+        return Shut(state, words or "ssh ended without a word", advice)
+
+    def _refused(self, words: str, try_it: str) -> Shut:
+        """Whether it is the door that wants more than a key, the key that cannot be used, or the user."""
+        said = METHODS.search(words)
+        methods = set(said[1].split(",")) if said else set()
+        found = _settings(self.arguments)
+        host = found.get("hostname", [str(self.arguments[-1])])[0]
+        user = found.get("user", ["you"])[0]
+        if {"password", "keyboard-interactive"} & methods and "publickey" not in methods:
+            text = f"{host} lets nobody in by a key alone: it asks for a password or a code"
+            advice = f"Write 'door: ask' into the entry of {self.account}; then, at a terminal: {self._connect()}"
+            return Shut("refused", text, advice)
+        here = Keys(found)
+        if not here.files and not here.held:
+            advice = f"Make one: ssh-keygen -t ed25519. {self._of_keys()}"
+            return Shut("refused", "there is no key here that ssh could show", advice.strip())
+        locked = here.locked() if not here.held or "identitiesonly yes" in _flat(found) else []
+        if locked and locked == here.files:
+            add = shlex.join(["ssh-add", *locked])
+            agent = add if here.agent else f'eval "$(ssh-agent)" && {add}'
+            text = f"your key has a passphrase, and no ssh agent holds it: {', '.join(locked)}"
+            return Shut("refused", text, agent)
+        text = f"{host} refuses the user {user} with the keys that ssh has here ({words})"
+        return Shut(
+            "refused", text, f"Is {user} your name there, and your public key in place? {self._of_keys()}{try_it}"
+        )
+
+    def _connect(self) -> str:
+        return shlex.join([*command("connect"), "-l", self.account])
+
+    def _of_keys(self) -> str:
+        """Where keys are put in place, in the site's words; with a blank behind."""
+        auth = self.cluster.get("auth") or {}
+        said = [str(auth[name]) for name in ("keys_by", "keys_url") if auth.get(name)]
+        return f"Keys are put there by: {', '.join(said)}. " if said else ""
+
+
+class Keys:
+    """The keys that ssh would show: files of this machine, as its settings name them, and those that an agent holds."""
+
+    def __init__(self, found: Mapping[str, Sequence[str]]) -> None:
+        """found: what ssh -G says."""
+        home = pwd.getpwuid(os.getuid()).pw_dir
+        named = [str(Path(home, path[2:]) if path.startswith("~/") else path) for path in found.get("identityfile", ())]
+        self.files = [path for path in named if os.path.isfile(path)]
+        where = found.get("identityagent", ["SSH_AUTH_SOCK"])[0]
+        own = {} if where == "SSH_AUTH_SOCK" else {"SSH_AUTH_SOCK": "" if where == "none" else where}
+        said = ask(["ssh-add", "-l"], SECONDS, own)
+        self.agent = said.code not in (None, NO_AGENT)
+        self.held = set(PRINT.findall(said.output))
+
+    def locked(self) -> list[str]:
+        """Those files that want a passphrase and that no agent holds."""
+        return [path for path in self.files if _wants_passphrase(path) and not self._print(path) & self.held]
+
+    def _print(self, path: str) -> set[str]:
+        return set(PRINT.findall(ask(["ssh-keygen", "-lf", path], SECONDS).output))
+
+
+def _wants_passphrase(path: str) -> bool:
+    said = ask(["ssh-keygen", "-y", "-P", "", "-f", path], SECONDS, {"LC_ALL": "C"})
+    return said.code != 0 and bool(LOCKED.search(said.errors))
+
+
+def _settings(arguments: Sequence[str]) -> dict[str, list[str]]:
+    said = ask(["ssh", "-G", *arguments], SECONDS)
+    return settings(said.output) if said.code == 0 else {}
+
+
+def _flat(found: Mapping[str, Sequence[str]]) -> set[str]:
+    return {f"{word} {values[0]}" for word, values in found.items()}
