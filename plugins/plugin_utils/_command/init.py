@@ -24,6 +24,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._init.first_file impor
 from ansible_collections.hpc.onboard.plugins.plugin_utils._init.place import put, repository
 from ansible_collections.hpc.onboard.plugins.plugin_utils._init.wishes import Question, Wish, fault, questions
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Mistakes
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.key_faults import fault_of
 
 OPTIONS = {  # of an account -> the word of its entry, what its value is called, and what it means
     "--project": ("project", "NAME", "its project, group or Slurm account"),
@@ -273,7 +274,8 @@ def _offer_key(wishes: Sequence[Wish], is_asked: bool) -> None:
     text = f"{', '.join(dict.fromkeys(takers))}: containers of NVIDIA need your NGC key{made}; the keyring has none."
     if not is_asked:
         person.tell(f"{text} Store it by  {shlex.join(store)}")
-    elif person.agrees(f"{text} Store it now? It is typed unseen.", usual=False):
-        subprocess.call([sys.executable, "-m", *store])
-    else:
+    elif not person.agrees(f"{text} Store it now? It is typed unseen.", usual=False):
         person.tell(f"Later:  {shlex.join(store)}")
+    else:
+        why = first_key.store(person.ask_unseen("Your NGC key: ", fault_of))
+        person.tell(f"Not stored: {why}. Try again by  {shlex.join(store)}" if why else "The keyring has it now.")

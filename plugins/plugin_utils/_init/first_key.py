@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The key for NVIDIA's registry: which clusters need it, and whether the keyring has it. Nobody is asked."""
+"""The key for NVIDIA's registry: which clusters need it, whether the keyring has it, and putting it there."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import Profile
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import backends
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.file_errors import StoreError
 
 NAME = "ngc"
 
@@ -32,3 +33,15 @@ def is_missing() -> bool:
         return not backends.password(backend, NAME)
     except backends.MissingKey as error:
         return error.absent
+
+
+def store(value: str) -> str:
+    """Put the key into the keyring; why it is not there, or nothing. A passphrase may be asked for."""
+    try:
+        backend, _warnings = backends.chosen_backend()
+        backend.set_password(backends.SERVICE, NAME, value)
+    except (backends.MissingKey, StoreError) as error:
+        return str(error)
+    except Exception as error:  # a backend raises what it likes, and its words may hold anything
+        return f"the keyring did not take it ({type(error).__name__})"
+    return ""

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import getpass
 import shutil
 import textwrap
 from collections.abc import Callable
@@ -33,6 +34,19 @@ def ask(text: str, usual: str, fault: Callable[[str], str]) -> str:
         if not why:
             return answer
         tell(why, 2)
+
+
+def ask_unseen(prompt: str, fault: Callable[[str], str | None]) -> str:
+    """A secret, which is not shown; asked again until nothing is wrong with its form."""
+    while True:
+        try:
+            answer = getpass.getpass(prompt).strip()
+        except EOFError:
+            raise Stopped from None
+        why = fault(answer) if answer else "nothing was typed"
+        if not why:
+            return answer
+        tell(f"That is no such key: {why}.", 2)
 
 
 def agrees(text: str, usual: bool = True) -> bool:

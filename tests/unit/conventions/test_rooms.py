@@ -61,7 +61,7 @@ CONTROLLER = {
     "_mending": {"_documents", "_input", "_state", "_audit", "_core"},
     "_terminal": {"_documents", "_text", "_delivery", "_audit/rules", "_audit/formats"},
     "_doctor": {"_documents", "_text", "_input", "_accounts", "_ssh_config"},
-    "_init": {"_input", "_secrets/backends", "_accounts", "_core"},
+    "_init": {"_input", "_secrets/backends", "_secrets/file_errors", "_accounts", "_core"},
     "_command": {
         *("_text", "_input", "_state", "_secrets", "_accounts", "_rotation/ledger", "_transfer", "_terminal", "_core"),
         "_init",
