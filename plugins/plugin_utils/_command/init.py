@@ -161,7 +161,7 @@ def _chosen(draft: Draft, shown: str) -> list[Wish]:
     if known:
         person.tell("Your ssh knows these clusters:")
         for number, one in enumerate(known, 1):
-            person.tell(f"{number}  {one.name:24}{one.profile['name']}", 2)
+            person.tell(f"{number}  {one.name:24}{one.profile.get('name', one.cluster)}", 2)
             person.tell(f"({one.found.where})", 5)
     others = sorted(draft.catalogue.ids() - {one.cluster for one in known})
     person.tell(f"{'Others that are known' if known else 'Clusters that are known'}: {', '.join(others)}.")
@@ -190,7 +190,7 @@ def _complete(wish: Wish, me: str, brief: bool) -> None:
         if one.needed or not brief:
             if not asked:
                 print()
-                person.tell(f"{wish.name}: {wish.profile['name']}")
+                person.tell(f"{wish.name}: {wish.profile.get('name', wish.cluster)}")
             asked = True
             wish.say(one.word, _answer(one, wish))
     if wish.entry.get("jump_user") == wish.user:

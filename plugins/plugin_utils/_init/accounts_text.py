@@ -27,7 +27,8 @@ HEAD = """\
 #   without: [conda]            capabilities that this account does not want
 #   conda: {distribution: miniforge}    settings of a capability, below its name
 #   vars: {ansible_port: 2222}  anything of Ansible's own; it wins
-# Beside "accounts:", clusters of your own come from  profiles: [FOLDER]
+# Beside "accounts:", what all of them share is said once:  defaults: {without: [conda]}
+# and clusters of your own come from  profiles: [FOLDER]
 ---
 plugin: hpc.onboard.accounts
 
@@ -47,8 +48,8 @@ def whole(wishes: Sequence[Wish]) -> str:
 
 def entry(wish: Wish) -> list[str]:
     """The lines of one account, as they stand below accounts."""
-    comment = [f"# {wish.profile['name']}"]
-    missing = [area for area in wish.profile["storage"] if "ask" in area]
+    comment = [f"# {wish.profile.get('name', wish.cluster)}"]
+    missing = [area for area in wish.profile.get("storage", ()) if "ask" in area]
     missing = [area for area in missing if area["name"] not in wish.entry.get("storage", {})]
     comment += [f"# storage: {{{area['name']}: /...}}  # {' '.join(str(area['ask']).split())}" for area in missing]
     return [*comment, f"{wish.name}:", *(f"  {line}" for line in _lines(wish.entry))]

@@ -15,7 +15,7 @@ NAME = "ngc"
 
 def takers(profiles: Iterable[Profile]) -> list[str]:
     """The clusters where an account is not whole without: their enroot reads it from a file."""
-    return [str(one["id"]) for one in profiles if one["container"].get("credentials")]
+    return [str(one["id"]) for one in profiles if one.get("container", {}).get("credentials")]
 
 
 def page(profiles: Iterable[Profile]) -> str:

@@ -71,7 +71,7 @@ def questions(wish: Wish, me: str) -> Iterator[Question]:
     lacking = mentions({part: profile.get(part) for part in PATTERNS}, "project")
     if lacking and "project" not in wish.entry:
         yield Question("project", f"Your project, a part of {lacking}", "--project NAME")
-    for area in profile["storage"]:
+    for area in profile.get("storage", ()):
         if "ask" in area and area["name"] not in wish.entry.get("storage", {}):
             hint = " ".join(str(area["ask"]).split())
             text = f"Path of your storage '{area['name']}'. {hint}"

@@ -13,7 +13,7 @@ import yaml
 
 from tests.integration.command.person import Person
 from tests.integration.onboard.test_coded_door import ended
-from tests.integration.runs import FileRing
+from tests.integration.runs import BACKEND, FileRing
 
 pytestmark = pytest.mark.testbed
 
@@ -187,3 +187,21 @@ def test_a_key_is_offered_where_a_cluster_takes_one_and_none_is_there(bed: Any, 
 
 
 KEYS = "nvapi-"
+
+
+def test_the_first_key_is_asked_for_unseen_and_a_slip_is_said_in_a_line(bed: Any, person: Person) -> None:
+    person.knows("serv-6404.kl.dfki.de", "dfki", "User ada")
+    ring = {"PYTHON_KEYRING_BACKEND": BACKEND, "KEYRING_PROPERTY_FILE": str(person.folder / "ring")}
+    run = person.at_terminal("init", "--account", "dfki", **ring)
+    answer(run, "Write this to", "")
+    answer(run, "Store it now", "y")
+    typed = (("Your NGC key: ", f"{KEYS}short"), ("no such key(?s:.*)Your NGC key: ", KEYS + "k" * 64))
+    for question, words in (*typed, ("New passphrase.*: ", "correct horse"), ("same again: ", "another")):
+        run.expect(question)
+        run.sendline(words)
+    run.expect("Not stored: .*the two were not the same")
+    seen = str(run.before)
+    assert "Traceback" not in seen
+    assert KEYS not in seen
+    assert "keyring set hpc.onboard ngc" in answer(run, "Try now whether each can be entered", "n")
+    assert ended(run)[0] == 0

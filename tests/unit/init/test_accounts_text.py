@@ -60,6 +60,9 @@ def test_what_its_comments_teach_is_taken_too() -> None:
         document = yaml.load(one[0], Loader=Loader)
         assert names(whole([wish("ada@dfki", **document)])) == ["ada@dfki"], one[0]
     assert "profiles: [FOLDER]" in HEAD
+    shared = "defaults: {without: [conda]}"
+    assert shared in HEAD
+    assert names(whole(WISHES).replace("accounts:\n  ", f"{shared}\naccounts:\n  ")) == [one.name for one in WISHES]
 
 
 OWN = [
