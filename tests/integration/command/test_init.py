@@ -199,7 +199,7 @@ def test_the_first_key_is_asked_for_unseen_and_a_slip_is_said_in_a_line(bed: Any
     for question, words in (*typed, ("New passphrase.*: ", "correct horse"), ("same again: ", "another")):
         run.expect(question)
         run.sendline(words)
-    run.expect("Not stored: .*the two were not the same")
+    run.expect(r"Not stored: .*the\s+two\s+were\s+not\s+the\s+same")
     seen = str(run.before)
     assert "Traceback" not in seen
     assert KEYS not in seen
