@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._command.child import meaning
-from ansible_collections.hpc.onboard.plugins.plugin_utils._command.verdict import HANDLE, Verdict, hear, tell
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.verdict import HANDLE, Verdict, hear, tell
 
 SOME, NONE = Verdict(2, 0, 0), Verdict(0, 0, 0)
 AWAY, BOTH = Verdict(2, 0, 1), Verdict(3, 1, 1)

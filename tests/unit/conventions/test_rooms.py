@@ -78,7 +78,7 @@ DOORS = {  # what Ansible and the keyring library load; nothing but an action im
         *("_documents", "_input", "_state", "_secrets", "_capabilities", "_accounts"),
         *("_delivery", "_doors", "_ssh_config", "_preflight", "_rotation", "_audit", "_mending", "_doctor", "_core"),
     },
-    "callback": {"_text", "_input", "_state", "_rotation/reminders", "_terminal", "_command/verdict"},
+    "callback": {"_text", "_input", "_state", "_rotation/reminders", "_terminal"},
     "doc_fragments": set(),
     "plugin_utils": {"_secrets"},  # keyring_backend.py, the name that people write into keyringrc
 }
