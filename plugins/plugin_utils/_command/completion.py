@@ -30,6 +30,10 @@ SOURCED = {  # shell -> where a person puts the line, and the line
 }
 NO_LIBRARY = "completion needs the Python package argcomplete:  {python} -m pip install argcomplete"
 OPTIONS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # verb done here -> its flags, its options with a value
+    "init": (
+        ("--add", "--yes"),
+        ("--file", "--account", "--project", "--storage", "--jump-user", "--ssh", "--door", "--without"),
+    ),
     "status": (("--json",), ("-i", "--inventory")),
     "done": (("--not",), ("-i", "--inventory")),
     "cheatsheet": (("--all",), ("--profiles",)),

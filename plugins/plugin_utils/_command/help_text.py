@@ -16,9 +16,8 @@ hpc-onboard sets up your account on every HPC cluster you use.
 OPTIONS = """\
 Options  those of ansible-playbook
     --tags ROLE        only this capability; --skip-tags ROLE: all but this one
-    --check --diff     foresee only; show what would be in files
+    --check --diff     foresee only; show what would be in files; -v: tell all
     -e NAME=VALUE      a setting; -f NUMBER: so many accounts at once
-    -v                 tell everything; -vv and more as Ansible does
 """
 ACCOUNTS = """\
 The accounts file is the first of: -i FILE, $HPC_ONBOARD_ACCOUNTS, accounts.yml,

@@ -27,7 +27,7 @@ VERBS = {
     "init": Verb(
         FIRST,
         "write your accounts file: from your ssh settings, and by asking",
-        module="init",
+        module="_command.init",
     ),
     "doctor": Verb(
         FIRST,
