@@ -59,6 +59,8 @@ def _entered(session: AccountSession) -> DoorResult:
     """What came of the account's certificate or ticket, session and host key. Raises what a question raises."""
     variables = session.door_variables
     state: State = "unasked"
+    if "by_hand" in variables["account"]:
+        return _result("closed", closed_door.by_hand(session.name))
     if "lapses" in variables["account"]:
         from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import renewing  # few end just now
 

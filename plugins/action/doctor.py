@@ -182,9 +182,11 @@ def routes(hosts: Sequence[Host]) -> Iterator[Check]:
         if near and near not in known:
             known[near] = ask([sys.executable, "-I", "-c", RESOLVE, near], SECONDS)[0] == 0
         yield judge.route(host.name, found, near or found["hostname"][0], known.get(near) if near else None)
-        session = open_sessions.way(host.variables).get("account", {}).get("session")
-        if session:
-            yield judge.door(host.name, opening.is_open(session))
+        account = open_sessions.way(host.variables).get("account", {})
+        if "by_hand" in account:
+            yield judge.by_hand(host.name)
+        elif "session" in account:
+            yield judge.door(host.name, opening.is_open(account["session"]))
         yield from certificates(host, found)
         yield from tickets(host)
 

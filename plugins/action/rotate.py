@@ -18,6 +18,7 @@ from ansible.parsing.dataloader import DataLoader
 from ansible.plugins.action import ActionBase
 from ansible.utils.vars import load_extra_vars
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._by_hand.rotation import Shown
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import refuse_unknown
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answer
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import (
@@ -102,7 +103,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
         if why and not (secret and goes_on):
             raise AccountError(why)
         targets = [file.target for host, found in declared.items() for file in _targets.files(host, secret, found)]
-        lead = coordinator.Lead(coordinator.Given(secret, tuple(targets), wished, PIPED))
+        by_hand = tuple(host for host, own in hosts.items() if _is_by_hand(own))
+        lead = coordinator.Lead(coordinator.Given(secret, tuple(targets), wished, PIPED, by_hand))
         if session.is_check_run:  # what the first lead foresees is all of it
             before = arguments["lead"]
             return cast("RotationState", {**before, "checks": []}) if before else lead.foreseen()
@@ -127,9 +129,10 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
             outside.leftovers = sweep.told(outcomes[len(files) :])
             return outcomes[: len(files)]
 
-        outside = Account(secret, mine, lambda: str(lead["current"]), trip)
-        rotation = Rotation(secret, Ledger(key), labels, outside, tuple(lead["wanted"]))
         known = labels.secret()
+        entered = Account(secret, mine, lambda: str(lead["current"]), trip)
+        outside = Shown(session.name, known, mine) if _is_by_hand(session.variables) else entered
+        rotation = Rotation(secret, Ledger(key), labels, outside, tuple(lead["wanted"]))
         marks = key_marks.marks({secret: known} if known else {}, session.name, key)
         sweep = Sweep.of(rotation.situation(), step["name"], files, session.variables.get("cluster") or {}, marks)
         taken = Step(step["name"], step["version"], tuple(file.target for file in mine))
@@ -146,7 +149,15 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
                 rotation.deliver(file.target, taken)
         now = rotation.situation()
         states = now.states(now.version if taken.name == "retire" else taken.version)
-        return sweep.added(results.share_result(taken, mine, outside.outcomes, states))
+        share = results.share_result(taken, mine, outside.outcomes, states)
+        if _is_by_hand(session.variables) and not share["failed"]:
+            return NO_SHARE  # a person has done it, and nothing was done now
+        return sweep.added(share)
+
+
+def _is_by_hand(variables: Variables) -> bool:
+    """Whether no program may enter the account."""
+    return "by_hand" in (variables.get("account") or {})
 
 
 def _declared_keys(session: AccountSession) -> list[PlanEntry]:

@@ -102,12 +102,11 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
     # The live line, drawn by a thread
 
     def _live(self) -> None:
-        elapsed = time.monotonic() - self._begun
         with self._lock:
             if BOARD.is_hushed() or not self._under_way:
                 self._line.clear()
                 return
-            moment = (list(self._under_way), self._done, self._total, elapsed)
+            moment = (list(self._under_way), self._done, self._total, time.monotonic() - self._begun)
             line = self._line.at(moment, BOARD.entries, lambda: self._view(False).look)
             if line is not None:
                 self._line.draw("".join(map(painted, line)), layout.cells(layout.plain(line)))
@@ -266,9 +265,8 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
     def _run(self) -> summary.Run:
         story, options = self._story, context.CLIARGS
         typed = _command_line().again(options, sys.argv[1:], options.get("args") or ()) if story.is_bad() else ""
-        seconds = time.monotonic() - self._begun
-        places, keys = self._near(), tuple(story.keyrings)
-        return summary.Run(typed, seconds, places, keys, story.is_look, story.then, story.is_emptied(), story.names)
+        where = time.monotonic() - self._begun, self._near(), tuple(story.keyrings)
+        return summary.Run(typed, *where, story.is_look, story.then, story.is_emptied(), story.names)
 
     def _near(self) -> tuple[str, ...]:
         """The folders of sandboxes, as a person names them from here."""

@@ -63,7 +63,8 @@ options:
         for the login host as well as for a name of yours that is the cluster's and leads to that host.
       - C(door) says C(key) where your key alone lets you in although the cluster's profile says that a code is asked
         for, and C(ask) where ssh asks you for something at every connection, such as the passphrase of a key. What is
-        asked for is asked at the terminal before the work begins; the session then stays open for later runs.
+        asked for is asked at the terminal before the work begins; the session then stays open for later runs. C(none)
+        says that no program may enter; C(hpc-onboard export) writes a file that you run there yourself.
       - C(forward_agent), when true, lets programs on that login node use your ssh agent. Agent, display and ports are
         not forwarded otherwise, whatever your own ssh settings say.
       - C(vars) holds any variables of Ansible's own, and wins over everything else.

@@ -30,6 +30,7 @@ ONCE = (  # what ssh may ask a person: Ansible would let it ask nothing
     *("-o", "KbdInteractiveAuthentication=yes", "-o", "PasswordAuthentication=yes", "-o", "NumberOfPasswordPrompts=1"),
     *("-o", "PreferredAuthentications=gssapi-with-mic,hostbased,publickey,keyboard-interactive,password"),
 )
+NO_AUTOMATION = "no_automation"  # archetype of a door that no program may use
 LAPSING = ("certificate", "kerberos")  # archetypes whose credential ends by itself
 SECONDS = 5  # for what asks nobody anything
 MENTIONS = re.compile(r"^\s*(controlpath|include)\b(?!.*hpc\.onboard\.conf)", re.IGNORECASE | re.MULTILINE)
@@ -40,9 +41,14 @@ def way(variables: Mapping[str, Any]) -> dict[str, Any]:
 
     variables: the account's, to which these are added. account.session is the socket of the session that is ours;
     account.lapses says that a certificate or ticket has ended, or ends within minutes; account.asks_each_time that the
-    person is asked in every connection, and whether somebody is there.
+    person is asked in every connection, and whether somebody is there; account.by_hand that no program may enter.
     """
-    if variables.get("ansible_connection", "ssh") != "ssh" or any(name in variables for name in OWN_WAYS):
+    if variables.get("ansible_connection", "ssh") != "ssh":
+        return {}
+    if is_by_hand(variables):
+        nowhere = shlex.join([*through("none"), *NO_OTHER])
+        return {"ansible_ssh_args": nowhere, "account": {**variables["account"], "by_hand": True}}
+    if any(name in variables for name in OWN_WAYS):
         return {}
     known = {key: str(value) for key, value in variables.items() if value is not None and not is_template(value)}
     try:
@@ -65,6 +71,13 @@ def way(variables: Mapping[str, Any]) -> dict[str, Any]:
         options += ONCE
     said = {"ansible_ssh_args": shlex.join(options)} if options else {}
     return {**said, "account": {**variables["account"], **marks}} if marks else said
+
+
+def is_by_hand(variables: Mapping[str, Any]) -> bool:
+    """Whether no program may enter the account: the account says so, or else its cluster."""
+    said = variables["account"].get("door")
+    archetype = (variables["cluster"].get("auth") or {}).get("archetype")
+    return bool(said == "none" or (said is None and archetype == NO_AUTOMATION))
 
 
 def is_asked(variables: Mapping[str, Any]) -> bool:

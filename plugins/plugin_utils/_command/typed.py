@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._command.refused import Refused
@@ -12,6 +14,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._command.verbs import 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.playbook_options import NAMES, VALUED, Read, read
 
 LIMIT, INVENTORY, SECRET, YES = "--limit", "--inventory", "--secret", "--yes"
+OUTPUT = ("-o", "--output")
 ASKING: dict[str, tuple[str, ...]] = {
     "plan": (),
     "mend": ("-e", "mend_sure=true"),
@@ -44,6 +47,7 @@ def parse(words: Sequence[str]) -> Typed:
     verb = _take_verb(found)
     secret = _take_secret(found, verb)
     sure = _take_yes(found, verb)
+    own = _take_output(found) if verb == "export" else _take_answer(found) if verb == "answer" else []
     for one in found:
         _check(one)
     options = [word for one in found if one.option not in ("", LIMIT, INVENTORY) for word in one.typed]
@@ -54,7 +58,7 @@ def parse(words: Sequence[str]) -> Typed:
         raise Refused("no verb and no name of an account or a cluster.\nhpc-onboard --help  lists the verbs.")
     limit = ["-l", ",".join(names)] if names else []
     is_check = any(one.option == "--check" for one in found)
-    words = (*secret, *(sure or ()), *options, *limit)
+    words = (*secret, *own, *(sure or ()), *options, *limit)
     return Typed(verb, names, words, inventory, wants, sure is not None, is_check)
 
 
@@ -95,6 +99,41 @@ def _take_yes(found: list[Read], verb: str) -> tuple[str, ...] | None:
     for one in typed:
         found.remove(one)
     return ASKING[verb]
+
+
+def _take_output(found: list[Read]) -> list[str]:
+    """-o FILE, --output FILE or --output=FILE of export, as ansible-playbook takes it."""
+    at = next((at for at, one in enumerate(found) if one.option in OUTPUT), None)
+    if at is None:
+        return []
+    file = found.pop(at).value
+    if file is None and at < len(found) and not found[at].option:
+        file = found.pop(at).value
+    if not file:
+        raise Refused("-o needs the name of a file: hpc-onboard export USER@CLUSTER -o FILE")
+    return _setting("export_output", file)
+
+
+def _take_answer(found: list[Read]) -> list[str]:
+    """The file of answer, as ansible-playbook takes it, with the account that the answer is of."""
+    one = next((one for one in found if not one.option), None)
+    if one is None or not one.value:
+        if any(one.option == "--help" for one in found):
+            return []
+        raise Refused("answer needs the file that you brought back: hpc-onboard answer FILE")
+    found.remove(one)
+    from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError  # few bring one
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._by_hand import brought
+
+    try:
+        account = brought.read(Path(one.value).expanduser()).account
+    except AccountError as error:
+        raise Refused(str(error)) from None
+    return [*_setting("answer_file", one.value), LIMIT, account]
+
+
+def _setting(name: str, file: str) -> list[str]:
+    return ["-e", json.dumps({name: str(Path(file).expanduser().absolute())})]
 
 
 def _check(one: Read) -> None:

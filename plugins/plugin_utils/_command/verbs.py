@@ -117,6 +117,23 @@ VERBS = {
             ("hpc-onboard offboard --yes", "ask nobody"),
         ),
     ),
+    "export": Verb(
+        ACCOUNTS,
+        "write a file to run there yourself, where no program may log in",
+        "The file sets up, looks and takes out, as a run over ssh does. No key is in it:\n"
+        "it asks for them there, unseen. hpc-onboard answer takes in what it says.",
+        (
+            ("hpc-onboard export simone@frontier", "for one account"),
+            ("hpc-onboard export simone@frontier -o FILE", "into this file"),
+        ),
+    ),
+    "answer": Verb(
+        ACCOUNTS,
+        "take in what such a file has answered: hpc-onboard answer FILE",
+        "Checks that it is of your account, to a file of this machine, and unchanged.\n"
+        "Then receipt, rotation and audit know of it as if it had come over ssh.",
+        (("hpc-onboard answer FILE", "the file as you copied it from there"),),
+    ),
     "ssh-config": Verb(
         HERE,
         "let 'ssh wilson' lead to your account, for all accounts",

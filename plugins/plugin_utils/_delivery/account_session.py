@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 Variables = Mapping[str, Any]  # Ansible's, of one account
 
-NARROW = {"lapses", "asks_each_time"}  # marks of an account whose door may be shut (_accounts/open_sessions.py)
+NARROW = {"lapses", "asks_each_time", "by_hand"}  # marks of one whose door may be shut (_accounts/open_sessions.py)
 MANY = 3  # accounts of a run, from which on a login host may be asked for by more of them than it likes
 
 

@@ -49,10 +49,9 @@ _READ = (
     "exec(p[sys.argv[2]],dict(payload=p))"
 )
 
-_BOOT = """
+LOADER = """
 import gc, sys
 from _frozen_importlib import ModuleSpec  # the package importlib loads more, and every account would wait for it
-gc.disable()  # it lives for one answer
 def record(*names, **given):
     from collections import namedtuple  # json has loaded it
     made = namedtuple("record", names + tuple(given))
@@ -69,18 +68,27 @@ class Sent:
         if source is not None:
             module.record = record
             exec(compile(source, module.__name__ + ".py", "exec"), module.__dict__)
-try:
-    sys.meta_path.insert(0, Sent())
+sys.meta_path.insert(0, Sent())
+def kinds_of(entries):
     kinds = {}
-    for kind in sorted({entry["kind"] for entry in payload["plan"]["resources"]}):
+    for kind in sorted({entry["kind"] for entry in entries}):
         module, _dot, name = payload["places"][kind].rpartition(".")
         kinds[kind] = getattr(__import__("hpc_onboard." + module, fromlist=[name]), name)
+    return kinds
+"""
+_BOOT = (
+    LOADER
+    + """
+gc.disable()  # it lives for one answer
+try:
+    kinds = kinds_of(payload["plan"]["resources"])
     __import__("hpc_onboard._engine.engine", fromlist=["main"]).main(payload, kinds)
 except Exception:
     import traceback
     traceback.print_exc()
     sys.exit(payload["broken"])
 """
+)
 
 
 def command(preferred: str | None, candidates: Iterable[str]) -> str:
@@ -115,17 +123,22 @@ def payload(plan: Mapping[str, Any], kinds: Mapping[str, str]) -> bytes:
 
     plan: see _engine/engine.py. kinds: the places of all that there are.
     """
-    engine = parts()
-    places = {entry["kind"]: kinds[entry["kind"]] for entry in plan["resources"]}
-    needed = dict.fromkeys(name for place in sorted(places.values()) for name in engine["needs"][_module(place)])
-    words = {"boot": _BOOT, "frame": FRAME, "broken": BROKEN, "places": places}
-    blocks = [
-        engine["engine"],
-        *(engine["modules"][name] for name in needed),
-        engine_parts.packed({**words, "plan": plan}),
-    ]
+    words = {"boot": _BOOT, "frame": FRAME, "broken": BROKEN, "plan": plan}
+    blocks = program(plan["resources"], kinds, words)
     lengths = " ".join(str(len(block)) for block in blocks)
     return "".join([f"exit {EATEN}\n" * 3, f"{START} {lengths}\n", *blocks]).encode()
+
+
+def program(
+    entries: Iterable[Mapping[str, Any]], kinds: Mapping[str, str], words: Mapping[str, Any], *further: str
+) -> list[str]:
+    """The engine, the kinds of these entries, further modules of it, and words, each a line."""
+    engine = parts()
+    places = {entry["kind"]: kinds[entry["kind"]] for entry in entries}
+    modules = [*map(_module, sorted(places.values())), *further]
+    needed = dict.fromkeys(name for module in modules for name in engine["needs"][module])
+    last = engine_parts.packed({**words, "places": places})
+    return [engine["engine"], *(engine["modules"][name] for name in needed), last]
 
 
 @lru_cache

@@ -253,6 +253,12 @@ def route(name: str, found: Mapping[str, list[str]], near: str, resolved: bool |
     return Check(name, OK, f"{text}.")
 
 
+def by_hand(name: str) -> Check:
+    """An account that no program enters."""
+    text = "no program may enter it: a file is run there by hand."
+    return Check(name, WARNING, text, shlex.join(command("export", ["-l", name])))
+
+
 def door(name: str, is_open: bool) -> Check:
     """An account at whose door a person is asked for something."""
     if is_open:

@@ -69,7 +69,7 @@ class AccountResult(Ended):
     first time.
     """
 
-    kind: Literal["account", "offboard_shown"]
+    kind: Literal["account", "offboard_shown", "brought"]
     outcomes: list[Outcome]
     notes: list[Note]
     remarks: list[Remark]
@@ -187,6 +187,17 @@ class SshConfigResult(Ended):
     foreseen: bool
     outcome: Outcome
     names: list[SshName]
+
+
+class Exported(TypedDict):
+    """Of a file that was written for an account which no program enters. way: USER@HOST. asks: the keys it asks for."""
+
+    kind: Literal["exported"]
+    changed: Literal[True]
+    file: str
+    way: str
+    asks: list[str]
+    notes: list[Note]
 
 
 class PreflightAccount(TypedDict):

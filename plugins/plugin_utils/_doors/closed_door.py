@@ -23,6 +23,14 @@ def advice(account: str) -> str:
     )
 
 
+def by_hand(account: str) -> str:
+    """Why an account was not reached that no program may enter, and the one command for it."""
+    return (
+        "needs a person: no program may enter this account. Nothing was tried. Write a file that you run there:"
+        f" {shlex.join([*command('export', ['-l', account])])}"
+    )
+
+
 def unshared() -> str:
     """Why an account was not reached at which a person is asked in each connection, and what to do."""
     return (

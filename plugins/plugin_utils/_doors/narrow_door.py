@@ -47,6 +47,8 @@ def passing(
 
 def reason(variables: Facts, may_ask: bool) -> str:
     """Why nothing is to be tried at the account now; empty where something is."""
+    if (variables.get("account") or {}).get("by_hand"):
+        return closed_door.by_hand(str(variables["inventory_hostname"]))
     lapsed = ended(variables)
     if lapsed:
         return lapsed

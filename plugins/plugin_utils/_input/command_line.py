@@ -26,6 +26,8 @@ PLAYBOOKS: dict[str, tuple[str, ...]] = {  # verb -> playbook, and the options t
     "doctor": ("doctor",),
     "connect": ("connect",),
     "preflight": ("preflight",),
+    "export": ("export",),
+    "answer": ("answer",),
     "ssh-config": ("ssh_config",),
 }
 

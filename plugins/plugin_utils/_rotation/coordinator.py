@@ -39,19 +39,23 @@ LOOKS = ("plan", "settle")  # that are one look a run, whoever answered
 
 
 class Given(NamedTuple):
-    """What a run is about: the targets that the inventory has, the wishes, and what came on standard input."""
+    """What a run is about: the targets that the inventory has, the wishes, and what came on standard input.
+
+    by_hand: the accounts that no program enters.
+    """
 
     secret: str
     targets: tuple[str, ...]
     wishes: Wishes = Wishes()
     stdin: bytes = b""
+    by_hand: tuple[str, ...] = ()
 
 
 class Lead:
     """One secret's rotation, as far as this machine takes it."""
 
     def __init__(self, given: Given) -> None:
-        self._secret, self._targets, self._wishes, self._stdin = given
+        self._secret, self._targets, self._wishes, self._stdin, self._by_hand = given
         self._labels, self._ledger = Sidecar(self._secret, record_key()), Ledger(record_key())
         known = self._labels.secret()
         before = [target for one in (known.versions if known else ()) for target in one.targets]
@@ -171,7 +175,7 @@ class Lead:
         ever = self._ledger.who_has(old.fingerprint) if old and old.fingerprint else ()
         sentence, key = self._outside.sentences.get(step.version, ""), self._wishes.key_file
         left = words.left(situation, step, self._service, KEY_PAGES, sentence, key)
-        shown = [*words.targets(situation), *words.places(situation, ever), *left.checks]
+        shown = [*words.targets(situation, self._by_hand), *words.places(situation, ever), *left.checks]
         return self._result([*checks, *shown], {}, left.command)
 
     def _result(self, checks: Sequence[TargetCheck], step: Asked, command: str = "") -> RotationState:

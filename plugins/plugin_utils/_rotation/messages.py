@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from ansible_collections.hpc.onboard.plugins.module_utils._formats.key_forms import TITLES
@@ -63,17 +63,32 @@ def check(name: str, status: CheckStatus, text: str, is_target: bool = False) ->
     return {"name": name, "status": status, "text": text, "next": "", "is_target": is_target}
 
 
-def targets(situation: Situation) -> list[TargetCheck]:
-    """Each target and what is known of it; what was not tried there is never called verified."""
+def targets(situation: Situation, by_hand: Collection[str] = ()) -> list[TargetCheck]:
+    """Each target and what is known of it; what was not tried there is never called verified.
+
+    by_hand: the accounts that no program enters, which are pending until a person has brought an answer back.
+    """
     mine = [one for one in situation.mine if one.version == situation.version]
     last = {one.target: one for one in mine}
     back = is_given_up(situation)
-    found = [(row, _holds(row, last.get(row.target), back)) for row in table(situation)]
+    found = [
+        (row, _pending(row) if _waits(row, by_hand) else _holds(row, last.get(row.target), back))
+        for row in table(situation)
+    ]
     fine = ("staged", "rolled_back")
     return [
         check(row.target, "ok" if row.settled or (back and row.state in fine) else "warning", text, True)
         for row, text in found
     ]
+
+
+def _waits(row: Row, by_hand: Collection[str]) -> bool:
+    return not row.settled and row.target.partition(":")[0] in by_hand
+
+
+def _pending(row: Row) -> str:
+    export = shlex.join(command_line.command("export", ["-l", row.target.partition(":")[0]]))
+    return f"pending: no program may enter; {export}, run it there with the new key, bring its answer back"
 
 
 def _holds(row: Row, last: Record | None, back: bool) -> str:

@@ -154,6 +154,8 @@ KINDS = {  # of the results of our actions that say none, since Ansible failed o
     "hpc.onboard.connect": "door",
     "hpc.onboard.preflight": "preflight_settings",
     "hpc.onboard.ssh_config": "ssh_config_part",
+    "hpc.onboard.export": "account",
+    "hpc.onboard.answer": "brought",
 }
 RENDERERS = {  # for each kind that a result names, its class, in the file of this room that it is loaded with
     "doctor": "checks.Doctor",
@@ -174,6 +176,8 @@ RENDERERS = {  # for each kind that a result names, its class, in the file of th
     "ssh_config_part": "audit.Part",
     "ssh_config": "ssh_config.Names",
     "offboard_shown": "offboard.Shown",
+    "exported": "doors.Exported",
+    "brought": "doors.Brought",
 }
 
 
@@ -233,13 +237,8 @@ def heading(name: str, result: Result, text: str, view: View) -> list[Line]:
     mark = "~" if style == "changed" and view.check else view.look.mark("bad" if bad else "good")
     right = ["sandbox"] if result.get("sandbox") else []
     right += [f"{result['seconds']:.1f} s".rjust(6)] if "seconds" in result else []
-    line = (
-        Span(mark, "ok" if mark == view.look.mark("good") else style),
-        Span(" "),
-        Span(name, "bold"),
-        Span("  "),
-        Span(text, style),
-    )
+    first = Span(mark, "ok" if mark == view.look.mark("good") else style)
+    line = (first, Span(" "), Span(name, "bold"), Span("  "), Span(text, style))
     return ended(line, "  ".join(right), view.look)
 
 

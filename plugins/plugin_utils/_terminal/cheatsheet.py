@@ -40,6 +40,7 @@ SIGNING = {
     "agent_certificate": "signed SSH key, which the site puts into your forwarded agent",
     "kerberos": "Kerberos ticket",
     "password": "password",
+    "no_automation": "you alone, by hand: no program is let in",
 }
 CLOCKS = {"atime": "last read", "ctime_and_atime": "last changed and read", "age": "last changed"}
 WHOSE = {"group": "for the group", "project": "for the project", "site": "for you on all systems of the site"}

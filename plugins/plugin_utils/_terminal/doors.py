@@ -4,9 +4,12 @@
 
 from __future__ import annotations
 
+import shlex
+from pathlib import PurePath
+
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.account import Renderer, Result, View, heading
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.audit import Part
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Line, Span, indented
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Line, Span, command, indented, told
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.amounts import count
 
 WORDS = {
@@ -55,6 +58,30 @@ class Ahead(Door):
 
     def is_quiet(self, result: Result, view: View) -> bool:
         return result.get("state") not in ("opened", "met", "renewed", "refused")
+
+
+class Exported(Renderer):
+    """A file that was written for an account which no program enters, and what to do with it."""
+
+    def lines(self, name: str, result: Result, view: View, like: str | None = None) -> list[Line]:
+        look, file, way = view.look, str(result["file"]), str(result["way"])
+        lines = heading(name, result, f"written to {file}", view)
+        asks = f"It asks there, unseen, for {', '.join(result['asks'])}." if result["asks"] else "It asks for no key."
+        lines += indented(f"No key is in it. {asks} Take it there, and run it:", 4, look)
+        lines += command(f"scp {shlex.quote(file)} {way}:", 4, look)
+        there = shlex.quote(PurePath(file).name)
+        lines += command(f"ssh -t {way} python3 {there}", 4, look)
+        lines += indented("It says then how its answer is brought back. --help says what else it can do.", 4, look)
+        for note in result["notes"]:
+            lines += told("", "left out", "note", f"{note['capability']}: {note['text']}", look)
+        return lines
+
+
+class Brought(Renderer):
+    """What came of an account by the answer that a person has brought back."""
+
+    def next_command(self, result: Result) -> str | None:
+        return ""  # the same answer is not taken again
 
 
 class Report(Part):

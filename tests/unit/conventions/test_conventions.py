@@ -52,10 +52,12 @@ def test_every_kind_of_resource_goes_the_way_of_converge() -> None:
 
 def test_every_kind_has_a_module_a_class_and_a_table_of_its_own() -> None:
     modules = {file.stem for file in (PLUGINS / "modules").glob("*.py")} - {
+        "answer",
         "audit",
         "connect",
         "converge",
         "doctor",
+        "export",
         "mend",
         "offboard",
         "preflight",

@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 from account_scene import Folder, Scene
 from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import reconcile
-from ansible_collections.hpc.onboard.plugins.module_utils._engine import engine
+from ansible_collections.hpc.onboard.plugins.module_utils._engine import by_hand, engine
 from ansible_collections.hpc.onboard.plugins.module_utils._receipt import notes, receipt
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.quick_look import Named
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import accepted, report, waivers
+from ansible_collections.hpc.onboard.plugins.plugin_utils._by_hand import program
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS
 from ansible_collections.hpc.onboard.plugins.plugin_utils._preflight import report as preflight
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import ledger
@@ -23,6 +24,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versio
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import Sidecar
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import (
     audit_history,
+    exports,
     last_runs,
     receipts,
     said_done,
@@ -44,6 +46,7 @@ KNOWN = (
     *(notes.SCHEMA, engine.SCHEMA, engine.PLAN, signed_record.SCHEMA, ledger.HEAD_SCHEMA, versions.SCHEMA),
     *(audit_history.KNOWN_SCHEMA, audit_history.RUN_SCHEMA, state_file.SCHEMA, accepted.BASELINE, waivers.SCHEMA),
     *(report.SCHEMA, preflight.SCHEMA, last_runs.SCHEMA, said_done.SCHEMA, standing.SCHEMA),
+    *(program.SCHEMA, by_hand.SCHEMA, exports.SCHEMA),
 )
 WRITTEN_BY_PEOPLE = {"accounts", "cluster", "profile"}  # which are checked, and have no version
 DETAIL = {"accounts": 2, "by_severity": {"high": 1}, "not_measured": 0, "started": "2026-01-01T00:00:00Z"}
@@ -69,7 +72,17 @@ def written(scene: Scene, state: Path) -> dict[str, Any]:
     labels.adopt("personal", "0" * 12, ("a@lrz:enroot_credential",), "1" * 64)
     audit_history.keep({"sha256:1": {"rule": "LNK-001"}}, "0" * 12, "1" * 12, DETAIL)
     folder = state / "audit"
+    entry = {"kind": "storage_link", "capability": "storage_links", "options": link}
+    export: program.Export = {
+        **{"schema": program.SCHEMA, "export": "0" * 16, "account": "a@lrz", "user": "a", "way": "a@lrz", "asks": {}},
+        **{"seal": exports.seal_key("a@lrz", "0" * 16).hex(), "plan": {**plan, "keys": {}}},
+        "parts": {part: [entry] for part in ("onboard", "audit", "offboard")},
+    }  # type: ignore[typeddict-item]
+    exports.add_written("a@lrz", "0" * 16, {"made": ledger.now(), "parts": export["parts"]})
     return {
+        "export": export,
+        "brought": json.loads(by_hand.sealed(export, "onboard", "reconcile", answer)),
+        "exports": json.loads((state / "exports" / "a@lrz.json").read_text()),
         "plan": plan,
         "answer": answer,
         "receipt": json.loads(scene.at(f"~/{receipt.PLACE}").read_text()),

@@ -58,6 +58,7 @@ CONTROLLER = {
         *("_audit/judges", "_audit/formats", "_core", "_formats", "_receipt", "_mends", "_watches"),
     },
     "_preflight": {"_documents", "_text", "_input", "_doors", "_delivery", "_audit", "_core"},
+    "_by_hand": {"_documents", "_state", "_secrets", "_capabilities", "_delivery", "_rotation", "_core"},
     "_mending": {"_documents", "_input", "_state", "_audit", "_core"},
     "_terminal": {"_documents", "_text", "_delivery", "_audit/rules", "_audit/formats"},
     "_doctor": {"_documents", "_text", "_input", "_accounts", "_ssh_config"},
@@ -65,6 +66,7 @@ CONTROLLER = {
     "_command": {
         *("_text", "_input", "_state", "_secrets", "_accounts", "_rotation/ledger", "_transfer", "_terminal", "_core"),
         "_init",
+        "_by_hand",
     },
     "_status": {
         *("_documents", "_text", "_input", "_state", "_secrets", "_accounts", "_delivery/manual_steps"),
@@ -77,6 +79,7 @@ DOORS = {  # what Ansible and the keyring library load; nothing but an action im
     "action": {
         *("_documents", "_input", "_state", "_secrets", "_capabilities", "_accounts"),
         *("_delivery", "_doors", "_ssh_config", "_preflight", "_rotation", "_audit", "_mending", "_doctor", "_core"),
+        "_by_hand",
     },
     "callback": {"_text", "_input", "_state", "_rotation/reminders", "_terminal"},
     "doc_fragments": set(),
