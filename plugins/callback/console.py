@@ -30,7 +30,7 @@ from typing import Any
 from ansible import constants, context
 from ansible.plugins.callback.default import CallbackModule as Default
 from ansible.utils import color
-from ansible_collections.hpc.onboard.plugins.plugin_utils._command import verdict
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input import verdict
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import last_runs
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import state_folder
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.run_memory import BOARD, Watch
