@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import Settings, resource
 
 if TYPE_CHECKING:
@@ -28,7 +29,10 @@ TOOLS = {  # tool -> variable -> the folder below ours; as the tools' own docume
 
 
 def declare(settings: Settings) -> Declaration:
-    """What an account gets. settings: folder, root, tools, state."""
+    """What an account gets. settings: folder, root, tools, state. Raises AccountError for a tool that is not known."""
+    unknown = [tool for tool in settings["tools"] if tool not in TOOLS]
+    if unknown:
+        raise AccountError(f'tool_caches: unknown tool "{unknown[0]}"; known: {", ".join(TOOLS)}')
     base = settings["folder"].rstrip("/")
     variables = {name: f"{base}/{below}" for tool in settings["tools"] for name, below in TOOLS[tool].items() if base}
     section = resource("shell_environment", section="tool_caches", variables=variables, state=settings["state"])

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import read_profile, render
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import CAPABILITIES, site_settings
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.tool_caches import TOOLS, declare
@@ -57,5 +58,7 @@ def test_nothing_is_declared_for_no_tool() -> None:
     assert declared(tools=[]) == []
 
 
-def test_the_role_offers_every_tool() -> None:
-    assert SPEC["main"]["options"]["tool_caches_tools"]["choices"] == list(TOOLS)
+def test_a_tool_that_is_not_known_is_named() -> None:
+    with pytest.raises(AccountError, match='unknown tool "pipp"; known: pip, uv, huggingface'):
+        declared(tools=["pip", "pipp"])
+    assert all(tool in SPEC["main"]["options"]["tool_caches_tools"]["description"] for tool in TOOLS)
