@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import state_lines
@@ -15,27 +16,38 @@ if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import State
 
 
+LONG, SHOWN = 40, 20  # new lines in a row: more than so many are cut to so many
 ENVIRONMENT = ("/env.sh", "/env.csh", "/env.fish")  # one text for each family of shells
 
 
 def difference(before: State, after: State, look: Look, every: bool = False) -> Iterator[Line]:
     """What changes of a state, line by line; what stays is shown only near it.
 
-    What is written in the words of several shells is shown in those of the login shell; every: in all.
+    What is written in the words of several shells is shown in those of the login shell, and a long new text by its
+    beginning; every: all of it.
     """
     hidden = [] if every else unread(before, after)
     before, after = ({name: one[name] for name in one if name not in hidden} for one in (before, after))
     old, new = state_lines(before), state_lines(after)
     indent = 6 if look.width < 60 else 17
-    for line in list(difflib.unified_diff(old, new, n=2, lineterm=""))[2:]:
+    found = [line for line in list(difflib.unified_diff(old, new, n=2, lineterm=""))[2:] if line[:1] != "@"]
+    for line in found if every else cut(found):
         mark, text = line[:1], line[1:]
-        if mark == "@":
-            continue
         style = {"+": "added", "-": "removed"}.get(mark, "faint")
         yield from item(mark, text, indent, look, style)
     if hidden:
         names = ", ".join(name.rpartition("/")[2] for name in hidden)
         yield from item(" ", f"the same in {names}, for other shells", indent, look, "faint")
+
+
+def cut(lines: Iterable[str]) -> Iterator[str]:
+    """The lines of a difference, each with its mark, without the most of a long new text."""
+    for mark, group in groupby(lines, lambda line: line[:1]):
+        run = list(group)
+        is_long = mark == "+" and len(run) > LONG
+        yield from run[:SHOWN] if is_long else run
+        if is_long:
+            yield f" and {len(run) - SHOWN} more lines, which -v shows"
 
 
 def unread(before: State, after: State) -> list[str]:
