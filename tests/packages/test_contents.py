@@ -45,7 +45,7 @@ def test_the_promise_is_not_empty(tree: Path) -> None:
         "docs/schemas/profile.schema.json",
         "docs/schemas/cluster.schema.json",
         "docs/schemas/accounts.schema.json",
-        "roles/launchers/files/usrun.sh",
+        "roles/launchers/files/usrun.sh.template",
         "plugins/inventory/accounts.py",
         "plugins/modules/converge.py",
         "plugins/module_utils/_engine/engine.py",

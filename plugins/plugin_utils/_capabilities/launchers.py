@@ -15,7 +15,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection impo
 if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Declaration
 
-BODY = ROLES / "launchers" / "files" / "usrun.sh"
+BODY = ROLES / "launchers" / "files" / "usrun.sh.template"
 ONE_GPU = re.compile(r"(--gres=gpu:|--gpus=|--gpus-per-node=)(?:([A-Za-z0-9_.-]+):)?1\Z")
 PLAIN = re.compile(r"[A-Za-z0-9_./:@#+=,$~-]*\Z")
 PLAIN_WORDS = re.compile(r"[A-Za-z0-9_./:=,$ -]*\Z")
