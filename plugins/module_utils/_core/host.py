@@ -278,9 +278,10 @@ class Host(Names):
         folder = os.path.dirname(path)
         try:
             opened = Opened(files.listable(self._way.folder(folder)), doing + self.shown(path))
+            is_foreign = files.entry(os.fstat(opened.handle), "").foreign
         except OSError as error:
             raise explained(error, "opening the folder " + self.shown(folder)) from None
-        if files.entry(os.fstat(opened.handle), "").foreign and not _leads_to(folder, area):
+        if is_foreign and not _leads_to(folder, area):
             opened.close()
             raise AccountError("%s belongs to somebody else, who could put anything there" % self.shown(folder))
         return opened

@@ -49,4 +49,7 @@ class Lock:
         trace: Optional[TracebackType],
     ) -> None:
         self._file.let_go()
-        self._folder.close()
+        try:
+            self._folder.close()
+        except OSError:
+            pass  # it was only read; what was done under the lock is done

@@ -123,9 +123,9 @@ DFKI = [
 ]  # fmt: skip
 
 PEGASUS = [
-    Drift("the storage was emptied", ("DIR-001 missing hand medium",) * 4 + ("LNK-003 broken site high",),
+    Drift("the storage was emptied", ("DIR-001 missing hand medium",) * 5 + ("LNK-003 broken site high",),
           "rm -r /netscratch/{user}", by_hand="true"),
-    Drift("the site's storage is gone", ("DIR-001 broken site medium", *("RUN-001 not_measured unknown info",) * 5),
+    Drift("the site's storage is gone", ("DIR-001 broken site medium", *("RUN-001 not_measured unknown info",) * 6),
           site="mv /netscratch/{user} /tmp/{user}; umount -l /netscratch; rmdir /netscratch",
           by_hand="mkdir /netscratch; mount -t tmpfs -o mode=1777 testbed /netscratch;"
                   " mv /tmp/{user} /netscratch/{user}"),
@@ -153,7 +153,7 @@ WILSON = [
     *_link("work", "/work1/{project}/{user}", "/work1")[:2],
     Drift("the project's storage is gone", ("DIR-001 broken site medium", "RUN-001 not_measured unknown info"),
           site="mv /work1/{project} /work1/away", by_hand="mv /work1/away /work1/{project}"),
-    Drift("the line for tcsh is gone", ("ENV-006 missing hand medium",), "rm -f .tcshrc .cshrc"),
+    Drift("the line for tcsh is gone", ("ENV-006 missing hand medium",) * 3 + ("ENV-005 changed hand medium",), "rm -f .tcshrc .cshrc"),
 ]  # fmt: skip
 
 NARVAL = [

@@ -104,8 +104,9 @@ def test_nothing_was_run_and_nothing_was_written_on_the_controller(seen: Seen) -
         assert not list(folder.glob("*CANARY*"))
     now = files(seen.scene.folder)
     changed = {path for path in seen.folder.keys() | now.keys() if seen.folder.get(path) != now.get(path)}
-    state = str(seen.scene.folder / "state" / "hpc.onboard" / "audit")
-    assert all(path.startswith(state) for path in changed), changed
+    state = seen.scene.folder / "state" / "hpc.onboard"
+    ours = (str(state / "audit"), str(state / "runs.jsonl"))
+    assert all(path.startswith(ours) for path in changed), changed
 
 
 def test_an_answer_that_is_none_costs_its_account_alone_and_says_what_to_do(seen: Seen) -> None:

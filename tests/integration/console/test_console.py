@@ -245,7 +245,7 @@ def test_with_v_everything_is_named_and_from_vv_the_default_speaks(accounts: Acc
     assert "in place" not in piped(file)
     seat = Seat(file, "-v").end()
     assert not seat.drew()
-    assert seat.text.count("= in place") == 8
+    assert seat.text.count("= in place") == 12
     assert "TASK [" not in seat.text
     said = piped(file, "-vv")
     assert "TASK [" in said
@@ -255,7 +255,7 @@ def test_with_v_everything_is_named_and_from_vv_the_default_speaks(accounts: Acc
 def test_the_default_callback_has_words_too(accounts: Accounts) -> None:
     said = piped(accounts("ada@wilson"), "--check", ANSIBLE_STDOUT_CALLBACK="default")
     assert "PLAY RECAP" in said
-    assert '"msg": "8 to make"' in piped(accounts("ada@wilson"), "--check", "-v", ANSIBLE_STDOUT_CALLBACK="default")
+    assert '"msg": "12 to make"' in piped(accounts("ada@wilson"), "--check", "-v", ANSIBLE_STDOUT_CALLBACK="default")
 
 
 def test_with_sixty_accounts_the_second_run_fits_on_a_screen(accounts: Accounts) -> None:

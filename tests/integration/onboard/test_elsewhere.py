@@ -29,6 +29,12 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "enroot_credentials": {"enroot_credentials_registries": [{"machine": "nvcr.io"}]},
     "container_caches": {"container_caches_runtime": "apptainer", "container_caches_folder": "~/data/apptainer"},
     "path_scripts": {"path_scripts_scripts": [{"name": "hello", "content": "#!/bin/sh\necho hello\n"}]},
+    "launchers": {"launchers_site": "Attic"},
+    "tool_caches": {"tool_caches_folder": "~/data/caches"},
+    "own_files": {
+        "own_files_folder": str(REPOSITORY),
+        "own_files_files": [{"file": ".yamllint", "path": "~/.yamllint"}],
+    },
     "shell_environment": {"shell_environment_variables": {"GREETING": "good day"}},
     "registry_auth": {"registry_auth_registries": [{"registry": "nvcr.io"}]},
     "tokens": {"tokens_programs": [{"program": one, "secret": "ngc"} for one in ("wandb", "huggingface", "ngc")]},
@@ -39,6 +45,9 @@ SEEN = {
     "enroot_credentials": ("cat ~/.config/enroot/.credentials", f"machine nvcr.io login $oauthtoken password {KEY}"),
     "container_caches": ("echo $APPTAINER_CACHEDIR", "{home}/data/apptainer"),
     "path_scripts": ("hello", "hello"),
+    "launchers": ("usrun.sh --image=none --show id", "srun -K --gpus=1 --time=60 id"),
+    "tool_caches": ("echo $PIP_CACHE_DIR", "{home}/data/caches/pip"),
+    "own_files": ("head -1 ~/.yamllint", (REPOSITORY / ".yamllint").read_text().splitlines()[0]),
     "shell_environment": ("echo $GREETING", "good day"),
     "registry_auth": ("jq -r '.auths[].auth' ~/.apptainer/docker-config.json | base64 -d", f"$oauthtoken:{KEY}"),
     "tokens": ("cat ~/.cache/huggingface/token", KEY),
@@ -96,6 +105,8 @@ def test_absent_takes_out_what_present_made(bed: Any) -> None:
         "enroot_credentials": {"state": "absent"},
         "container_caches": {"state": "absent"},
         "path_scripts": {"state": "absent"},
+        "launchers": {"state": "absent"},
+        "tool_caches": {"state": "absent"},
     }
     ran = onboard(bed, account, settings={account.name: absent})
     assert ran.code == 0, ran.text

@@ -186,10 +186,10 @@ def test_one_account_down_does_not_hold_up_the_others(bed: Any) -> None:
 
 def test_tags_choose_capabilities_by_name(bed: Any) -> None:
     account = bed.new_account("dfki")
-    ran = onboard(bed, account, more=("--tags", "path_scripts"))
-    assert {one["capability"] for one in ran.outcomes(account.name)} == {"path_scripts"}
-    ran = onboard(bed, account, more=("--skip-tags", "path_scripts,enroot_credentials"))
-    assert "path_scripts" not in {one["capability"] for one in ran.outcomes(account.name)}
+    ran = onboard(bed, account, more=("--tags", "launchers"))
+    assert {one["capability"] for one in ran.outcomes(account.name)} == {"launchers"}
+    ran = onboard(bed, account, more=("--skip-tags", "launchers,enroot_credentials"))
+    assert "launchers" not in {one["capability"] for one in ran.outcomes(account.name)}
     assert account.sessions() == 3 - 1
 
 

@@ -101,7 +101,7 @@ def test_clusters_that_share_a_home_leave_each_others_things_alone(bed: Any) -> 
     assert home.run("onboard.yml").code == 0
     assert home.clusters() == {
         "storage_link": ["lrz", home.SECOND], "enroot_credential": ["lrz"], "shell_environment": [home.SECOND],
-        "directory": ["lrz", home.SECOND],
+        "directory": ["lrz", home.SECOND], "path_script": ["lrz", home.SECOND],
     }  # fmt: skip
     again = home.run("onboard.yml")
     assert "2 accounts: 2 as wanted" in again.text

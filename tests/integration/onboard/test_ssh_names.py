@@ -18,7 +18,8 @@ from typing import Any
 import pexpect
 import pytest
 
-from tests.integration.command.test_command import COMMAND, Desk
+from tests.integration.command.person import COMMAND
+from tests.integration.command.test_command import Desk
 from tests.integration.onboard.test_coded_door import ended
 from tests.testbed.coded_door import PORT, CodedDoor, code
 
