@@ -72,7 +72,7 @@ class Way:
 
     def _close(self) -> None:
         while self._open:
-            os.close(self._open.popitem()[1])
+            _let_go(self._open.popitem()[1])
 
     def __del__(self) -> None:
         self._close()
@@ -86,7 +86,7 @@ class Opened:
 
     def close(self) -> None:
         """Let go of it."""
-        os.close(self.handle)
+        _let_go(self.handle)
 
     def __enter__(self) -> int:
         return self.handle
@@ -95,6 +95,14 @@ class Opened:
         self.close()
         if isinstance(error, OSError):
             raise explained(error, self._doing) from None
+
+
+def _let_go(handle: int) -> None:
+    """Close what was only looked at, or is flushed: an error says nothing then, and there is nothing to be done."""
+    try:
+        os.close(handle)
+    except OSError:
+        pass
 
 
 def remove_tree(folder: int, name: str) -> None:

@@ -49,7 +49,4 @@ class Lock:
         trace: Optional[TracebackType],
     ) -> None:
         self._file.let_go()
-        try:
-            self._folder.close()
-        except OSError:
-            pass  # it was only read; what was done under the lock is done
+        self._folder.close()

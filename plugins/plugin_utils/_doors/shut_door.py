@@ -83,7 +83,7 @@ class ShutDoor(NamedTuple):
         host = found.get("hostname", [str(self.arguments[-1])])[0]
         user = found.get("user", ["you"])[0]
         if {"password", "keyboard-interactive"} & methods and "publickey" not in methods:
-            text = f"{host} lets nobody in by a key alone: it asks for a password or a code"
+            text = f"{host} lets nobody in by a key alone: it asks for a password or a code ({words})"
             advice = f"Write 'door: ask' into the entry of {self.account}; then, at a terminal: {self._connect()}"
             return Shut("refused", text, advice)
         here = Keys(found)

@@ -30,7 +30,7 @@ class Names(Part):
             view._replace(check=result["foreseen"]),
         )
         if result["foreseen"] or "diff" in result:
-            lines += difference(outcome["before"], outcome["after"], look)
+            lines += difference(outcome["before"], outcome["after"], look, every=True)
         commands = {one["account"]: f"ssh {one['name']}" if one["name"] else "" for one in result["names"]}
         column = max(map(len, commands.values()), default=0)
         for one in result["names"]:

@@ -151,9 +151,10 @@ WILSON = [
     Drift("a login that cannot be read", ("KEY-002 changed hand high", "KEY-004 changed hand high"),
           f"echo '{{{{\"auths\": {{{{\"nvcr.io\": {{{{\"auth\": \"!!\"}}}}}}}}}}}}' > {JSON}"),
     *_link("work", "/work1/{project}/{user}", "/work1")[:2],
-    Drift("the project's storage is gone", ("DIR-001 broken site medium", "RUN-001 not_measured unknown info"),
+    Drift("the project's storage is gone", ("DIR-001 broken site medium", *("RUN-001 not_measured unknown info",) * 2),
           site="mv /work1/{project} /work1/away", by_hand="mv /work1/away /work1/{project}"),
-    Drift("the line for tcsh is gone", ("ENV-006 missing hand medium",) * 3 + ("ENV-005 changed hand medium",), "rm -f .tcshrc .cshrc"),
+    Drift("the line for tcsh is gone", ("ENV-006 missing hand medium",) * 3 + ("ENV-005 changed hand medium",),
+          "rm -f .tcshrc .cshrc"),
 ]  # fmt: skip
 
 NARVAL = [

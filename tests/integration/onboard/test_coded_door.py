@@ -85,9 +85,11 @@ def test_password_and_code_of_two_accounts_are_asked_for_in_turn_before_any_work
         run.sendline(PASSWORD)
         run.expect(f"{account.name}: .*One-time password")
         run.sendline(code())
+    run.expect(r"Do it\? \[y/N\] ")
+    assert PASSWORD not in run.before
+    run.sendline("n")
     exit_code, said = ended(run)
     assert exit_code == 0, said
-    assert PASSWORD not in said
     assert (door.connections, door.refused) == (2, 0)
 
 
