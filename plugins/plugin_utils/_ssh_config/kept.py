@@ -115,11 +115,11 @@ class SshNames(Resource):
         made = texts.made_for(ours.text)
         kept = texts.CONFIG not in made or config.path != host.expand(texts.CONFIG)
         edited_file.rewrite(host, config, texts.remove(config.text), keep=kept)
-        if ours.there:
+        folder, name = os.path.split(ours.path)
+        if texts.FOLDER in made and host.names(folder) == [name]:
+            host.take_apart(folder, lambda draft: host.remove(os.path.join(draft, name)))
+        elif ours.there:
             host.remove(ours.path)
-        folder = host.expand(texts.FOLDER)
-        if texts.FOLDER in made and not host.names(folder):
-            host.remove(folder)
 
 
 def _config(host: Host) -> File:
