@@ -28,6 +28,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan, left_out
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import version
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import near
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import login
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import LedgerError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import VersionError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import exports, receipts
@@ -79,7 +80,7 @@ def _written(session: PaperSession, output: str) -> Exported:
     notes = receipts.kept(session.name, sandbox=False)
     going = offboarding.to_take_out(declared.resources, declared.resources, notes, session.cluster)
     parts["offboard"] = _sent(session, going)
-    user, _at, host = session.way.split()[-1].rpartition("@")
+    user, host = login(session.door_variables, session.name)
     if not user:
         raise AccountError("the user name there is not known: write ansible_user into the account's vars")
     moment, export = datetime.now(UTC), secrets.token_hex(8)

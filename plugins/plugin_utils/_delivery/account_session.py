@@ -33,7 +33,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result impor
     spoken_of,
     unnoted,
 )
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import SSH_VARIABLES, typed
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import SSH_VARIABLES, login, typed
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.session import SESSION, current_version
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import receipts
 
@@ -177,7 +177,7 @@ class AccountSession:
             return nullcontext()
         from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import turns  # most have few
 
-        return turns.turn(self.way.rpartition("@")[2])
+        return turns.turn(login(self.door_variables, self.name)[1])
 
     def take(self, local: str, remote: str) -> None:
         """Take a file of this machine to the account."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
+from itertools import pairwise
 
 ARGUMENTS = ("ansible_ssh_common_args", "ansible_ssh_extra_args")
 OPTIONS = {"-p": "ansible_port", "-l": "ansible_user", "-i": "ansible_ssh_private_key_file"}
@@ -27,23 +28,27 @@ def ssh_arguments(values: Mapping[str, str], name: str) -> list[str]:
     return [*words, values.get("ansible_host") or name]
 
 
+def login(values: Mapping[str, str], name: str) -> tuple[str, str]:
+    """Who one is there, and the host to connect to. The user is empty where the person's settings of ssh say it."""
+    *words, host = ssh_arguments(values, name)
+    user, _at, bare = host.rpartition("@")
+    return next((after for word, after in pairwise(words) if word == "-l"), user), bare
+
+
 def typed(values: Mapping[str, str], name: str) -> str:
     """What a person types behind ssh to get where these variables lead: as short as may be, with USER@HOST."""
-    *words, host = ssh_arguments(values, name)
     kept: list[str] = []
-    user = ""
-    for word in words:
+    for word in ssh_arguments(values, name)[:-1]:
         option, _equals, value = word.partition("=")
         before = kept[-1] if kept else ""
         if before == "-l":
-            user = word
             kept.pop()
         elif before == "-o" and option in SHORTER:
             kept.pop()
             kept += [*SHORTER[option], *([value] if option == "ProxyJump" else [])]
         else:
             kept.append(word)
-    return shlex.join([*kept, f"{user}@{host}" if user and "@" not in host else host])
+    return shlex.join([*kept, "@".join(filter(None, login(values, name)))])
 
 
 def settings(output: str) -> dict[str, list[str]]:
