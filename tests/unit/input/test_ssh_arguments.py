@@ -6,7 +6,6 @@ SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
 import pytest
-
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import login, typed
 
 JUMPS = "-o ProxyJump=simone@jump.example.org"
