@@ -19,6 +19,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import closed_d
 from ansible_collections.hpc.onboard.plugins.plugin_utils._doors.terminal import name_of_terminal
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import ssh_arguments
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.prompt import NotAnswered, NoTerminal, asked
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_words import meaning
 
 UNMET = "needs a person: the host key of the login node is not known yet; run this at a terminal"
 TERMINAL = name_of_terminal()  # the processes of the tasks have none any more
@@ -80,10 +81,20 @@ def _entered(session: AccountSession) -> DoorResult:
     ask, tell = questions.of_account(variables)
     if session.door is None:
         why = opening.connect([*arguments, "true"], ask, tell)
-        return _result("refused", why) if why else _result("met")
+        return _refused(session, why) if why else _result("met")
     hours = opening.hours(variables["cluster"].get("auth") or {})
     why = opening.open_session(arguments, session.door, hours, ask, tell)
-    return _result("refused", why) if why else _result("opened")
+    return _refused(session, why) if why else _result("opened")
+
+
+def _refused(session: AccountSession, why: str) -> DoorResult:
+    """What ssh said, with what to do where it was a refusal of key, password or code."""
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import shut_door  # few fail
+
+    if meaning(why) != "refused":
+        return _result("refused", why)
+    shut = shut_door.ShutDoor(session.name, session.door_variables).judged(why)
+    return _result("refused", f"{shut.text}. {shut.next}")
 
 
 def _result(state: State, why: str = "") -> DoorResult:

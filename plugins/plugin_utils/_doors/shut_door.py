@@ -21,6 +21,8 @@ SECONDS = 5
 METHODS = re.compile(r"Permission denied \(([a-z0-9,@.-]+)\)")
 LOCKED = re.compile(r"incorrect passphrase|passphrase supplied")
 PRINT = re.compile(r"SHA256:[A-Za-z0-9+/=]+")
+ASKED = {"session", "asks_each_time"}  # marks of one at whose door a person is asked (_accounts/open_sessions.py)
+TYPED = {"password", "keyboard-interactive"}  # methods that ask a person
 NO_AGENT = 2  # exit code of ssh-add, where none answers
 
 
@@ -82,7 +84,11 @@ class ShutDoor(NamedTuple):
         found = _settings(self.arguments)
         host = found.get("hostname", [str(self.arguments[-1])])[0]
         user = found.get("user", ["you"])[0]
-        if {"password", "keyboard-interactive"} & methods and "publickey" not in methods:
+        if TYPED & methods and ASKED & set(self.variables.get("account") or ()):
+            text = f"what was typed was not taken ({words})"
+            advice = "Was it mistyped, or a code that has served already? The site counts refusals. Try again"
+            return Shut("refused", text, advice)
+        if TYPED & methods and "publickey" not in methods:
             text = f"{host} lets nobody in by a key alone: it asks for a password or a code ({words})"
             advice = f"Write 'door: ask' into the entry of {self.account}; then, at a terminal: {self._connect()}"
             return Shut("refused", text, advice)

@@ -52,7 +52,9 @@ def test_a_code_is_asked_for_once_and_no_program_ever_tries_the_door(bed: Any) -
     wrong.sendline("000000")
     exit_code, said = ended(wrong)
     assert exit_code == 4, said
+    assert "what was typed was not taken" in said
     assert "Permission denied" in said
+    assert "lets nobody in" not in said
     assert (door.connections, door.refused) == (1, 1), "one attempt: a site counts"
 
     door.admit([account])
