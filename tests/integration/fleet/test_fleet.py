@@ -12,19 +12,22 @@ import json
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.effort import EXHAUSTIVE
-from tests.integration.runs import KEY, PASSPHRASE, FileRing
+from tests.integration.runs import KEY, PASSPHRASE, REPOSITORY, FileRing, seen_from
+from tests.testbed.further_sshd import FurtherSshd
 
 pytestmark = pytest.mark.testbed
 
 REAL = 3
 ALL = 100 if EXHAUSTIVE else 6
 JOB = "17"
+PORT = 2231
 RUNNER = str(Path(sys.executable).with_name("ansible-runner"))
 APART = 'for folder in $HIDDEN; do mount -t tmpfs -o mode=0755 apart "$folder"; done; exec "$@"'
 CLUSTERS = ("wilson", "lrz", "daint", "dfki")
@@ -90,12 +93,23 @@ class Site:
 
     def _write_accounts(self) -> None:
         own = {"ansible_ssh_common_args": f"-F {self.worker}/project/ssh_config"}
-        file = self.bed.accounts_file(self.real, settings={one.name: {"vars": own} for one in self.real})
+        settings = {one.name: {"vars": own} for one in self.real}
+        settings[self.real[2].name] = {"vars": {**own, "ansible_port": self._consented(self.real[2])}}
+        file = self.bed.accounts_file(self.real, settings=settings)
         written = json.loads(Path(file).read_text())
         for number in range(ALL - len(self.real)):
             entry = {"sandbox": True, "project": "deep_lgt"}
             written["accounts"][f"s{number:03}@{CLUSTERS[number % len(CLUSTERS)]}"] = entry
         (self.control / "inventory/accounts.yml").write_text(json.dumps(written))
+
+    def _consented(self, account: Any) -> int:
+        """The port of an sshd that knows the key by a line such as docs/fleet.md gives people to put in place."""
+        line = f'from="{seen_from(account)}",restrict {Path(f"{self.bed.key}.pub").read_text()}'
+        place = account.cluster.world.root / "etc/ssh/consent"
+        place.write_text(line)
+        place.chmod(0o644)
+        FurtherSshd(account.cluster, "consent", PORT, {"AuthorizedKeysFile": "/etc/ssh/consent"})
+        return PORT
 
     def _write_credentials(self, folder: Path) -> None:
         """What the site's controller keeps in its vault and sends along: ssh's key, the keyring and its passphrase."""
@@ -126,14 +140,14 @@ def test_a_fleet_is_onboarded_and_audited_by_another_machine_and_no_key_comes_ba
     assert len(site.names) == ALL
     assert site.runs("hpc.onboard.onboard") == 0, site.said
     assert f"{ALL} accounts: {ALL} changed" in site.said
-    assert [one.sessions() for one in site.real] == [1] * len(site.real)
+    assert [one.sessions() for one in site.real[:2]] == [1, 1]  # the third has another sshd
     assert KEY.encode() in site.real[1].read("enroot/.credentials")
 
     report = ["-e", f"audit_output={site.worker}/artifacts/{JOB}/report"]
     assert site.runs("hpc.onboard.audit", *report) == 0, site.said
     rows = {row["name"]: row["state"] for row in site.report["accounts"]}
     assert rows == dict.fromkeys(site.names, "measured")
-    assert [one.sessions() for one in site.real] == [2] * len(site.real)
+    assert [one.sessions() for one in site.real[:2]] == [2, 2]
 
     drifted = site.real[0]
     drifted.path("work", follow=False).unlink()
@@ -144,3 +158,17 @@ def test_a_fleet_is_onboarded_and_audited_by_another_machine_and_no_key_comes_ba
     assert drifted.path("work", follow=False).is_symlink()
     secrets = (KEY, PASSPHRASE, Path(bed.key).read_text().splitlines()[1])
     assert [one for one in secrets if one.encode() in site.brought_back() + site.stream] == []
+
+
+def test_the_execution_environment_is_one_that_ansible_builder_takes(tmp_path: Path) -> None:
+    builder = str(Path(sys.executable).with_name("ansible-builder"))
+    file = REPOSITORY / "docs/examples/execution-environment.yml"
+    done = subprocess.run(
+        [builder, "create", "-f", str(file), "-c", str(tmp_path)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (tmp_path / "_build/requirements.txt").read_text().split() == ["hpc-onboard"]
+    recipe = next(tmp_path.glob("*ile")).read_text()
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
+    (core,) = (one for one in project["dependencies"] if one.startswith("ansible-core"))
+    assert core in recipe
