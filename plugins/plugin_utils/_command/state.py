@@ -48,7 +48,8 @@ def _export(file: Path) -> list[str]:
     document = state_file.export(file)
     held = f"{count(len(document['receipts']), 'receipt')}, {count(len(document['ledger']), 'record')} of the ledger"
     return [
-        f"{file} (mode 600): {held}, labels of {count(len(document['labels']), 'key')}, what audits remember. No key.",
+        f"{file} (mode 600): {held}, labels of {count(len(document['labels']), 'key')}, what audits remember,"
+        f" how {count(len(document['last_runs']), 'run')} ended, which steps you said are done. No key.",
         f"Its checksum is {document['checksum']}: compare it with what the import says.",
         "Keys stay in this machine's keyring: store them on the other machine with keyring set.",
     ]
@@ -64,6 +65,8 @@ def _import(file: Path, wanted: str) -> list[str]:
         f"{count(done.records, 'record')} of the ledger, signed anew",
         f"labels of {', '.join(done.secrets) or 'no key'}",
         f"{count(done.findings, 'finding')} and {count(done.runs, 'run')} of audits",
+        f"how {count(done.last_runs, 'run')} ended",
+        f"{count(done.steps, 'step')} of yours that you did",
     ]
     kept = [f"Kept as it is here: {one}." for one in done.kept]
     return [f"The checksum of {file} is {document['checksum']}.", f"New here: {'; '.join(new)}.", *kept]

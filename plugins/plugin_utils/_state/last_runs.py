@@ -183,6 +183,34 @@ def last() -> Runs:
     return found
 
 
+def exported() -> list[RunRecord]:
+    """The last run of each verb over each account, for another machine."""
+    return [one for verbs in last().values() for one in verbs.values()]
+
+
+def merge(records: Iterable[RunRecord]) -> int:
+    """Add the runs of another machine that came after those known here; how many. Raises StateError."""
+    known = last()
+    new = [one for one in records if one["at"] > _when(known, one)]
+    if why := add(new) if new else "":
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
+
+        raise StateError(why)
+    return len(new)
+
+
+def check(records: Any) -> None:
+    """Raise ValueError and the like where one of these is not a record of a run; its words are shown to people."""
+    lines = [json.dumps(one, sort_keys=True).encode() for one in records]
+    if len(list(_records(lines))) < len(lines) or any(b"\\" in line for line in lines):
+        raise ValueError("a run")
+
+
+def _when(known: Runs, one: RunRecord) -> str:
+    verbs = known.get((one["account"], one["sandbox"]), {})
+    return verbs[one["verb"]]["at"] if one["verb"] in verbs else ""
+
+
 def _is_mine(found: os.stat_result) -> bool:
     return stat.S_ISREG(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o077
 

@@ -46,6 +46,26 @@ def say(account: str, step: str, mark: StepMark | None) -> bool:
     return is_new
 
 
+def merge(others: Marks) -> int:
+    """Add what was said on another machine; of one step the later word counts. How many are new. Raises StateError."""
+    new = 0
+    for account, steps in others.items():
+        known = marks().get(account, {})
+        for step, mark in steps.items():
+            if step not in known or known[step]["at"] < mark["at"]:
+                say(account, step, mark)
+                new += 1
+    return new
+
+
+def check(others: Any) -> None:
+    """Raise ValueError and the like where this is not what was said somewhere; its words are shown to people."""
+    words = [word for account, steps in others.items() for word in (account, *steps)]
+    words += [mark[name] for steps in others.values() for mark in steps.values() for name in ("at", "by")]
+    if not all(isinstance(word, str) and word.isprintable() for word in words):
+        raise ValueError("a step")
+
+
 def _of(content: bytes | None) -> dict[str, Any]:
     """The document of a file. Raises StateError."""
     if content is None:

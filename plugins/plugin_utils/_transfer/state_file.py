@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What this machine remembers, in one file for another one: receipts, ledger, labels, what audits remember; no key.
+"""What this machine remembers, in one file for another one: receipts, ledger, labels, audits, runs, steps; no key.
 
 The ledger's signatures are made with a key that never leaves a machine. So the records travel without them, after they
 were verified here, and are signed anew where they arrive. Whoever can change the file on its way can change what it
@@ -26,12 +26,12 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger impor
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import BELOW, Sidecar
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import Secret, VersionError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state import audit_history, receipts
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state import audit_history, last_runs, receipts, said_done
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import machine_id, state_folder
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.signed_record import canonical
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.amounts import count
 
-SCHEMA = "hpc.onboard/state/1.0"
+SCHEMA = "hpc.onboard/state/1.1"
 LARGEST = 256 * 1024 * 1024
 RECEIPT, PLACE = re.compile(r"[A-Za-z0-9_%+@-][A-Za-z0-9_.%+@-]{0,250}\.json"), re.compile(r"[0-9a-f]{12}")
 AGAIN = "export it again on the other machine"
@@ -46,6 +46,8 @@ class Imported:
     secrets: list[str] = field(default_factory=list)
     findings: int = 0
     runs: int = 0
+    last_runs: int = 0
+    steps: int = 0
     kept: list[str] = field(default_factory=list)
 
 
@@ -68,6 +70,8 @@ def collect() -> dict[str, Any]:
         "ledger": Ledger(key).told(),
         "labels": {name: versions.document(_unsealed(one), 0) for name, one in secrets.items() if one},
         "audits": audit_history.exported(),
+        "last_runs": last_runs.exported(),
+        "steps": said_done.marks(),
     }
     return {**document, "checksum": checksum(document)}
 
@@ -129,6 +133,8 @@ def _check_parts(found: Mapping[str, Any]) -> None:
             raise ValueError(place)
     if not all(isinstance(one, dict) for one in (*found["ledger"], *found["audits"]["runs"])):
         raise ValueError("a line")
+    last_runs.check(found.get("last_runs", []))
+    said_done.check(found.get("steps", {}))
 
 
 def adopt(document: Mapping[str, Any]) -> Imported:
@@ -161,6 +167,8 @@ def adopt(document: Mapping[str, Any]) -> Imported:
     for file, receipt in document["receipts"].items():
         done.notes += receipts.merge(file, receipt)
     done.findings, done.runs = audit_history.merge(document["audits"])
+    done.last_runs = last_runs.merge(document.get("last_runs", []))  # 1.0 had neither
+    done.steps = said_done.merge(document.get("steps", {}))
     return done
 
 

@@ -30,4 +30,5 @@ def test_every_locked_package_has_sums_and_comes_from_no_place_of_its_own() -> N
     entries = re.split(r"^(?=[a-z0-9])", LOCKED, flags=re.MULTILINE)[1:]
     assert len(entries) == len(PINS) > 50
     assert [one.partition(" ")[0] for one in entries if "--hash=sha256:" not in one] == []
-    assert not re.search(r"https?:|file:|--(?:extra-)?index-url|--find-links", LOCKED)
+    said = "\n".join(line for line in LOCKED.splitlines() if not line.startswith("#"))
+    assert not re.search(r"https?:|file:|--(?:extra-)?index-url|--find-links", said)

@@ -16,7 +16,13 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger impor
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.key_marks import sealed
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import Sidecar
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state import audit_history, receipts, signed_record
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state import (
+    audit_history,
+    last_runs,
+    receipts,
+    said_done,
+    signed_record,
+)
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import account_key, local_key
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.signed_record import Event
 from ansible_collections.hpc.onboard.plugins.plugin_utils._transfer import state_file
@@ -93,6 +99,39 @@ def test_all_of_it_is_there_on_another_machine_and_the_chain_verifies(machine: M
     assert {f"{path.stat().st_mode & 0o777:o}" for path in new.rglob("*") if path.is_file()} == {"600"}
     Ledger(key()).append(MORE)
     assert Ledger(key()).verify() is None
+
+
+RUN: Any = {"schema": last_runs.SCHEMA, "at": "2026-11-20T10:00:00Z", "account": "ada@lrz", "sandbox": False}
+RUN |= {"verb": "onboard", "ended": "ok", "reached": True}
+
+
+def test_how_runs_ended_and_the_steps_that_were_done_go_along_and_the_later_word_counts(
+    machine: Machine, file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    machine("old")
+    early, late = {"at": "2026-11-01T10:00:00Z", "by": "ada@old"}, {"at": "2026-11-02T10:00:00Z", "by": "ada@new"}
+    last_runs.add([RUN, {**RUN, "verb": "audit"}])
+    for step in ("agree", "enrol"):
+        said_done.say("ada@lrz", step, early)
+    assert main(["export", str(tmp_path / "more.json")], "hpc-onboard state") == 0
+    machine("new")
+    last_runs.add([{**RUN, "at": "2026-11-21T10:00:00Z", "ended": "failed"}])
+    said_done.say("ada@lrz", "enrol", late)
+    capsys.readouterr()
+    assert main(["import", str(tmp_path / "more.json")], "hpc-onboard state") == 0
+    assert "how 1 run ended; 1 step of yours that you did" in capsys.readouterr().out
+    assert said_done.marks() == {"ada@lrz": {"agree": early, "enrol": late}}
+    ends = {verb: one["ended"] for verb, one in last_runs.last()["ada@lrz", False].items()}
+    assert ends == {"onboard": "failed", "audit": "ok"}
+
+
+def test_a_file_of_1_0_has_neither_and_is_taken(machine: Machine, file: Path) -> None:
+    found = json.loads(file.read_text())
+    del found["steps"], found["last_runs"]
+    found["schema"] = "hpc.onboard/state/1.0"
+    file.write_text(json.dumps({**found, "checksum": state_file.checksum(found)}))
+    machine("new")
+    assert main(["import", str(file)], "hpc-onboard state") == 0
 
 
 def test_the_same_once_more_changes_nothing(machine: Machine, file: Path) -> None:
@@ -211,6 +250,9 @@ HOSTILE: dict[str, Callable[[dict[str, Any]], Any]] = {
     "a field in a record": lambda found: found["ledger"][0].update(key=VALUE),
     "no records": lambda found: found.update(ledger=[1]),
     "no receipt": lambda found: found["receipts"].update({"a.json": {"schema": "hpc.onboard/receipt/2.0"}}),
+    "a run that is none": lambda found: found.update(last_runs=[{"account": "x"}]),
+    "an escape sequence in a run": lambda found: found["last_runs"].append({**RUN, "verb": "\x1b[2J"}),
+    "an escape sequence in a step": lambda found: found.update(steps={"a@b": {"c": {"at": "", "by": "\x1b[2J"}}}),
     "newer": lambda found: found.update(schema="hpc.onboard/state/2.0"),
     "a newer receipt": lambda found: found["receipts"].update({"a.json": {"schema": "hpc.onboard/receipt/9.0"}}),
 }
