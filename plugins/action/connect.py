@@ -19,7 +19,6 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import closed_d
 from ansible_collections.hpc.onboard.plugins.plugin_utils._doors.terminal import name_of_terminal
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import ssh_arguments
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.prompt import NotAnswered, NoTerminal, asked
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_words import meaning
 
 UNMET = "needs a person: the host key of the login node is not known yet; run this at a terminal"
 TERMINAL = name_of_terminal()  # the processes of the tasks have none any more
@@ -88,13 +87,9 @@ def _entered(session: AccountSession) -> DoorResult:
 
 
 def _refused(session: AccountSession, why: str) -> DoorResult:
-    """What ssh said, with what to do where it was a refusal of key, password or code."""
     from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import shut_door  # few fail
 
-    if meaning(why) != "refused":
-        return _result("refused", why)
-    shut = shut_door.ShutDoor(session.name, session.door_variables).judged(why)
-    return _result("refused", f"{shut.text}. {shut.next}")
+    return _result("refused", shut_door.ShutDoor(session.name, session.door_variables).told(why))
 
 
 def _result(state: State, why: str = "") -> DoorResult:

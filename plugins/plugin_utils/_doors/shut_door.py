@@ -77,6 +77,11 @@ class ShutDoor(NamedTuple):
         advice = f"Is the network there, does the site want its VPN or a jump host? {try_it}"
         return Shut(state, words or "ssh ended without a word", advice)
 
+    def told(self, words: str) -> str:
+        """What ssh said to a person who was asked, with what to do where it is a refusal of key, password or code."""
+        shut = self.judged(words)
+        return f"{shut.text}. {shut.next}" if shut.state == "refused" else words
+
     def _refused(self, words: str, try_it: str) -> Shut:
         """Whether it is the door that wants more than a key, the key that cannot be used, or the user."""
         said = METHODS.search(words)
