@@ -93,7 +93,7 @@ def test_a_second_run_waits_for_the_first(writer: Writer) -> None:
     put(home / FILE, FOREIGN, 0o600)
     first, second = writer.plan([credential()]), writer.plan([credential(machine="authn.nvidia.com")])
     said = []
-    slow = threading.Thread(target=lambda: said.append(writer.work(first, "fsync:delay_enter=400000:when=1").outcomes))
+    slow = threading.Thread(target=lambda: said.append(writer.work(first, "fsync:delay_enter=1200000:when=1").outcomes))
     with writing() as other:
         slow.start()
         while slow.is_alive() and not (home / DRAFT).exists():

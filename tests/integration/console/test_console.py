@@ -273,11 +273,11 @@ def test_with_sixty_accounts_the_second_run_fits_on_a_screen(accounts: Accounts)
 
 
 def test_an_account_that_cannot_be_reached_says_what_comes_before(accounts: Accounts) -> None:
-    said = piped(accounts("ada@dfki", down=("ada@dfki",)), "--tags", "path_scripts")
+    said = piped(accounts("ada@dfki", down=("ada@dfki",)), "--tags", "launchers")
     assert "Before it can be reached:" in said
     assert "\n      https://github.com/MBAZA-NLP/hpc-infrastructure-access\n" in said
     assert "registry" not in said
-    assert said.rstrip().endswith("--tags path_scripts -l 'ada@dfki'")
+    assert said.rstrip().endswith("--tags launchers -l 'ada@dfki'")
 
 
 def test_settings_of_a_wrong_shape_are_said_once_in_a_sentence(accounts: Accounts) -> None:

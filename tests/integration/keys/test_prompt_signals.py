@@ -44,6 +44,12 @@ def processes(mark: str) -> dict[int, str]:
     return found
 
 
+def heeds_signals() -> None:
+    """Set back what tests that run in the background have inherited."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 @turns(3)
 @pytest.mark.parametrize("program", RUNS)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -57,8 +63,9 @@ def test_a_signal_in_a_prompt_leaves_the_terminal_as_it_was(
     order = " ".join([*RUNS[program], "-i", str(bed.accounts_file([account]))])
     line = f"{order}; echo; echo at-the-prompt; sleep 5; read x"  # this shell, unlike others, sets nothing back itself
     shell = pexpect.spawn(
-        "/bin/dash", ["-c", line], cwd=str(REPOSITORY), env=env, encoding="utf-8", timeout=30, dimensions=(24, 200)
-    )
+        "/bin/dash", ["-c", line], cwd=str(REPOSITORY), env=env, encoding="utf-8", timeout=30, dimensions=(24, 200),
+        preexec_fn=heeds_signals,
+    )  # fmt: skip
     before = settings_of(shell.child_fd)
     shell.expect("Passphrase of .*: ")
     time.sleep(0.3)
