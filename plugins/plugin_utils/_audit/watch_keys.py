@@ -14,7 +14,7 @@ from ansible_collections.hpc.onboard.plugins.module_utils._watches.scattered_key
 from ansible_collections.hpc.onboard.plugins.module_utils._watches.shadowed_keys import ShadowedKeys
 from ansible_collections.hpc.onboard.plugins.module_utils._watches.unread_keys import UnreadKeys
 from ansible_collections.hpc.onboard.plugins.module_utils._watches.watch import Watch
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.enroot_caches import caches
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.parts.enroot_caches import caches
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import keys, usual_path
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import Secret
 

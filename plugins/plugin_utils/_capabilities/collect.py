@@ -98,7 +98,7 @@ def _unknown(name: str, role: str, known: Iterable[str]) -> str:
 def refuse_keys(options: Mapping[str, Any]) -> None:
     """Raise AccountError where the text of a file that is given directly holds a key."""
     if isinstance(options.get("content"), str):
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities import own_texts  # few have such
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.parts import own_texts  # few have such
 
         own_texts.refuse_keys(f"content of {options.get('path')}", options["content"])
 

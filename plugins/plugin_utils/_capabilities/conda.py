@@ -33,7 +33,7 @@ def declare(settings: Settings) -> Declaration:
         return nothing("refused", f"{site['why']} Use {site['instead'] or 'what the site offers'}.")
     if not settings["wanted"] and not settings["environments"]:
         return {"resources": [], "notes": []}
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities import conda_installer  # few have one
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.parts import conda_installer  # few have one
 
     why = conda_installer.left_out(settings)
     if why:
@@ -53,6 +53,6 @@ def declare(settings: Settings) -> Declaration:
 def prepare(accounts: Sequence[Settings]) -> None:
     """Read the installers once, where an account wants a conda."""
     if any(settings.get("wanted") for settings in accounts):
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities import conda_installer
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.parts import conda_installer
 
         conda_installer.pinned()

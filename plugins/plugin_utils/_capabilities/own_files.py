@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities import own_texts
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.parts import own_texts
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import Settings, resource
 
 if TYPE_CHECKING:

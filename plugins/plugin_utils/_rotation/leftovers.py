@@ -49,7 +49,7 @@ class Sweep:
             return cls(None)
         if (situation.name, old.id) not in marks:
             return cls(None, NO_MARK)
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.enroot_caches import (
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.parts.enroot_caches import (
             caches,  # few steps need it
         )
 

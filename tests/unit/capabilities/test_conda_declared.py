@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 import yaml
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities import collect, conda, conda_installer, table
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities import collect, conda, table
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.parts import conda_installer
 
 AREA = {"name": "data", "path": "/data/ada", "root": "/data", "create": True}
 SITE = {"area": "data", "storage": [AREA]}

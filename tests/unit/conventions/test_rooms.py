@@ -35,7 +35,8 @@ CONTROLLER = {
     "_state": {"_documents", "_core", "_receipt"},
     "_secrets": {"_input/command_line", "_state", "_core", "_formats/key_forms"},
     "_validate": {"_text", "_secrets/key_faults", "_core", "_formats"},
-    "_capabilities": {"_documents", "_input", "_core", "_formats/key_forms"},
+    "_capabilities/parts": {"_documents", "_input", "_core", "_formats/key_forms"},
+    "_capabilities": {"_documents", "_input", "_capabilities/parts", "_core"},
     "_doors": {"_text", "_input", "_state", "_secrets/prompt", "_core"},
     "_accounts": {"_input", "_state", "_capabilities", "_doors/credential"},
     "_ssh_config": {
@@ -47,7 +48,7 @@ CONTROLLER = {
         *("_core", "_receipt", "_jobs", "_resources"),
     },
     "_rotation": {
-        *("_documents", "_input", "_state", "_secrets", "_validate", "_capabilities"),
+        *("_documents", "_input", "_state", "_secrets", "_validate", "_capabilities", "_capabilities/parts"),
         *("_core", "_formats"),
     },
     "_transfer": {"_text", "_state", "_secrets", "_rotation/ledger", "_core"},
@@ -55,7 +56,7 @@ CONTROLLER = {
     "_audit/formats": {"_documents", "_audit/rules", "_text", "_core"},
     "_audit": {
         *("_documents", "_text", "_input", "_state", "_secrets", "_capabilities", "_accounts", "_doors", "_delivery"),
-        *("_audit/judges", "_audit/formats", "_core", "_formats", "_receipt", "_mends", "_watches"),
+        *("_capabilities/parts", "_audit/judges", "_audit/formats", "_core", "_formats", "_receipt", "_mends", "_watches"),
     },
     "_preflight": {"_documents", "_text", "_input", "_doors", "_delivery", "_audit", "_core"},
     "_by_hand": {"_documents", "_state", "_secrets", "_capabilities", "_delivery", "_rotation", "_core"},
