@@ -8,26 +8,27 @@ installer is kept, a half-made prefix or environment that is ours is made anew.
 
 import os
 import shutil
-import subprocess
-from typing import Dict, List, Mapping, Optional
+from typing import Dict, List, Mapping
 
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._formats import condarc, origin_mark
-from .conda_spec import MADE, MAKING, Wanted
+from .conda_spec import Wanted
 from .download import check_sum, fetch
-from .job import MARK, Failed, Job, put, words_in
+from .job import MARK, Failed, Job, put
+from .made import MADE, MAKING
+from .programs import ProgramJob, Unsuccessful, written
 
 TAKEN_OUT = ("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "CONDARC", "CI", "LD_PRELOAD", "LD_LIBRARY_PATH", "BASH_ENV")
 TERMS = (
     "a channel's terms of service are not accepted; that is for you to do: read them, then run"
     " '%s/bin/conda tos accept', or take conda-forge as the channel"
 )
+TERMS_SIGNS = ("CondaToSNonInteractiveError", "Terms of Service have not been accepted")
 INSTALLER = "installer.sh"  # it refuses to run under another ending
-LAST = 400  # so many characters of a program's last words are told
 
 
-class CondaJob(Job):
+class CondaJob(ProgramJob):
     """Installs conda into its prefix and keeps its environments."""
 
     def __init__(self, folder: str, wanted: Wanted, update: bool) -> None:
@@ -160,32 +161,13 @@ class CondaJob(Job):
             self._finished(marker, origin_mark.digest(environment["content"]))
 
     def _run(self, line: List[str], what: str, **more: str) -> None:
-        """Run a program to its end. What it says goes into a file; its last words are told when it fails."""
-        self._is_where_it_was()
-        log = os.path.join(self.folder, "log")
-        with open(log, "wb", opener=anew) as stream:
-            code = subprocess.call(
-                line,
-                stdin=subprocess.DEVNULL,
-                stdout=stream,
-                stderr=stream,
-                cwd=self.folder,
-                env=self._environment(more),
-            )
-        self._is_where_it_was()
-        if code == 0:
-            return
-        said = last_words(log)
-        if "CondaToSNonInteractiveError" in said or "Terms of Service have not been accepted" in said:
-            raise AccountError(TERMS % self._wanted.prefix)
-        how = "was ended by signal %d" % -code if code < 0 else "ended with exit code %d" % code
-        raise AccountError("%s %s%s" % (what, how, ". It said: " + said if said else ""))
-
-    def _is_where_it_was(self) -> None:
-        """Programs know the prefix by its path. Raises AccountError where somebody has made that lead elsewhere."""
-        above = os.path.dirname(self._wanted.prefix)
-        if not (os.path.isdir(above) and os.path.samefile(above, self.above)):
-            raise AccountError("%s was changed for another folder meanwhile: ask who did it, then run again" % above)
+        """Run a program to its end. Raises AccountError with its last words when it fails."""
+        try:
+            self.run(line, what, self._wanted.prefix, self._environment(more))
+        except Unsuccessful as error:
+            if any(sign in error.said for sign in TERMS_SIGNS):
+                raise AccountError(TERMS % self._wanted.prefix) from None
+            raise
 
     def _environment(self, more: Mapping[str, str]) -> Dict[str, str]:
         """The account's environment without what would lead conda astray, and with nothing accepted for anybody."""
@@ -224,27 +206,3 @@ def proxy_variables(proxies: Mapping[str, str]) -> Dict[str, str]:
     """The environment variables that name the proxies, in both spellings that programs look for."""
     named = {"%s_proxy" % name: value for name, value in proxies.items()}
     return dict(named, **{name.upper(): value for name, value in named.items()})
-
-
-def written(path: str) -> Optional[str]:
-    """The words in a small file, or None where there is none."""
-    try:
-        return words_in(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-
-
-def anew(path: str, flags: int) -> int:
-    """Open a file that is made anew, whatever had its name."""
-    if os.path.lexists(path):
-        os.unlink(path)
-    return os.open(path, flags | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-
-
-def last_words(log: str) -> str:
-    """The end of what a program said, in one line."""
-    with open(log, "rb") as stream:
-        stream.seek(max(0, os.fstat(stream.fileno()).st_size - 4000))
-        text = stream.read().decode("utf-8", "replace")
-    lines = [" ".join(line.split()) for line in text.splitlines() if line.strip()]
-    return " | ".join(lines)[-LAST:]

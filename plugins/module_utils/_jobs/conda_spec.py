@@ -7,9 +7,6 @@ from typing import Any, List, Mapping
 
 from .._formats import condarc
 
-MADE = ".hpc.onboard"  # in a prefix or an environment that we have finished: what it is
-MAKING = "making"  # in the job's folder: the path of what is being made from nothing
-
 
 class Wanted:
     """What is wanted: the installer for this machine, where conda goes, and what goes into it."""

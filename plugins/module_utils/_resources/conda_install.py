@@ -7,19 +7,20 @@ and a prefix without one is either half made by us (the job's folder says so) or
 """
 
 import os
-from typing import Any, Dict, List, Optional
+from typing import List, Optional
 
-from .._core import files
 from .._core.conda_options import MACHINE, CondaInstallOptions
-from .._core.errors import AccountError
 from .._core.host import Host
-from .._core.resource import Resource, State
+from .._core.resource import State
 from .._formats import condarc, origin_mark, startup
-from .._jobs.conda_spec import MADE, MAKING, Wanted, machine
+from .._jobs.conda_spec import Wanted, machine
+from .._jobs.made import MADE, MadeByJob, words
 
 
-class CondaInstall(CondaInstallOptions, Resource):
+class CondaInstall(CondaInstallOptions, MadeByJob):
     """A conda that is installed from a pinned installer, and environments that are as their files say."""
+
+    PLACE = "prefix"
 
     def bound(self, host: Host) -> "CondaInstall":
         prefix = host.expand(self.options["prefix"].replace(MACHINE, machine()))
@@ -38,11 +39,6 @@ class CondaInstall(CondaInstallOptions, Resource):
         installer = self.options["installers"].get(machine()) or {"url": "", "sha256": ""}
         return Wanted(self.options["prefix"], self.options, installer)
 
-    @property
-    def _folder(self) -> str:
-        above, name = os.path.split(self.options["prefix"])
-        return os.path.join(above, ".%s.hpc.onboard" % name)
-
     def desired(self, host: Host) -> State:
         if self.options["state"] == "absent":
             return {}
@@ -60,18 +56,18 @@ class CondaInstall(CondaInstallOptions, Resource):
         kind = there.kind
         if there.foreign:
             return {"is": "folder of somebody else"}  # whatever its files say: its commands would run as us
-        made = _words(host, os.path.join(prefix, MADE))
+        made = words(host, os.path.join(prefix, MADE))
         if made is None:
             return {"is": "half made" if self._half_made(host) else kind}
         state = {"conda": self._no_older(made)}
-        settings = _words(host, os.path.join(prefix, condarc.PLACE))
+        settings = words(host, os.path.join(prefix, condarc.PLACE))
         if settings is not None:
             state[condarc.PLACE] = settings
         for environment in self.options["environments"]:
             folder = os.path.join(prefix, "envs", environment["name"])
             if host.entry(folder):
-                unknown = "half made" if self._making(host) == folder else "made by somebody else"
-                state["environment %s" % environment["name"]] = _words(host, os.path.join(folder, MADE)) or unknown
+                unknown = "half made" if self.making(host) == folder else "made by somebody else"
+                state["environment %s" % environment["name"]] = words(host, os.path.join(folder, MADE)) or unknown
         return state
 
     def _no_older(self, made: str) -> str:
@@ -81,11 +77,8 @@ class CondaInstall(CondaInstallOptions, Resource):
         same = len(found) == len(wanted) and (found[0], found[-1]) == (wanted[0], wanted[-1])
         return self._wanted.made if same and condarc.numbers(found[1]) >= condarc.numbers(wanted[1]) else made
 
-    def _making(self, host: Host) -> Optional[str]:
-        return _words(host, os.path.join(self._folder, MAKING)) if self._is_working(host) else None
-
     def _half_made(self, host: Host) -> bool:
-        return bool(self._making(host) == self.options["prefix"])
+        return bool(self.making(host) == self.options["prefix"])
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         shown = host.shown(self.options["prefix"])
@@ -95,23 +88,7 @@ class CondaInstall(CondaInstallOptions, Resource):
             return None if "is" in before else self._others_environments(host)  # half made: nobody could add any
         if before and "is" not in before:
             return self._not_ours_to_change(before, shown)
-        root = self.options.get("root") or os.path.dirname(self.options["prefix"])
-        if host.kind_behind(root) == "link":
-            return host.in_the_way(root)
-        if host.kind_behind(root) != "folder":
-            return "%s is not there, and only the site can make it: is the project's name right?" % host.shown(root)
-        return (
-            host.in_the_way(os.path.dirname(self.options["prefix"])) or self._in_reach(host) or self._impossible(host)
-        )
-
-    def _in_reach(self, host: Host) -> Optional[str]:
-        """Why what is run could be changed by others, or the job's folder is taken by somebody."""
-        above = os.path.dirname(self.options["prefix"])
-        found = host.behind(above)
-        unsafe = files.unsafe(found, host.shown(above)) if found else None
-        if unsafe or host.entry(self._folder) is None or self._is_working(host):
-            return unsafe
-        return "%s is there and was not made by us: move it away, then run again" % host.shown(self._folder)
+        return self.cannot_begin(host) or self._impossible(host)
 
     def _not_ours_to_change(self, before: State, shown: str) -> Optional[str]:
         found, wanted = before["conda"].split(" "), self._wanted.made.split(" ")
@@ -154,8 +131,8 @@ class CondaInstall(CondaInstallOptions, Resource):
             above = os.path.dirname(above)
         for whose, left in zip(("the file system", "your quota"), room(host.real(above))):
             lacking = [
-                "%s left of the %s that it takes" % (words(has), words(needs))
-                for has, needs, words in (
+                "%s left of the %s that it takes" % (shown(has), shown(needs))
+                for has, needs, shown in (
                     (left.bytes, self.options["bytes"], size),
                     (left.files, self.options["files"], lambda number: count(number, "file")),
                 )
@@ -173,7 +150,7 @@ class CondaInstall(CondaInstallOptions, Resource):
         """Environments below the prefix that are not ours; with them it is not ours to remove."""
         folder = os.path.join(self.options["prefix"], "envs")
         for name in host.names(folder):
-            if _words(host, os.path.join(folder, name, MADE)) is None and not name.startswith("."):
+            if words(host, os.path.join(folder, name, MADE)) is None and not name.startswith("."):
                 return "the environment %s in %s is yours: remove it first (conda env remove -n %s)" % (
                     name,
                     host.shown(folder),
@@ -181,24 +158,12 @@ class CondaInstall(CondaInstallOptions, Resource):
                 )
         return None
 
-    def progress(self, host: Host) -> Optional[Dict[str, Any]]:
-        if not self._is_working(host):
-            return None
-        from .._jobs.job import progress_of  # here, because it is under way once, and looked at ever after
-
-        return progress_of(host.held(self._folder))
-
-    def _is_working(self, host: Host) -> bool:
-        """Whether a job of ours has left its folder; one that others may look into was never made by us."""
-        found = host.entry(self._folder)
-        return found is not None and found.shut
-
     def remarks(self, host: Host) -> List[str]:
         """A block of 'conda init' in a start-up file: reported, and left to its owner."""
         for name in startup.FILES:
             path = os.path.join(host.home, name)
             if host.kind_behind(path) == "file" and startup.has_conda_block(
-                _words(host, host.resolve(path) or "") or ""
+                words(host, host.resolve(path) or "") or ""
             ):
                 return [
                     "~/%s holds a block of 'conda init', which runs conda at every login and may lead to another one:"
@@ -212,22 +177,9 @@ class CondaInstall(CondaInstallOptions, Resource):
         from .._jobs.conda import CondaJob, RemovalJob
 
         if self.options["state"] == "absent":
-            RemovalJob(self._folder, self.options["prefix"]).start(host)
+            RemovalJob(self.job_folder, self.options["prefix"]).start(host)
             return
         host.make_folders(os.path.dirname(self.options["prefix"]), 0o700, self.options.get("root"))
-        made = _words(host, os.path.join(self.options["prefix"], MADE))
+        made = words(host, os.path.join(self.options["prefix"], MADE))
         update = made is not None and self._no_older(made) != self._wanted.made
-        CondaJob(self._folder, self._wanted, update).start(host)
-
-
-def _words(host: Host, path: str) -> Optional[str]:
-    """What a small text file holds, or None where there is none."""
-    found = host.entry(path)
-    if not found or found.kind != "file":
-        return None
-    try:
-        return host.read(path).decode("utf-8", "replace")
-    except AccountError:
-        if host.entry(path) is None:  # a job that takes it out was quicker
-            return None
-        raise
+        CondaJob(self.job_folder, self._wanted, update).start(host)

@@ -8,7 +8,7 @@ import time
 from typing import Any
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.module_utils._jobs.conda_spec import MADE
+from ansible_collections.hpc.onboard.plugins.module_utils._jobs.made import MADE
 
 from tests.faults.swapping import Attack
 from tests.integration.audit.audit_scene import by_root

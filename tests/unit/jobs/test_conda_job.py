@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._jobs import download, job
 from ansible_collections.hpc.onboard.plugins.module_utils._jobs.conda import CondaJob
-from ansible_collections.hpc.onboard.plugins.module_utils._jobs.conda_spec import MADE, MAKING, Wanted
+from ansible_collections.hpc.onboard.plugins.module_utils._jobs.conda_spec import Wanted
+from ansible_collections.hpc.onboard.plugins.module_utils._jobs.made import MADE, MAKING
 
 NOWHERE = {"url": "http://127.0.0.1:1/Standin3.sh", "sha256": "0" * 64}
 OPTIONS: dict[str, Any] = {
