@@ -16,6 +16,7 @@ from tests.testbed.account import Account
 from tests.testbed.client import Client, new_key, write_accounts, write_ssh_config
 from tests.testbed.cluster import Cluster
 from tests.testbed.furnish import fill_home, furnish_login, furnish_python, furnish_ssh, python_of, site_folders
+from tests.testbed.modules import Modules
 from tests.testbed.network import Network
 from tests.testbed.pythons import Version, python
 from tests.testbed.sites import SITES
@@ -36,6 +37,7 @@ class Testbed:
         self._worlds: dict[str, World] = {}
         self._clusters: dict[str, Cluster] = {}
         self._slurms: dict[str, Slurm] = {}
+        self._modules: dict[str, Modules] = {}
         self._accounts: dict[tuple[str, str], Account] = {}
         self._network = Network()
         self._names = (f"u{number:03d}" for number in itertools.count(1))
@@ -73,6 +75,12 @@ class Testbed:
         if cluster not in self._slurms:
             self._slurms[cluster] = Slurm(self._clusters[cluster], self.folder)
         return self._slurms[cluster]
+
+    def modules(self, cluster: str) -> Modules:
+        """Give a cluster's environment modules; they are made for the first who asks."""
+        if cluster not in self._modules:
+            self._modules[cluster] = Modules(self._clusters[cluster])
+        return self._modules[cluster]
 
     @property
     def clusters(self) -> list[str]:

@@ -63,6 +63,7 @@ def furnish_python(root: Path, site: Site, old: Path | None) -> None:
 
 def furnish_login(root: Path, site: Site) -> None:
     """Set the site's variables for login shells of every kind, and for no others."""
+    (root / "etc/profile.d/lmod.sh").unlink(missing_ok=True)  # Debian's own: sites without modules have no such command
     sh, csh, fish = [], [], ["status is-login; or exit"]
     for name, value in site.login_environment.items():
         plain = value.replace("$GROUP", "`id -gn`").replace("$USER", "`id -un`")

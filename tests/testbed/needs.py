@@ -48,6 +48,8 @@ def missing() -> list[str]:
     """Give what has to be there before the testbed can come up, each as a short phrase."""
     path = os.environ.get("PATH", "") + ":/usr/local/sbin:/usr/sbin:/sbin"
     absent = sorted({package for command, package in COMMANDS.items() if not shutil.which(command, path=path)})
+    if not Path("/usr/share/lmod").is_dir():
+        absent.append("lmod")
     phrases = [f"Debian package {package}" for package in absent]
     if os.geteuid() != 0:
         phrases.insert(0, "root (for namespaces and mounts)")

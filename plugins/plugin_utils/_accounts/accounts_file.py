@@ -42,6 +42,7 @@ READING_FILES = (
     "conda",
     "own_files",
     "path_scripts",
+    "python_envs",
 )  # roles whose settings name files of this machine, beside the accounts file
 USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 

@@ -82,6 +82,8 @@ RULES = {
     "PKG-003": Rule("conda would use Anaconda's default channels", "medium"),
     "PKG-004": Rule("An installed version is another one than wanted", "medium"),
     "PKG-005": Rule("conda or one of its environments is missing", "high"),
+    "PKG-006": Rule("A Python environment is missing, or cannot start", "high"),
+    "PKG-007": Rule("A Python environment is not what was declared", "medium"),
     "OWN-001": Rule("A file of your own is missing", "medium"),
     "OWN-002": Rule("A file of your own is another one on the account", "medium"),
     "USE-001": Rule("The quota of space is nearly used up", "medium"),

@@ -14,7 +14,9 @@ from ansible_collections.hpc.onboard.plugins.module_utils._watches.home_caches i
 from ansible_collections.hpc.onboard.plugins.module_utils._watches.quota import Quota
 from ansible_collections.hpc.onboard.plugins.module_utils._watches.startup_files import StartupFiles
 from ansible_collections.hpc.onboard.plugins.module_utils._watches.watch import Watch
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.parts.conda_installer import uses_anacondas_channels
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.parts.conda_installer import (
+    uses_anacondas_channels,
+)
 
 if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Options, PlanEntry

@@ -64,6 +64,7 @@ CAPABILITIES = {  # in the order in which an account gets them
     "container_caches": Capability(),
     "tool_caches": Capability(unless=("folder",)),
     "conda": Capability(),
+    "python_envs": Capability(unless=("environments",)),
     "launchers": Capability(),
     "path_scripts": Capability(unless=("scripts",)),
     "shell_environment": Capability(unless=("variables", "path")),
@@ -78,6 +79,7 @@ KINDS = {  # of resources, each with the module of _core that says what is asked
     "ngc_config": "values",
     "own_file": "file_options",
     "path_script": "file_options",
+    "python_env": "env_options",
     "registry_auth": "values",
     "rotated_key": "",
     "shell_environment": "values",
@@ -167,6 +169,7 @@ def site_settings(cluster: Settings, project: str = "") -> dict[str, Any]:
         "container_caches_root": caches.get("root", ""),
         "container_caches_why": caches.get("why_not", ""),
         **{f"launchers_{name}": value for name, value in _launcher(cluster, project).items()},
+        **{f"python_envs_{name}": value for name, value in _python(cluster, areas).items()},
         **{f"tool_caches_{name}": value for name, value in _off_home(caches, areas).items()},
         "conda_wanted": conda.get("usual", False),
         "conda_distribution": conda.get("distribution", "miniforge"),
@@ -184,6 +187,27 @@ def _off_home(caches: Settings, areas: Iterable[Settings]) -> dict[str, str]:
     if not area:
         return {"folder": "", "root": ""}
     return {"folder": f"{area['path']}/caches", "root": area["root"] if area.get("create") else area["path"]}
+
+
+def _python(cluster: Settings, areas: Iterable[Settings]) -> dict[str, Any]:
+    """Where Python environments come from here, and where they go: beside conda where that has an area that lasts."""
+    wheels, conda = cluster.get("wheels", {}), cluster.get("conda", {})
+    area = next((one for one in areas if one["name"] == conda.get("area") and "path" in one), {"purge": True})
+    inside = (
+        "" if "purge" in area else "/".join(str(part) for part in (area["path"], conda.get("below"), "envs") if part)
+    )
+    root = area.get("root") if area.get("create") else area.get("path")
+    offline = wheels.get("no_index", False)
+    return {
+        "folder": inside or "~/envs",
+        "root": root if inside else "~",
+        "offline": offline,
+        "maker": "virtualenv" if offline else "any",
+        "search": wheels.get("search", ""),
+        "index": cluster.get("mirrors", {}).get("pypi", ""),
+        "in_job": cluster.get("compute", {}).get("tmp", "") if offline else "",
+        "proxies": cluster.get("proxies", {}),
+    }
 
 
 def _launcher(cluster: Settings, project: str) -> dict[str, Any]:

@@ -42,7 +42,7 @@ class Kinds(Mapping[str, "type[Resource]"]):
 
 KINDS = Kinds()
 UNKNOWN_KEY = "unknown"
-TYPES: dict[str, type] = {"str": str, "path": str, "dict": dict, "list": list, "int": int}
+TYPES: dict[str, type] = {"str": str, "path": str, "dict": dict, "list": list, "int": int, "bool": bool}
 
 
 class Plan(NamedTuple):

@@ -90,6 +90,11 @@ LIVES: dict[str, list[dict[str, Any]]] = {
         {"section": "one", "state": "absent"},
         {"section": "two", "state": "absent"},
     ],
+    "python_env": [
+        {"path": "~/envs/demo", "root": "~", "python": "/usr/bin/python3", "maker": "venv"},
+        {"path": "~/there", "python": "/usr/bin/python3", "maker": "venv"},
+        {"path": "~/envs/demo", "root": "~", "python": "/usr/bin/python3", "maker": "venv", "state": "absent"},
+    ],
     "own_file": [
         {"path": "~/made", "content": "# one\ntwo\n"},
         {"path": "~/made", "content": "three\n", "mode": "0600"},

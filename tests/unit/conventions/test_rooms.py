@@ -56,7 +56,16 @@ CONTROLLER = {
     "_audit/formats": {"_documents", "_audit/rules", "_text", "_core"},
     "_audit": {
         *("_documents", "_text", "_input", "_state", "_secrets", "_capabilities", "_accounts", "_doors", "_delivery"),
-        *("_capabilities/parts", "_audit/judges", "_audit/formats", "_core", "_formats", "_receipt", "_mends", "_watches"),
+        *(
+            "_capabilities/parts",
+            "_audit/judges",
+            "_audit/formats",
+            "_core",
+            "_formats",
+            "_receipt",
+            "_mends",
+            "_watches",
+        ),
     },
     "_preflight": {"_documents", "_text", "_input", "_doors", "_delivery", "_audit", "_core"},
     "_by_hand": {"_documents", "_state", "_secrets", "_capabilities", "_delivery", "_rotation", "_core"},

@@ -1,0 +1,94 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The Python environment that is wanted, and how what is there is known; apart from the work, which loads longer."""
+
+import json
+import os
+import re
+from typing import Any, Dict, List, Mapping, Optional
+
+NAMES = ("packages", "modules", "python", "from")  # fields of what an environment was made from
+AS_LOCKED = "as locked"
+LOCK = "requirements.lock"
+OWN_TOOLS = ("pip", "setuptools", "wheel", "distribute")  # of the environment itself, which anybody brings up to date
+PACKAGE = re.compile(r"^(?P<name>[A-Za-z0-9_.]+)-(?P<version>[^-]+)\.dist-info\Z")
+
+
+class Wanted:
+    """What is wanted, and the paths that follow from where it goes."""
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        self.options = options
+        self.path = str(options["path"])
+        self.modules: List[str] = options["modules"]
+        self.packages: List[str] = options["packages"]
+        self.versions = versions_of(self.path)
+
+    def made_from(self) -> Dict[str, str]:
+        """What it is made from, for people to read in a difference."""
+        options = self.options
+        return {
+            "packages": "\n".join(self.packages) + "\n",
+            "modules": " ".join(self.modules) or "none",
+            "python": "%s, by %s" % (options["python"], options["maker"]),
+            "from": _source(options),
+        }
+
+    def index_words(self) -> List[str]:
+        """The options of pip, and of uv, that say where packages come from."""
+        words = ["--no-index"] if self.options["offline"] else []
+        for folder in self.options["wheels"]:
+            words += ["--find-links", folder]
+        index = "" if self.options["offline"] else self.options["index"]
+        plain = ["--trusted-host", index.split("/")[2].partition(":")[0]] if index.startswith("http:") else []
+        return words + (["--index-url", index] if index else []) + plain
+
+    def mark(self, locked: List[str]) -> str:
+        """What is left in an environment that is finished."""
+        return json.dumps({"made_from": self.made_from(), "locked": locked}, sort_keys=True)
+
+
+def _source(options: Mapping[str, Any]) -> str:
+    named = ["folder %s" % folder for folder in options["wheels"]]
+    if options["offline"]:
+        return ", ".join(named) or "the site's wheels"
+    return ", ".join([*named, options["index"] or "PyPI"])
+
+
+def versions_of(path: str) -> str:
+    """The folder beside an environment's link in which each one that was made has a folder of its own."""
+    above, name = os.path.split(path)
+    return os.path.join(above, ".%s.versions" % name)
+
+
+def read_mark(text: Optional[str]) -> Dict[str, Any]:
+    """What an environment was made from and what was locked; empty where no finished one says so."""
+    try:
+        found = json.loads(text or "")
+        return {
+            "made_from": {str(name): str(value) for name, value in found["made_from"].items()},
+            "locked": [str(one) for one in found["locked"]],
+        }
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return {}
+
+
+def installed(names: List[str]) -> List[str]:
+    """The packages in a site-packages folder with these names in it, as name==version, without the tools'.
+
+    >>> installed(["numpy-1.26.4+computecanada.dist-info", "numpy", "pip-23.2.1.dist-info"])
+    ['numpy==1.26.4+computecanada']
+    """
+    found = [PACKAGE.match(name) for name in names]
+    return sorted("%s==%s" % (one.group("name"), one.group("version")) for one in found if one and _counts(one))
+
+
+def _counts(found: Any) -> bool:
+    return found.group("name").lower() not in OWN_TOOLS
+
+
+def compared(locked: List[str], there: List[str]) -> str:
+    """What is installed, by what was locked: as locked, or what came and what went."""
+    more, less = sorted(set(there) - set(locked)), sorted(set(locked) - set(there))
+    words = ["+" + one for one in more] + ["-" + one for one in less]
+    return " ".join(words) or AS_LOCKED

@@ -1,0 +1,67 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The capability python_envs: Python environments from the site's modules and wheels, or from an index."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.module_utils._core.values import check_word
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.parts import own_texts
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import Settings, resource
+
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Declaration
+
+SHARED = ("maker", "offline", "wheels", "index", "search", "in_job", "proxies", "state")
+
+
+def declare(settings: Settings) -> Declaration:
+    """What an account gets. Raises AccountError for a file that cannot be read, or a name that two have."""
+    names = [one["name"] for one in settings["environments"]]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice:
+        raise AccountError(f"python_envs: two environments are called {twice}")
+    return {
+        "resources": [resource("python_env", **_options(settings, one)) for one in settings["environments"]],
+        "notes": [],
+    }
+
+
+def _options(settings: Settings, one: Settings) -> dict[str, Any]:
+    check_word("python_envs: the name of an environment", one["name"])
+    modules = one.get("modules") or settings["modules"]
+    if settings["offline"] and not modules:
+        raise AccountError(
+            f"python_envs: {one['name']} names no module, and this site's wheels are for its own Pythons: say which,"
+            " such as modules: [python/3.11] (module spider python shows them)"
+        )
+    path = one.get("path") or f"{settings['folder']}/{one['name']}"
+    return {
+        "path": path,
+        "root": None if one.get("path") else settings["root"],
+        "modules": modules,
+        "python": one["python"],
+        "packages": [*one["packages"], *_required(one, settings["files_from"])],
+        **{name: settings[name] for name in SHARED},
+    }
+
+
+def _required(one: Settings, start: str) -> list[str]:
+    """The packages that a requirements file names, one a line. Raises AccountError."""
+    if not one.get("requirements"):
+        return []
+    file = Path(start, Path(one["requirements"]).expanduser())
+    found = []
+    for number, line in enumerate(own_texts.read("python_envs", file).splitlines(), 1):
+        text = line.partition(" #")[0].strip()
+        if text.startswith("-") or text.endswith("\\") or "://" in text:
+            raise AccountError(
+                f"python_envs: {file.absolute()}:{number}: {text!r} is not a package with its version; where packages"
+                " come from is said by python_envs: {index: ..., wheels: [...]}, and sums are not looked at"
+            )
+        if text and not text.startswith("#"):
+            found.append(text)
+    return found

@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Python environments over real ssh: from Lmod's modules and a wheelhouse of real wheels, or from an index."""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import os
+import shutil
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.effort import EXHAUSTIVE, chance, turns
+from tests.integration.runs import REPOSITORY, keyring_environment, onboard, play, seen_from
+
+pytestmark = [pytest.mark.testbed, turns(7)]
+
+ONLY = ("--tags", "python_envs")
+JOB = b"""#!/bin/bash -l
+export SLURM_TMPDIR=/tmp/$SLURM_JOB_ID
+mkdir $SLURM_TMPDIR
+. ~/envs/ml/activate-in-job && which python
+"""
+ML: dict[str, Any] = {"name": "ml", "modules": ["StdEnv/2023", "python/3.11"], "packages": ["filelock", "distlib<1"]}
+LINK = "envs/ml"
+MOMENTS = 12 if EXHAUSTIVE else 1
+
+
+def settings(account: Any, *environments: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """What the accounts file says of these environments."""
+    return {account.name: {"python_envs": {"environments": list(environments), **more}}}
+
+
+@pytest.fixture
+def account(bed: Any) -> Any:
+    """An account where there are modules."""
+    bed.modules("narval")
+    return bed.new_account("narval", files={"job": JOB})
+
+
+def outcome(ran: Any, account: Any) -> dict[str, Any]:
+    """What came of the first environment."""
+    found: dict[str, Any] = next(one for one in ran.outcomes(account.name) if one["identity"].startswith("Python"))
+    return found
+
+
+def version(account: Any) -> str:
+    """The folder that the link leads to."""
+    return os.readlink(account.path(LINK, follow=False))
+
+
+def assert_whole(account: Any) -> None:
+    """It can be used, and nothing of the work is left."""
+    used = account.login_shell(f". ~/{LINK}/activate && python -c 'import filelock, sys; print(sys.prefix)'")
+    assert used.stdout.strip() == f"{account.home}/envs/{version(account)}", used.stderr
+    assert not account.exists("envs/.ml.hpc.onboard")
+
+
+def test_an_environment_is_made_from_modules_and_wheels_used_in_a_job_and_taken_out(bed: Any, account: Any) -> None:
+    before = account.tree()
+    said = settings(account, ML)
+    ran = onboard(bed, account, more=ONLY, settings=said)
+    assert ran.code == 0, ran.text
+    assert outcome(ran, account)["status"] == "missing"
+    assert_whole(account)
+    lock = account.read(f"{LINK}/requirements.lock").decode().splitlines()
+    assert [line.split("==")[0] for line in lock] == ["distlib", "filelock"]
+
+    account.reset_sessions()
+    made = account.tree()
+    again = onboard(bed, account, more=ONLY, settings=said)
+    assert (again.code, again.of(account.name)["changed"]) == (0, False), again.text
+    assert (account.sessions(), account.tree()) == (1, made)
+
+    slurm = bed.slurm("narval")
+    slurm.admit(account)
+    command = f"cd /scratch/{account.user} && sbatch --wait -Q --output=out ~/job"
+    assert account.login_shell(command, timeout=60).returncode == 0, account.read(f"/scratch/{account.user}/out")
+    said_there = account.read(f"/scratch/{account.user}/out").decode().split()
+    assert said_there[-1].startswith("/tmp/")
+    assert said_there[-1].endswith("/ml/bin/python")
+    account.ssh(f"rm /scratch/{account.user}/out")
+
+    file = str(bed.accounts_file([account], settings=said))
+    gone = play(bed, "-i", file, "-e", "offboard_sure=true", playbook="offboard.yml")
+    assert gone.code == 0, gone.text
+    assert set(account.tree()) == set(before)
+
+
+def test_what_the_site_lacks_is_said_before_anything_is_made(bed: Any, account: Any) -> None:
+    before = account.tree()
+    for more in (("--check",), ()):
+        lacking = {**ML, "packages": ["filelock==99", "nosuchthing", "distlib"]}
+        ran = onboard(bed, account, more=(*ONLY, *more), settings=settings(account, lacking))
+        assert ran.code == 2
+        reason = outcome(ran, account)["reason"]
+        there = next(one for one in os.listdir(account.path("/cvmfs/wheels")) if one.startswith("filelock"))
+        assert f"the site has no wheel for filelock==99 (there is {there.split('-')[1]}), nosuchthing;" in reason
+        assert "avail_wheels NAME shows what there is" in reason
+        assert account.tree().keys() - before.keys() <= {f"{account.home}/.config", *_receipt(account)}
+    unknown = {**ML, "modules": ["StdEnv/2023", "python/3.99"]}
+    ran = onboard(bed, account, more=ONLY, settings=settings(account, unknown))
+    assert ran.code == 2
+    assert "the modules StdEnv/2023 python/3.99 cannot be loaded: " in outcome(ran, account)["reason"]
+    assert "python/3.99" in outcome(ran, account)["reason"].partition("loaded:")[2]
+
+
+def _receipt(account: Any) -> set[str]:
+    folder = f"{account.home}/.config/hpc.onboard"
+    return {folder, f"{folder}/receipt.json", f"{folder}/lock"}
+
+
+def test_other_packages_are_made_beside_and_the_one_before_stays_for_jobs(bed: Any, account: Any) -> None:
+    assert onboard(bed, account, more=ONLY, settings=settings(account, ML)).code == 0
+    first = version(account)
+    more = {**ML, "packages": ["filelock", "packaging"]}
+    ran = onboard(bed, account, more=ONLY, settings=settings(account, more))
+    assert ran.code == 0, ran.text
+    assert outcome(ran, account)["fields"] == ["packages"]
+    assert version(account) != first
+    assert account.exists(f"envs/{first}/bin/python")
+    assert_whole(account)
+    assert onboard(bed, account, more=ONLY, settings=settings(account, {**ML, "packages": ["filelock"]})).code == 0
+    assert not account.exists(f"envs/{first}")
+    assert_whole(account)
+
+
+def test_what_was_installed_by_hand_stays_and_is_reported(bed: Any, account: Any) -> None:
+    said = settings(account, ML)
+    assert onboard(bed, account, more=ONLY, settings=said).code == 0
+    done = account.login_shell(f". ~/{LINK}/activate && pip install -q packaging")
+    assert done.returncode == 0, done.stderr
+    before = account.tree()
+    ran = onboard(bed, account, more=ONLY, settings=said)
+    assert ran.code == 2
+    assert "packages were changed in ~/envs/ml by hand (+packaging==" in outcome(ran, account)["reason"]
+    file = str(bed.accounts_file([account], settings=said))
+    gone = play(bed, "-i", file, "-e", "offboard_sure=true", playbook="offboard.yml")
+    assert gone.code == 0, gone.text
+    assert {path for path in before if "/envs/" in path} <= set(account.tree())
+
+
+def test_a_python_that_the_site_took_out_is_a_finding_and_the_next_one_mends_it(bed: Any, account: Any) -> None:
+    modules = bed.modules("narval")
+    modules.add_python("3.11-old")
+    old = {**ML, "modules": ["StdEnv/2023", "python/3.11-old"]}
+    assert onboard(bed, account, more=ONLY, settings=settings(account, old)).code == 0
+    account.ssh(f"ln -sfn /cvmfs/python/3.11-old/bin/python3 envs/{version(account)}/bin/python")
+    modules.remove_python("3.11-old")
+    file = str(bed.accounts_file([account], settings=settings(account, old)))
+    report = play(bed, "-i", file, *ONLY, playbook="audit.yml").text
+    assert "PKG-006" in report
+    assert "python/3.11-old" in " ".join(report.split())
+    ran = onboard(bed, account, more=ONLY, settings=settings(account, ML))
+    assert ran.code == 0, ran.text
+    assert_whole(account)
+
+
+def test_killed_at_work_nothing_half_made_counts_as_there_and_the_next_run_finishes(bed: Any, account: Any) -> None:
+    randomly = chance("python_envs")
+    for _moment in range(MOMENTS):
+        run = _begun(bed, account, settings(account, ML))
+        _until(lambda: account.exists("envs/.ml.hpc.onboard/mark"))
+        time.sleep(randomly.uniform(0, 3))
+        for pid in _working(account):
+            os.kill(pid, signal.SIGKILL)
+        text = run.communicate(timeout=120)[0]
+        if run.returncode:
+            assert "goes on where it stopped" in " ".join(text.split())
+            assert not account.exists(LINK) or account.exists(f"{LINK}/requirements.lock")
+        ran = onboard(bed, account, more=ONLY, settings=settings(account, ML))
+        assert ran.code == 0, ran.text
+        assert_whole(account)
+        assert len(list(account.path("envs/.ml.versions").iterdir())) == 2  # this one, and the mark
+        account.ssh("rm -rf envs")
+
+
+def _begun(bed: Any, account: Any, said: dict[str, Any]) -> subprocess.Popen[str]:
+    file = bed.accounts_file([account], settings=said)
+    environment = {**bed.client.environment(), **keyring_environment(Path(bed.folder))}
+    program = ["ansible-playbook", "onboard.yml", "-i", str(file), *ONLY]
+    return subprocess.Popen(
+        program, cwd=REPOSITORY, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+
+
+def _until(is_so: Any) -> None:
+    deadline = time.monotonic() + 60
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def _working(account: Any) -> list[int]:
+    """The job's process, and the programs that it runs."""
+    lock = account.path("envs/.ml.hpc.onboard/lock")
+    inode = lock.stat().st_ino if lock.exists() else -1
+    found = []
+    for pid in account.processes():
+        try:
+            held = [os.stat(f"/proc/{pid}/fd/{name}").st_ino for name in os.listdir(f"/proc/{pid}/fd")]
+            marked = b"HPC_ONBOARD_JOB=" in Path(f"/proc/{pid}/environ").read_bytes()
+        except OSError:
+            continue
+        if marked or inode in held:
+            found.append(pid)
+    return found
+
+
+@pytest.fixture
+def index(bed: Any, tmp_path: Path) -> Iterator[int]:
+    """An index of packages, with the wheels that the modules have; its port."""
+    wheels = Path(bed.modules("narval").root) / "cvmfs/wheels"
+    for wheel in wheels.iterdir():
+        folder = tmp_path / "simple" / wheel.name.split("-")[0].replace("_", "-")
+        folder.mkdir(parents=True)
+        shutil.copy(wheel, folder)
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(tmp_path))
+    with http.server.ThreadingHTTPServer(("", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server.server_address[1]
+        server.shutdown()
+
+
+def test_elsewhere_it_comes_from_an_index_and_lies_in_the_data_area(bed: Any, index: int) -> None:
+    account = bed.new_account("dfki")
+    said = settings(
+        account, {"name": "ml", "packages": ["filelock"], "python": "/usr/bin/python3"},
+        index=f"http://{seen_from(account)}:{index}/simple",
+    )  # fmt: skip
+    ran = onboard(bed, account, more=ONLY, settings=said)
+    assert ran.code == 0, ran.text
+    used = account.login_shell(f". /data/{account.user}/envs/ml/activate && python -c 'import filelock'")
+    assert used.returncode == 0, used.stderr
+    assert not account.exists("envs")
+    assert not account.exists(f"/data/{account.user}/envs/ml/activate-in-job")

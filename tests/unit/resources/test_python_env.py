@@ -1,0 +1,109 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A Python environment as it is found, wanted, refused and foreseen. The work itself is in tests/integration."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from account_scene import Folder, Link, Plain, Scene, Thing
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.module_utils._jobs.env_spec import Wanted
+from ansible_collections.hpc.onboard.plugins.module_utils._resources.python_env import PythonEnv
+from resource_tables import Case, judge, table
+
+ML: dict[str, Any] = {"path": "/data/ada/ml", "root": "/data", "packages": ["numpy"]}
+OTHER = {**ML, "packages": ["numpy<2"]}
+GONE = {**ML, "state": "absent"}
+WHOLE = PythonEnv.whole(ML)
+MARK = Wanted(WHOLE).mark(["numpy==2.1"])
+VERSION = "/data/ada/.ml.versions/one"
+SITE = f"{VERSION}/lib/python3.11/site-packages"
+AREA: dict[str, Thing] = {"/data": Folder(), "/data/ada": Folder(0o700)}
+RESULT: dict[str, Thing] = {
+    "/data/ada/ml": Link(".ml.versions/one"),
+    "/data/ada/.ml.versions": Folder(),
+    "/data/ada/.ml.versions/.hpc.onboard": Plain(b"ours\n"),
+    VERSION: Folder(),
+    f"{VERSION}/.hpc.onboard": Plain(MARK.encode()),
+    f"{VERSION}/bin": Folder(),
+    f"{VERSION}/bin/python": Plain(b""),
+    f"{VERSION}/lib": Folder(),
+    f"{VERSION}/lib/python3.11": Folder(),
+    SITE: Folder(),
+    f"{SITE}/numpy-2.1.dist-info": Folder(),
+    f"{SITE}/pip-25.0.dist-info": Folder(),
+}
+THERE: dict[str, Thing] = {**AREA, **RESULT}
+
+
+def without(*names: str) -> dict[str, Thing]:
+    """What is there when these are not."""
+    return {path: thing for path, thing in THERE.items() if path not in names}
+
+
+@table(
+    Case("a missing one is made", AREA, ML, "missing"),
+    Case("one that is there stays", THERE, ML, "in_place"),
+    Case("one with other packages is made anew", THERE, OTHER, "different"),
+    Case("one whose files were purged is made anew", without(f"{VERSION}/.hpc.onboard"), ML, "different"),
+    Case("one whose Python is gone is made anew", without(f"{VERSION}/bin/python"), ML, "different"),
+    Case("one that was begun is made", without("/data/ada/ml", f"{VERSION}/.hpc.onboard"), ML, "different"),
+    Case(
+        "packages by hand stay",
+        {**THERE, f"{SITE}/torch-2.4.dist-info": Folder()},
+        ML,
+        "blocked",
+        "by hand (+torch==2.4)",
+    ),
+    Case("packages by hand are not taken out", without(f"{SITE}/numpy-2.1.dist-info"), GONE, "blocked", "-numpy==2.1"),
+    Case("a newer pip is nobody's business", {**THERE, f"{SITE}/pip-26.0.dist-info": Folder()}, ML, "in_place"),
+    Case("a folder in the way is kept", {**AREA, "/data/ada/ml": Folder()}, ML, "blocked", "was not made by us"),
+    Case(
+        "a link of the user's is kept",
+        {**AREA, "/data/ada/x": Folder(), "/data/ada/ml": Link("x")},
+        ML,
+        "blocked",
+        "was not made by us",
+    ),
+    Case(
+        "a folder of versions that is not ours is kept",
+        {**AREA, "/data/ada/.ml.versions": Folder()},
+        ML,
+        "blocked",
+        ".ml.versions is there and was not made by us",
+    ),
+    Case("the site's area is not made", {}, ML, "blocked", "only the site can make it"),
+    Case("what is absent stays so", AREA, GONE, "in_place"),
+    Case("one of ours is taken out", THERE, GONE, "unwanted", left=dict.fromkeys(RESULT)),
+)
+def test_python_env(scene: Scene, case: Case) -> None:
+    judge(scene, case, PythonEnv)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"packages": ["--index-url=http://x"]}, "is not a package"),
+        ({"packages": ["numpy; rm -rf ~"]}, None),
+        ({"packages": ["$(id)"]}, "is not a package"),
+        ({"modules": ["python/3.11; id"]}, "is not the name of a module"),
+        ({"python": "sh"}, "is not the name of a Python"),
+        ({"index": "file:///etc"}, "is not the address"),
+        ({"in_job": "$(id)"}, "is not a variable"),
+        ({"path": "~/a b"}, "holds a blank"),
+    ],
+)
+def test_what_a_shell_or_pip_would_take_for_more_is_refused(wrong: dict[str, Any], said: str | None) -> None:
+    options = PythonEnv.whole({**ML, **wrong})
+    if said is None:  # a marker, which pip alone reads
+        PythonEnv(options)
+        return
+    with pytest.raises(AccountError, match=said):
+        PythonEnv(options)
+
+
+def test_a_mark_says_what_an_environment_was_made_from() -> None:
+    assert json.loads(MARK)["locked"] == ["numpy==2.1"]
