@@ -7,7 +7,8 @@ import os
 import re
 from typing import Any, Dict, List, Mapping, Optional
 
-NAMES = ("packages", "modules", "python", "from")  # fields of what an environment was made from
+from .._formats.hashes import digest
+
 AS_LOCKED = "as locked"
 LOCK = "requirements.lock"
 OWN_TOOLS = ("pip", "setuptools", "wheel", "distribute")  # of the environment itself, which anybody brings up to date
@@ -42,6 +43,16 @@ class Wanted:
         index = "" if self.options["offline"] else self.options["index"]
         plain = ["--trusted-host", index.split("/")[2].partition(":")[0]] if index.startswith("http:") else []
         return words + (["--index-url", index] if index else []) + plain
+
+    def names(self) -> List[str]:
+        """What the folder of one that is made may be called: the first one that is free."""
+        text = "\n".join("%s: %s" % one for one in sorted(self.made_from().items()))
+        name = digest(text.encode("utf-8")).hex()[:8]
+        return [name] + ["%s-%d" % (name, number) for number in range(2, 100)]
+
+    def about(self) -> str:
+        """What is left in the folder of all versions, which says whose it is."""
+        return "The environments that %s leads or led to; hpc.onboard made them.\n" % os.path.basename(self.path)
 
     def mark(self, locked: List[str]) -> str:
         """What is left in an environment that is finished."""

@@ -13,7 +13,6 @@ from typing import Dict, List
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.program import found
-from .._formats.hashes import digest
 from .conda import proxy_variables
 from .env_spec import LOCK, Wanted, installed
 from .job import MARK, put
@@ -22,7 +21,6 @@ from .modules import within
 from .programs import ProgramJob, written
 
 TAKEN_OUT = ("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "VIRTUAL_ENV", "PIP_USER", "PIP_TARGET", "PIP_PREFIX")
-VERSIONS = "The environments that {name} leads or led to; hpc.onboard made them.\n"
 STEPS = 4
 
 
@@ -40,7 +38,7 @@ class PythonEnvJob(ProgramJob):
         self._version = self._free_name()
         os.makedirs(self._versions, exist_ok=True)
         put(os.path.join(self.folder, MAKING), self._place)
-        put(os.path.join(self._versions, MADE), VERSIONS.format(name=os.path.basename(self._wanted.path)))
+        put(os.path.join(self._versions, MADE), self._wanted.about())
         self._make()
         self._install()
         self.say("writing the lock", 3, STEPS)
@@ -51,12 +49,14 @@ class PythonEnvJob(ProgramJob):
 
     def pretend(self, host: Host) -> None:
         wanted = self._wanted
-        self._version = next(name for name in self._names() if host.entry(os.path.join(wanted.versions, name)) is None)
+        self._version = next(
+            name for name in self._wanted.names() if host.entry(os.path.join(wanted.versions, name)) is None
+        )
         tree = [wanted.versions, self._place, self._place + "/bin", self._place + "/lib", self._place + "/lib/python3"]
         for folder in tree[:-1]:
             host.make_folders(folder, 0o755)
         host.make_folders(tree[-1] + "/site-packages", 0o755)
-        _write(host, os.path.join(wanted.versions, MADE), VERSIONS.format(name=os.path.basename(wanted.path)))
+        _write(host, os.path.join(wanted.versions, MADE), wanted.about())
         _write(host, self._place + "/bin/python", "")
         _write(host, os.path.join(self._place, MADE), wanted.mark([]))
         host.make_link(wanted.path, self._target)
@@ -81,13 +81,8 @@ class PythonEnvJob(ProgramJob):
         """What the link says: without the way there, which may be called otherwise on compute nodes."""
         return os.path.join(os.path.basename(self._wanted.versions), self._version)
 
-    def _names(self) -> List[str]:
-        text = "\n".join("%s: %s" % one for one in sorted(self._wanted.made_from().items()))
-        name = digest(text.encode("utf-8")).hex()[:8]
-        return [name] + ["%s-%d" % (name, number) for number in range(2, 100)]
-
     def _free_name(self) -> str:
-        return next(name for name in self._names() if not os.path.lexists(os.path.join(self._versions, name)))
+        return next(name for name in self._wanted.names() if not os.path.lexists(os.path.join(self._versions, name)))
 
     def _start_over(self) -> None:
         """Take out what an earlier job had begun and did not finish; nothing leads to it."""
