@@ -6,7 +6,7 @@ import os
 from typing import List, Optional
 
 from .._core.errors import AccountError
-from .._core.file_options import OwnFileOptions
+from .._core.options.file_options import OwnFileOptions
 from .._core.host import Host
 from .._core.resource import Evidence, Resource, State, noted_as
 

@@ -4,7 +4,7 @@
 
 from typing import Optional
 
-from .._core.file_options import PathScriptOptions
+from .._core.options.file_options import PathScriptOptions
 from .._core.host import Host
 from .._core.resource import State
 from .._formats.origin_mark import is_ours, is_untouched, stamped

@@ -9,7 +9,7 @@ that the work leaves there when it is finished, and from the names of the packag
 import os
 from typing import List, Optional
 
-from .._core.env_options import PythonEnvOptions
+from .._core.options.env_options import PythonEnvOptions
 from .._core.host import Host
 from .._core.resource import State
 from .._jobs.env_spec import AS_LOCKED, Wanted, compared, installed, read_mark, versions_of
