@@ -9,12 +9,12 @@ and a prefix without one is either half made by us (the job's folder says so) or
 import os
 from typing import List, Optional
 
-from .._core.options.conda_options import MACHINE, CondaInstallOptions
 from .._core.host import Host
 from .._core.resource import State
 from .._formats import condarc, origin_mark, startup
 from .._jobs.conda_spec import Wanted, machine
 from .._jobs.made import MADE, MadeByJob, words
+from .._options.conda_options import MACHINE, CondaInstallOptions
 
 
 class CondaInstall(CondaInstallOptions, MadeByJob):

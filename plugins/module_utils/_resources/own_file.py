@@ -6,9 +6,9 @@ import os
 from typing import List, Optional
 
 from .._core.errors import AccountError
-from .._core.options.file_options import OwnFileOptions
 from .._core.host import Host
 from .._core.resource import Evidence, Resource, State, noted_as
+from .._options.file_options import OwnFileOptions
 
 AWAY = "move it away (mv -n {0} {0}.mine), then run again"
 FOREIGN, EDITED = "file that is not ours", "file that was changed by hand since we wrote it"

@@ -4,10 +4,10 @@
 
 from typing import Optional
 
-from .._core.options.file_options import PathScriptOptions
 from .._core.host import Host
 from .._core.resource import State
 from .._formats.origin_mark import is_ours, is_untouched, stamped
+from .._options.file_options import PathScriptOptions
 from .own_file import AWAY, FOREIGN, OwnFile
 
 

@@ -9,11 +9,11 @@ that the work leaves there when it is finished, and from the names of the packag
 import os
 from typing import List, Optional
 
-from .._core.options.env_options import PythonEnvOptions
 from .._core.host import Host
 from .._core.resource import State
 from .._jobs.env_spec import AS_LOCKED, Wanted, compared, installed, read_mark, versions_of
 from .._jobs.made import MADE, MadeByJob, words
+from .._options.env_options import PythonEnvOptions
 
 THERE, HALF, GONE, NO_PYTHON = "an environment", "nothing", "files that are gone", "a Python that is gone"
 

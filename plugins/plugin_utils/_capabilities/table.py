@@ -70,21 +70,21 @@ CAPABILITIES = {  # in the order in which an account gets them
     "shell_environment": Capability(unless=("variables", "path")),
     "own_files": Capability(unless=("files",)),
 }
-KINDS = {  # of resources, each with the module of _core that says what is asked of it; "" where its own class does
-    "conda_install": "options.conda_options",
-    "directory": "values",
-    "enroot_credential": "values",
+KINDS = {  # of resources, each with the module that says what is asked of it; "" where its own class does
+    "conda_install": "_options.conda_options",
+    "directory": "_core.values",
+    "enroot_credential": "_core.values",
     "key_leftovers": "",
-    "netrc_entry": "values",
-    "ngc_config": "values",
-    "own_file": "options.file_options",
-    "path_script": "options.file_options",
-    "python_env": "options.env_options",
-    "registry_auth": "values",
+    "netrc_entry": "_core.values",
+    "ngc_config": "_core.values",
+    "own_file": "_options.file_options",
+    "path_script": "_options.file_options",
+    "python_env": "_options.env_options",
+    "registry_auth": "_core.values",
     "rotated_key": "",
-    "shell_environment": "values",
-    "storage_link": "values",
-    "token_file": "values",
+    "shell_environment": "_core.values",
+    "storage_link": "_core.values",
+    "token_file": "_core.values",
 }
 
 
@@ -94,7 +94,7 @@ def _class_name(kind: str) -> str:
 
 PLACES = {kind: f"_resources.{kind}.{_class_name(kind)}" for kind in KINDS}
 """Where the class of each kind is, below module_utils."""
-USUAL = [kind for kind, module in KINDS.items() if module == "values"] + ["path_script"]
+USUAL = [kind for kind, module in KINDS.items() if module == "_core.values"] + ["path_script"]
 """Those that most plans hold."""
 
 MODULE_UTILS = __name__.replace("plugin_utils._capabilities.table", "module_utils")
@@ -107,7 +107,7 @@ def options_of(kind: str) -> type[Options] | None:
     """What is asked of a kind, without loading how an account keeps it; None where its own class alone says it."""
     if not KINDS.get(kind):
         return None
-    found: type[Options] = getattr(import_module(f"{MODULE_UTILS}._core.{KINDS[kind]}"), f"{_class_name(kind)}Options")
+    found: type[Options] = getattr(import_module(f"{MODULE_UTILS}.{KINDS[kind]}"), f"{_class_name(kind)}Options")
     return found
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 from account_scene import Folder, Link, Plain, Scene
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.module_utils._core.options.file_options import LARGEST_TEXT
+from ansible_collections.hpc.onboard.plugins.module_utils._options.file_options import LARGEST_TEXT
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.own_file import OwnFile
 from resource_tables import Case, judge, table
 

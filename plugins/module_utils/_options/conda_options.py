@@ -5,8 +5,8 @@
 import re
 from typing import Any, Dict
 
-from ..errors import AccountError
-from ..values import STATE, Options, check_path, check_word
+from .._core.errors import AccountError
+from .._core.values import STATE, Options, check_path, check_word
 
 MACHINE = "{machine}"
 ADDRESS = re.compile(r"^https?://[A-Za-z0-9._~:/?#@%+=,&;-]+\Z")

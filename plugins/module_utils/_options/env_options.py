@@ -5,8 +5,8 @@
 import re
 from typing import Any, Dict, List
 
-from ..errors import AccountError
-from ..values import STATE, Options, check_path
+from .._core.errors import AccountError
+from .._core.values import STATE, Options, check_path
 
 MODULE = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._+/-]*\Z")
 PROGRAM = re.compile(r"^(?:/[A-Za-z0-9_./+-]*/)?python[0-9.]*\Z")

@@ -4,8 +4,8 @@
 
 from typing import Any
 
-from ..errors import AccountError
-from ..values import STATE, Options, check_path
+from .._core.errors import AccountError
+from .._core.values import STATE, Options, check_path
 
 LARGEST_TEXT = 64 * 1024  # bytes
 
