@@ -24,6 +24,13 @@ options:
   content:
     description: The whole text; it begins with C(#!) and ends its last line.
     type: str
+  asks:
+    description: What is asked about it in each run; the answer is among the remarks. Nothing is submitted.
+    type: str
+    default: ''
+    choices:
+    - ''
+    - sbatch --test-only
   state:
     description: Whether the file is there.
     type: str

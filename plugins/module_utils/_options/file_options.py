@@ -33,7 +33,10 @@ class PathScriptOptions(OwnFileOptions):
 
     KIND = "path_script"
     TITLE = "script %(path)s"
-    OPTIONS = {name: spec for name, spec in OwnFileOptions.OPTIONS.items() if name != "mode"}
+    OPTIONS = dict(
+        {name: spec for name, spec in OwnFileOptions.OPTIONS.items() if name != "mode"},
+        asks={"type": "str", "default": "", "choices": ["", "sbatch --test-only"]},
+    )
 
     def check(self) -> None:
         content = self.options.get("content") or ""

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A script of ours in a folder on PATH."""
 
-from typing import Optional
+from typing import List, Optional
 
 from .._core.host import Host
 from .._core.resource import State
@@ -25,6 +25,14 @@ class PathScript(PathScriptOptions, OwnFile):
     def unshown(self, text: str, host: Host) -> Optional[str]:
         """What kind of file it is, if it does not carry our stamp."""
         return None if is_ours(text) else FOREIGN
+
+    def remarks(self, host: Host) -> List[str]:
+        """What Slurm says of it, where it is to be asked and the script is there."""
+        if not self.options["asks"] or host.root or host.kind_behind(self.options["path"]) != "file":
+            return []
+        from .._jobs.submission import asked_of
+
+        return asked_of(host.real(self.options["path"]), host.shown(self.options["path"]))
 
     def not_ours(self, shown: str, text: str, before: State, host: Host) -> Optional[str]:
         """Why a script with our stamp is not ours to change any more; None where it is."""

@@ -40,6 +40,7 @@ USUAL_VARS = {  # whoever says no more of Ansible's need not wait for the list o
 }
 READING_FILES = (
     "conda",
+    "job_scripts",
     "own_files",
     "path_scripts",
     "python_envs",

@@ -66,6 +66,7 @@ CAPABILITIES = {  # in the order in which an account gets them
     "conda": Capability(),
     "python_envs": Capability(unless=("environments",)),
     "launchers": Capability(),
+    "job_scripts": Capability(unless=("templates", "own")),
     "path_scripts": Capability(unless=("scripts",)),
     "shell_environment": Capability(unless=("variables", "path")),
     "own_files": Capability(unless=("files",)),
@@ -169,6 +170,7 @@ def site_settings(cluster: Settings, project: str = "") -> dict[str, Any]:
         "container_caches_root": caches.get("root", ""),
         "container_caches_why": caches.get("why_not", ""),
         **{f"launchers_{name}": value for name, value in _launcher(cluster, project).items()},
+        **{f"job_scripts_{name}": value for name, value in _scripts(cluster, project).items()},
         **{f"python_envs_{name}": value for name, value in _python(cluster, areas).items()},
         **{f"tool_caches_{name}": value for name, value in _off_home(caches, areas).items()},
         "conda_wanted": conda.get("usual", False),
@@ -207,6 +209,20 @@ def _python(cluster: Settings, areas: Iterable[Settings]) -> dict[str, Any]:
         "index": cluster.get("mirrors", {}).get("pypi", ""),
         "in_job": cluster.get("compute", {}).get("tmp", "") if offline else "",
         "proxies": cluster.get("proxies", {}),
+    }
+
+
+def _scripts(cluster: Settings, project: str) -> dict[str, Any]:
+    """What scripts of jobs take from the site: as the launcher, and where a job can read and write."""
+    launcher, container = _launcher(cluster, project), cluster.get("container", {})
+    said = ("scheduler", "site", "module", "gpu", "cpu", "account", "account_required", "accounts_command")
+    area = launcher["home_in_jobs"]
+    return {
+        **{name: launcher[name] for name in said},
+        "folder": f"{area}/jobs" if area else "~/jobs",
+        "root": area or "~",
+        "runtime": container.get("runtime", "none"),
+        "tmp": cluster.get("compute", {}).get("tmp", ""),
     }
 
 

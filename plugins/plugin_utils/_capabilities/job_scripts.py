@@ -1,0 +1,183 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The capability job_scripts: scripts of jobs that fit the site and the person's own Slurm account."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.launchers import PLAIN, PLAIN_WORDS, one_gpu
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import Settings, nothing, resource
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import ROLES
+
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Declaration
+
+OURS = ("batch", "gpus", "nodes", "chain", "interactive", "staging", "import")
+FILES = ROLES / "job_scripts" / "files"
+WORD = re.compile(r"@([a-z_]+)@")
+MAIL = re.compile(r"[A-Za-z0-9._+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+\Z")
+COMMAND = re.compile(r"[^\0-\x1f\x7f]+\Z")
+VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+IN_HOME = re.compile(r"(?:~|/|\$[A-Z_]+)(?:/[A-Za-z0-9_.+-]+)+\Z")
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\Z")
+IMPORTS = {
+    "enroot": 'enroot import --output "$name.sqsh" "docker://${image/\\//#}"',
+    "apptainer": 'apptainer pull "$name.sif" "docker://$image"',
+    "singularity": 'singularity pull "$name.sif" "docker://$image"',
+}
+
+
+def declare(settings: Settings) -> Declaration:
+    """What an account gets. Raises AccountError for a value that a job could not bear, or an unknown word."""
+    if settings["scheduler"] != "slurm":
+        return nothing("not_here", "the scripts of jobs are for Slurm, which is not here")
+    names = OURS if "all" in settings["templates"] else settings["templates"]
+    if not names and not settings["own"]:
+        return {"resources": [], "notes": []}
+    if settings["account_required"] and not settings["account"] and settings["state"] == "present":
+        shown = f" ({settings['accounts_command']} shows yours)" if settings["accounts_command"] else ""
+        return nothing("to_decide", f"a job names its account here{shown}: say job_scripts: {{account: NAME}}")
+    words = vocabulary(settings)
+    texts = {f"{name}.sh": FILES / f"{name}.sh.template" for name in names if name != "import" or words["import"]}
+    contents = {name: filled(file.read_text(encoding="utf-8"), words, file.name) for name, file in texts.items()}
+    contents.update({one["name"]: _own(one, settings, words) for one in settings["own"]})
+    folder, state = settings["folder"], settings["state"]
+    asks = "sbatch --test-only" if settings["ask_slurm"] else ""
+    scripts = [
+        resource("path_script", path=f"{folder}/{name}", content=content, asks=_asks(asks, name, content), state=state)
+        for name, content in contents.items()
+    ]
+    output = resource("directory", path=f"{folder}/output", root=settings["root"], state=state)
+    return {"resources": [output, *scripts] if state == "present" else [*scripts, output], "notes": []}
+
+
+def _asks(command: str, name: str, content: str) -> str | None:
+    """What Slurm is asked of a script; nothing of one that is run on the login node."""
+    return command if command and name != "interactive.sh" and "#SBATCH" in content else None
+
+
+def _own(one: Settings, settings: Settings, words: dict[str, list[str]]) -> str:
+    """A template of the person's own, filled. Raises AccountError."""
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.parts import own_texts  # few have such
+
+    if not NAME.match(one["name"]):
+        raise AccountError(f"job_scripts: {one['name']!r} is not the name of a file")
+    file = Path(settings["files_from"], Path(one["file"]).expanduser())
+    return filled(own_texts.read("job_scripts", file), words, str(file.absolute()))
+
+
+def filled(text: str, words: dict[str, list[str]], where: str) -> str:
+    """A template with what its words become. A line with one word alone becomes as many lines as that has, or none.
+
+    Raises AccountError for a word that nobody knows.
+    """
+    lines = []
+    for number, line in enumerate(text.splitlines(), 1):
+        unknown = next((word for word in WORD.findall(line) if word not in words), None)
+        if unknown:
+            known = ", ".join(f"@{word}@" for word in sorted(words))
+            raise AccountError(f"job_scripts: {where}:{number}: nobody knows @{unknown}@; these are known: {known}")
+        alone = WORD.fullmatch(line)
+        lines += words[alone[1]] if alone else [WORD.sub(lambda found: " ".join(words[found[1]]), line)]
+    return "\n".join(lines) + "\n"
+
+
+def vocabulary(settings: Settings) -> dict[str, list[str]]:
+    """What each word of a template becomes: lines. Raises AccountError for a value that a script could not bear."""
+    check(settings)
+    person = _person(settings)
+    gpus, nodes = settings["gpus"], settings["nodes"]
+    runtime = settings["runtime"]
+    return {
+        "site": [settings["site"]],
+        "folder": [settings["folder"]],
+        "time": [str(settings["minutes"])],
+        "gpus": [str(gpus)],
+        "nodes": [str(nodes)],
+        "links": [str(settings["links"])],
+        "command": [settings["command"]],
+        "person": _lines([*person, *_mail(settings)]),
+        "person_words": person,
+        "gpu": _lines(gpu_words(settings, 1, 1)),
+        "gpu_words": gpu_words(settings, 1, 1),
+        "several_gpus": _lines(gpu_words(settings, gpus, 1)),
+        "several_gpus_on_nodes": _lines(gpu_words(settings, gpus, nodes)),
+        "cpu": _lines(_without_own(settings["cpu"].split(), settings)),
+        "load": _load(settings),
+        "nccl": [f"export {name}={shlex.quote(str(value))}" for name, value in sorted(settings["nccl"].items())],
+        "tmp": [f"${{{settings['tmp'][1:]}:?}}" if settings["tmp"][:1] == "$" else _private(settings["tmp"])],
+        "import": _import(runtime, settings["module"]) if runtime in IMPORTS else [],
+    }
+
+
+def check(settings: Settings) -> None:
+    """Refuse what a script could not bear. Raises AccountError with what to say instead."""
+    if settings["mail"] and not MAIL.match(settings["mail"]):
+        raise AccountError(f"job_scripts: mail: {settings['mail']!r} is not a mail address, such as ada@uni.example")
+    if not COMMAND.match(settings["command"]):
+        raise AccountError("job_scripts: command: it is one line of a shell, and not empty")
+    for name in ("account", "partition", "qos"):
+        if not PLAIN.match(settings[name]):
+            raise AccountError(f"job_scripts: {name}: {settings[name]!r} holds a character that a shell would read")
+    for name in ("gpu", "cpu"):
+        if not PLAIN_WORDS.match(settings[name]):
+            raise AccountError(f"job_scripts: {name}: {settings[name]!r} holds a character that a shell would read")
+    for name in ("minutes", "gpus", "nodes", "links"):
+        if settings[name] < 1:
+            raise AccountError(f"job_scripts: {name}: {settings[name]} is not a number from 1 up")
+    if settings["environment"] and not IN_HOME.match(settings["environment"]):
+        raise AccountError(f"job_scripts: environment: {settings['environment']!r} is not a path, such as ~/envs/ml")
+    wrong = next((name for name in settings["nccl"] if not VARIABLE.match(str(name))), None)
+    if wrong is not None:
+        raise AccountError(f"job_scripts: nccl: {wrong!r} is not the name of a variable, such as NCCL_SOCKET_IFNAME")
+
+
+def gpu_words(settings: Settings, gpus: int, nodes: int) -> list[str]:
+    """The options that ask for GPUs on each of the nodes.
+
+    >>> gpu_words({"gpu": "--partition=gpu --gpus=1", "partition": ""}, 2, 3)
+    ['--partition=gpu', '--gpus=6']
+    """
+    option, kind, others = one_gpu(settings["gpu"])
+    number = gpus * nodes if option == "--gpus=" else gpus  # the others count on each node
+    words = [*others.split(), *([f"{option}{kind + ':' if kind else ''}{number}"] if option else [])]
+    return _without_own(words, settings)
+
+
+def _without_own(words: list[str], settings: Settings) -> list[str]:
+    """The options of the site, but for those that the person has an own word for."""
+    own = [f"--{name}=" for name in ("partition", "account", "qos") if settings.get(name)]
+    return [word for word in words if not word.startswith(tuple(own))]
+
+
+def _person(settings: Settings) -> list[str]:
+    return [f"--{name}={settings[name]}" for name in ("account", "partition", "qos") if settings[name]]
+
+
+def _mail(settings: Settings) -> list[str]:
+    return [f"--mail-user={settings['mail']}", "--mail-type=END,FAIL"] if settings["mail"] else []
+
+
+def _lines(words: list[str]) -> list[str]:
+    return [f"#SBATCH {word}" for word in words]
+
+
+def _load(settings: Settings) -> list[str]:
+    """The lines that load modules, and activate the environment, which loads its own."""
+    modules = [f"module load {shlex.quote(one)}" for one in settings["modules"]]
+    return modules + ([f". {settings['environment']}/activate"] if settings["environment"] else [])
+
+
+def _private(folder: str) -> str:
+    """A folder for this job alone on the node's own disk, where the site names no variable."""
+    return f"{folder or '${TMPDIR:-/tmp}'}/$USER-$SLURM_JOB_ID"
+
+
+def _import(runtime: str, module: str) -> list[str]:
+    loaded = [f"module load {shlex.quote(module)}"] if module else []
+    return [*loaded, IMPORTS[runtime]]

@@ -1,0 +1,144 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The scripts of jobs as they are written for each site: sound for bash and shellcheck, and what they ask."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import read_profile, render
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.job_scripts import OURS, WORD, declare, filled
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import site_settings
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import ROLES
+
+CHECKOUT = Path(__file__).parents[3]
+PROFILES = {file.stem: read_profile(file) for file in sorted((CHECKOUT / "inventory/clusters").glob("*.yml"))}
+START = "job_scripts_"
+DEFAULTS = yaml.safe_load((ROLES / "job_scripts/defaults/main.yml").read_text(encoding="utf-8"))
+RICH: dict[str, Any] = {
+    "mail": "ada@uni.example",
+    "qos": "regular",
+    "modules": ["StdEnv/2023", "python/3.11"],
+    "environment": "~/envs/ml",
+    "nccl": {"NCCL_SOCKET_IFNAME": "ib0", "NCCL_DEBUG": "INFO"},
+    "command": "python train.py --epochs=10",
+}
+
+
+def at(cluster: str, **wishes: Any) -> dict[str, Any]:
+    """What an account there has."""
+    profile = render(PROFILES[cluster], {"user": "ada", "project": "def-ada"}, {})
+    settings = {**DEFAULTS, **{k: v for k, v in site_settings(profile, "def-ada").items() if k.startswith(START)}}
+    return {**{k.removeprefix(START): v for k, v in settings.items()}, "templates": ["all"], **wishes}
+
+
+def scripts(settings: dict[str, Any]) -> dict[str, str]:
+    """The texts of all scripts, by their names."""
+    found = declare(settings)["resources"]
+    return {
+        Path(one["options"]["path"]).name: str(one["options"]["content"])
+        for one in found
+        if one["kind"] == "path_script"
+    }
+
+
+def sbatch(text: str) -> list[str]:
+    """What a script asks of Slurm."""
+    return [line.removeprefix("#SBATCH ") for line in text.splitlines() if line.startswith("#SBATCH ")]
+
+
+@pytest.mark.parametrize("wishes", [{}, RICH], ids=["plain", "rich"])
+@pytest.mark.parametrize("cluster", sorted(PROFILES))
+def test_every_script_is_sound_for_bash_and_for_shellcheck(
+    cluster: str, wishes: dict[str, Any], tmp_path: Path
+) -> None:
+    texts = scripts(at(cluster, account="abc", **wishes))
+    assert {name.removesuffix(".sh") for name in texts} >= set(OURS) - {"import"}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+        assert not WORD.search(text)
+    files = sorted(str(tmp_path / name) for name in texts)
+    for file in files:
+        assert subprocess.run(["bash", "-n", file], check=False).returncode == 0
+    if shutil.which("shellcheck"):
+        done = subprocess.run(
+            ["shellcheck", "--exclude=SC1090,SC1091", *files], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize(
+    ("cluster", "name", "asked"),
+    [
+        ("lrz", "batch.sh", ["--gres=gpu:1"]),
+        ("lrz", "import.sh", ["--partition=lrz-cpu", "--qos=cpu"]),
+        ("wilson", "gpus.sh", ["--partition=gpu_gce", "--gres=gpu:a100:2"]),
+        ("wilson", "nodes.sh", ["--partition=gpu_gce", "--gres=gpu:a100:2"]),
+        ("dfki", "nodes.sh", ["--gpus=4"]),
+        ("narval", "nodes.sh", ["--account=def-ada", "--gpus-per-node=a100:2"]),
+        ("daint", "batch.sh", ["--account=def-ada", "--gpus=1"]),
+    ],
+)
+def test_a_script_asks_as_the_site_wants_it(cluster: str, name: str, asked: list[str]) -> None:
+    said = sbatch(scripts(at(cluster))[name])
+    usual = ("--job-name", "--output", "--time", "--nodes", "--ntasks-per-node")
+    assert [word for word in said if not word.startswith(usual)] == asked
+
+
+def test_a_persons_own_words_win_over_the_sites() -> None:
+    said = sbatch(scripts(at("wilson", partition="wc_gpu", qos="opp", account="wc"))["batch.sh"])
+    assert said[3:] == ["--account=wc", "--partition=wc_gpu", "--qos=opp", "--gres=gpu:a100:1"]
+
+
+def test_at_wilson_they_lie_where_jobs_can_read() -> None:
+    found = declare(at("wilson"))["resources"]
+    assert found[0]["options"]["path"].startswith("/work1/def-ada")
+    assert {str(Path(one["options"]["path"]).parent) for one in found[1:]} == {found[0]["options"]["path"][:-7]}
+
+
+def test_without_the_account_that_a_site_requires_nothing_is_written() -> None:
+    declared = declare(at("daint", account=""))
+    assert declared["resources"] == []
+    assert "job_scripts: {account: NAME}" in declared["notes"][0]["text"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"mail": "ada"}, "is not a mail address"),
+        ({"mail": "ada@uni.example\n#SBATCH --x"}, "is not a mail address"),
+        ({"command": "a\nb"}, "one line"),
+        ({"account": "a b"}, "a shell would read"),
+        ({"gpu": "--gpus=1;id"}, "a shell would read"),
+        ({"minutes": 0}, "from 1 up"),
+        ({"environment": "~/a b"}, "is not a path"),
+        ({"nccl": {"A B": "x"}}, "is not the name of a variable"),
+    ],
+)
+def test_what_a_script_could_not_bear_is_refused(wrong: dict[str, Any], said: str) -> None:
+    with pytest.raises(AccountError, match=said):
+        declare(at("lrz", **wrong))
+
+
+def test_a_persons_template_has_the_same_words_and_an_unknown_one_is_named_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "mine.sh").write_text("#!/bin/bash\n@person@\n@gpu@\n@nccl@\nsrun x --time=@time@ a@b.example\n")
+    own = [{"name": "mine.sh", "file": "mine.sh"}]
+    texts = scripts(at("narval", templates=[], own=own, files_from=str(tmp_path)))
+    assert texts == {
+        "mine.sh": "#!/bin/bash\n#SBATCH --account=def-ada\n#SBATCH --gpus-per-node=a100:1\n"
+        "srun x --time=60 a@b.example\n"
+    }
+    with pytest.raises(AccountError, match=r"mine:2: nobody knows @gqu@; these are known: @gpu@"):
+        filled("#!/bin/bash\n@gqu@\n", {"gpu": []}, "mine")
+
+
+def test_slurm_is_asked_of_what_is_submitted_alone() -> None:
+    found = declare(at("lrz", ask_slurm=True))["resources"]
+    asked = {Path(one["options"]["path"]).name for one in found if one["options"].get("asks")}
+    assert asked == {f"{name}.sh" for name in OURS} - {"interactive.sh"}
