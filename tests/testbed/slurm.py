@@ -105,6 +105,7 @@ class Slurm:
         """
         self.cluster = cluster
         self.queues = QUEUES[cluster.name]
+        self._projects: set[str] = set()
         root = cluster.world.root
         for name, text in _settings(cluster.name, self.queues).items():
             (root / "etc/slurm" / name).write_text(text, encoding="ascii")
@@ -127,7 +128,11 @@ class Slurm:
         every = list(qos) or [one.name for one in self.queues.qos]
         allowed = sorted({self.queues.default_qos, *every})
         for name in names:
-            self._manage("add", "account", name, f"qos={','.join(allowed)}", f"defaultqos={self.queues.default_qos}")
+            if name not in self._projects:
+                self._manage(
+                    "add", "account", name, f"qos={','.join(allowed)}", f"defaultqos={self.queues.default_qos}"
+                )
+                self._projects.add(name)
             self._manage("add", "user", account.user, f"account={name}")
         self._manage("modify", "user", account.user, "set", f"defaultaccount={names[0]}")
 
@@ -138,7 +143,9 @@ class Slurm:
     def jobs(self, account: Account, running: bool = False) -> list[str]:
         """The names of a user's jobs: of all that there ever were, or of those that wait or run."""
         command = (
-            ["squeue", "-h", "-o", "%j"] if running else ["sacct", "-n", "-X", "-P", "-o", "JobName", "-S", "2020"]
+            ["squeue", "-h", "-o", "%j"]
+            if running
+            else ["sacct", "-n", "-X", "-P", "-o", "JobName", "-S", "2020-01-01"]
         )
         return self.cluster.world.run(*command, "-u", account.user).split()
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,7 +37,7 @@ def declare(settings: Settings) -> Declaration:
     """What an account gets. Raises AccountError for a value that a job could not bear, or an unknown word."""
     if settings["scheduler"] != "slurm":
         return nothing("not_here", "the scripts of jobs are for Slurm, which is not here")
-    names = OURS if "all" in settings["templates"] else settings["templates"]
+    names = _names(settings["templates"])
     if not names and not settings["own"]:
         return {"resources": [], "notes": []}
     if settings["account_required"] and not settings["account"] and settings["state"] == "present":
@@ -54,6 +55,14 @@ def declare(settings: Settings) -> Declaration:
     ]
     output = resource("directory", path=f"{folder}/output", root=settings["root"], state=state)
     return {"resources": [output, *scripts] if state == "present" else [*scripts, output], "notes": []}
+
+
+def _names(wanted: Sequence[str]) -> Sequence[str]:
+    """The names of our scripts that are wanted. Raises AccountError for one that nobody knows."""
+    unknown = next((name for name in wanted if name not in (*OURS, "all")), None)
+    if unknown is not None:
+        raise AccountError(f"job_scripts: templates: {unknown!r} is not one of {', '.join(OURS)}, or all")
+    return OURS if "all" in wanted else wanted
 
 
 def _asks(command: str, name: str, content: str) -> str | None:
@@ -138,14 +147,14 @@ def check(settings: Settings) -> None:
 
 
 def gpu_words(settings: Settings, gpus: int, nodes: int) -> list[str]:
-    """The options that ask for GPUs on each of the nodes.
+    """The options that ask for GPUs on each of the nodes. --gpus counts all of a job, which Slurm may spread unevenly.
 
     >>> gpu_words({"gpu": "--partition=gpu --gpus=1", "partition": ""}, 2, 3)
-    ['--partition=gpu', '--gpus=6']
+    ['--partition=gpu', '--gpus-per-node=2']
     """
     option, kind, others = one_gpu(settings["gpu"])
-    number = gpus * nodes if option == "--gpus=" else gpus  # the others count on each node
-    words = [*others.split(), *([f"{option}{kind + ':' if kind else ''}{number}"] if option else [])]
+    each = "--gpus-per-node=" if option == "--gpus=" and nodes > 1 else option
+    words = [*others.split(), *([f"{each}{kind + ':' if kind else ''}{gpus}"] if option else [])]
     return _without_own(words, settings)
 
 

@@ -216,11 +216,12 @@ def _scripts(cluster: Settings, project: str) -> dict[str, Any]:
     """What scripts of jobs take from the site: as the launcher, and where a job can read and write."""
     launcher, container = _launcher(cluster, project), cluster.get("container", {})
     said = ("scheduler", "site", "module", "gpu", "cpu", "account", "account_required", "accounts_command")
-    area = launcher["home_in_jobs"]
+    place = launcher["home_in_jobs"]
+    area: Settings = next((one for one in cluster.get("storage", []) if place and one.get("path") == place), {})
     return {
         **{name: launcher[name] for name in said},
-        "folder": f"{area}/jobs" if area else "~/jobs",
-        "root": area or "~",
+        "folder": f"{place}/jobs" if place else "~/jobs",
+        "root": (area.get("root") if area.get("create") else place) or "~",
         "runtime": container.get("runtime", "none"),
         "tmp": cluster.get("compute", {}).get("tmp", ""),
     }
