@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.files import FORMATS
 
 from tools.build_packages import build
 from tools.sanity_cores import ROOT, cloned
@@ -83,6 +84,10 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for litter in (*hidden, "tests/output", "audit", "report"):
         (copy / litter).mkdir(parents=True)
         (copy / litter / "litter.txt").write_text("must not travel\n")
+    for where in ("last-week", "inventory/last-week", "plugins/action/last-week"):
+        (copy / where).mkdir()
+        for name in FORMATS.values():
+            (copy / where / name).write_text("the report of an audit must not travel\n")
     (copy / "inventory" / "accounts.yml").write_text("accounts: {me@lrz: }  # nobody else's business\n")
     (copy / "plugins" / "modules" / "__pycache__").mkdir()
     (copy / "plugins" / "modules" / "__pycache__" / "litter.pyc").write_text("must not travel\n")

@@ -6,17 +6,21 @@ SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
 import re
+import subprocess
 import tarfile
 import zipfile
 from pathlib import Path
 
 import pytest
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.files import FORMATS
+
+from tools.sanity_cores import ROOT
 
 from .conftest import only
 
 FOLDERS = ("meta", "inventory", "playbooks", "plugins", "roles", "scripts", "docs/schemas")
 OURS_ALONE = r"tests|collections|\.sandbox|\.venv|\.cache|\.ansible|\.mypy_cache|\.git|__pycache__"
-NEVER = re.compile(rf"(^|/)({OURS_ALONE})/|litter|^inventory/accounts\.yml$")
+NEVER = re.compile(rf"(^|/)({OURS_ALONE})/|litter|last-week/|^inventory/accounts\.yml$")
 PREFIX = "ansible_collections/hpc/onboard/"
 
 
@@ -98,6 +102,17 @@ def test_no_litter_travels(package: str, wheel: Path, tarball: Path, dist: Path)
     }
     names = {"wheel": in_wheel(wheel), "tarball": in_tarball(tarball).keys(), "sdist": sdist}[package]
     assert not [name for name in names if NEVER.search(name)]
+
+
+def test_a_report_is_no_file_of_git_wherever_it_lies_and_the_page_of_its_name_is_one(tarball: Path) -> None:
+    def ignored(path: str) -> bool:
+        order = ["git", "check-ignore", "-q", "--no-index", path]
+        return subprocess.run(order, cwd=ROOT, check=False).returncode == 0
+
+    reports = [f"{folder}{name}" for folder in ("", "last week/", "inventory/x/") for name in FORMATS.values()]
+    assert [path for path in reports if not ignored(path)] == []
+    assert not ignored("docs/audit.md")
+    assert "docs/audit.md" in in_tarball(tarball)
 
 
 def test_no_package_holds_a_link(tarball: Path, wheel: Path) -> None:
