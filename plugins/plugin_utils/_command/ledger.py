@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Sequence
 
@@ -28,6 +29,9 @@ def in_records(mark: str, ledger: Ledger) -> str:
     return mark
 
 
+FINGERPRINT = re.compile(r"(?:[a-z0-9-]+:)?[0-9a-f]{12}(?:[0-9a-f]*)")
+
+
 def main(arguments: Sequence[str], program: str) -> int:
     """Run the verb. 0, or 2 where the ledger does not fit or cannot be read, with the reason on standard error."""
     parser = argparse.ArgumentParser(
@@ -41,8 +45,13 @@ def main(arguments: Sequence[str], program: str) -> int:
     try:
         ledger = Ledger(record_key())
         if wish.what == "who-has":
-            for target, state in ledger.who_has(in_records(wish.fingerprint, ledger)).items():
+            if not FINGERPRINT.fullmatch(wish.fingerprint):
+                raise AccountError(f'"{wish.fingerprint}" is not a fingerprint: twelve hexadecimal digits, no key')
+            found = ledger.who_has(in_records(wish.fingerprint, ledger))
+            for target, state in found.items():
                 print(f"{target}  {state}")
+            if not found:
+                print(f"no rotation from this machine has taken {wish.fingerprint} anywhere")
             return 0
         misfit = ledger.verify()
     except (AccountError, StateError, VersionError) as error:

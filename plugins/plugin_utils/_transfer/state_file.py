@@ -104,7 +104,7 @@ def read(file: Path) -> dict[str, Any]:
         with file.open("rb") as stream:
             content = stream.read(LARGEST + 1)
     except OSError as error:
-        raise AccountError(f"{file}: {errno_name(error)}") from None
+        raise AccountError(f"{file}: {errno_name(error)}: name a file that state export wrote") from None
     try:
         found = json.loads(content)
         why = document_version.refusal(found["schema"], SCHEMA, str(file), AGAIN)
