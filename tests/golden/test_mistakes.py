@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Every slip that docs/mistakes.md lists, made with the real command: it says the line that stands there, and ends by 2.
+"""Every slip that docs/mistakes.md lists, made with the real command: it says the line that stands there, and no more.
 
 HPC_ONBOARD_GOLDEN=write writes the lines anew.
 """

@@ -1,0 +1,172 @@
+"""Write docs/first_minutes.md: the first minute at four doors, as tmux shows it in 80 columns. As root, in a private /tmp:
+
+    unshare -m sh -c 'mount -t tmpfs -o mode=1777 x /tmp && .venv/bin/python tools/record_doors.py'
+
+The doors are the testbed's (tests/testbed): real sshds with PAM's codes, an ssh authority behind a jump host, a
+Kerberos realm. What is typed unseen is not seen here either. The login nodes' names stand in place of the testbed's.
+
+SPDX-License-Identifier: GPL-3.0-or-later
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "collections")]
+
+from tests.integration.command.desk import Desk  # noqa: E402  # the path comes first
+from tests.integration.onboard.test_certificate_door import Student  # noqa: E402  # the path comes first
+from tests.integration.onboard.test_coded_door import ENTRY  # noqa: E402  # the path comes first
+from tests.integration.onboard.test_ticket_door import Physicist  # noqa: E402  # the path comes first
+from tests.testbed import Testbed  # noqa: E402  # the path comes first
+from tests.testbed.coded_door import CodedDoor, code  # noqa: E402  # the path comes first
+from tests.testbed.realm import PASSWORD  # noqa: E402  # the path comes first
+from tests.testbed.signing import CODE  # noqa: E402  # the path comes first
+
+PAGE = ROOT / "docs" / "first_minutes.md"
+COLUMNS, ROWS, PATIENCE = 80, 24, 60.0
+READY = re.compile(r"^\$ *\Z", re.MULTILINE)  # the shell waits for the next command
+HEAD = """\
+# The first minute at four doors
+
+What is on the screen when somebody comes with what they have: a key and a phone, a certificate of yesterday, no ticket.
+`tools/record_doors.py` wrote it down from tmux, 80 columns wide, before real OpenSSH servers that ask as these sites do;
+the names of the login nodes were put in.
+"""
+
+
+class Terminal:
+    """A shell in tmux, in which somebody types."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._server = ["tmux", "-L", f"record{time.monotonic_ns()}", "-f", "/dev/null"]
+        environment = {**desk.bed.client.environment(), **desk.environment, "PS1": "$ ", "TERM": "screen-256color"}
+        settings = [f"{name}={value}" for name, value in environment.items() if name != "TERM"]
+        shell = shlex.join(["env", "-i", "TERM=screen-256color", *settings, "sh"])
+        size = ["-x", str(COLUMNS), "-y", str(ROWS)]
+        self._tmux("new-session", "-d", *size, "-c", str(desk.folder), shell)
+        self._tmux("set-option", "-g", "history-limit", "5000")
+
+    def __enter__(self) -> Terminal:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._tmux("kill-server")
+
+    def types(self, awaited: str, words: str) -> None:
+        """Type a line when the screen ends with what matches."""
+        self._await(re.compile(awaited, re.MULTILINE))
+        self._tmux("send-keys", "-l", words)
+        self._tmux("send-keys", "Enter")
+        time.sleep(0.5)
+
+    def seen(self) -> str:
+        """All that was on the screen, when the shell waits again."""
+        self._await(READY)
+        return READY.sub("", self._screen().rstrip()).rstrip() + "\n"
+
+    def _await(self, pattern: re.Pattern[str]) -> None:
+        end = time.monotonic() + PATIENCE
+        while not pattern.search(self._screen("-J").rstrip()):
+            if time.monotonic() > end:
+                raise TimeoutError(f"{pattern.pattern} does not come:\n{self._screen()}")
+            time.sleep(0.1)
+
+    def _screen(self, *joined: str) -> str:
+        return self._tmux("capture-pane", "-p", *joined, "-S", "-")
+
+    def _tmux(self, *words: str) -> str:
+        return subprocess.run([*self._server, *words], check=True, capture_output=True, text=True).stdout
+
+
+def record(desk: Desk, *typed: tuple[str, str]) -> str:
+    """The screen after these were typed, each when the screen ends with what stands before it."""
+    with Terminal(desk) as terminal:
+        for awaited, words in typed:
+            terminal.types(awaited, words() if callable(words) else words)
+        return terminal.seen()
+
+
+def before_codes(bed: Testbed, cluster: str, users: Sequence[str], *verbs: str) -> str:
+    """Accounts at a door that takes a key and a code."""
+    door = CodedDoor(bed.cluster(cluster))
+    accounts = [bed.new_account(cluster, user=user, project="pr12ab") for user in users]
+    door.admit(accounts)
+    desk = Desk(bed, *accounts, settings={account.name: ENTRY for account in accounts})
+    first, *others = verbs
+    codes: list[Any] = [(rf"{account.name}: [^$]*:\Z", code) for account in accounts]
+    seen = record(desk, (READY.pattern, first), *codes, *((READY.pattern, verb) for verb in others))
+    assert (door.connections, door.refused) == (len(accounts), 0), door.said
+    return seen
+
+
+def at_daint(bed: Testbed, folder: Path) -> str:
+    """A certificate that ended yesterday, behind a jump host."""
+    student = Student(bed, folder)
+    student.signing.sign("-2d:-1h")
+    yes, typed = (r"\[y/N\]\Z", "y"), (r"Code shown there:\Z", CODE)
+    return record(student, (READY.pattern, "hpc-onboard daint"), yes, typed)
+
+
+def at_wilson(bed: Testbed, folder: Path) -> str:
+    """No ticket, and a home that only a forwarded one opens."""
+    desk = Physicist(bed, folder)
+    yes, typed = (r"\[y/N\]\Z", "y"), (r"Password for [^$]*:\Z", PASSWORD)
+    return record(desk, (READY.pattern, "hpc-onboard wilson"), yes, typed)
+
+
+def named(text: str, bed: Testbed, places: Mapping[str, str]) -> str:
+    """The screen with the sites' names in place of the testbed's."""
+    for name in ("lrz", "narval", "daint", "wilson", "ela"):
+        text = text.replace(bed.cluster(name).host, host_of(name))
+    for found, word in places.items():
+        text = text.replace(found, word)
+    return re.sub(r"\bu\d{3}\b", "anna", text)
+
+
+def host_of(cluster: str) -> str:
+    """The login node's name, by the profile."""
+    if cluster == "ela":
+        return "ela.cscs.ch"
+    profile = yaml.safe_load((ROOT / f"inventory/clusters/{cluster}.yml").read_text(encoding="utf-8"))
+    said = profile["login"]["host"]
+    return str(said["value"] if isinstance(said, dict) else said)
+
+
+def main() -> None:
+    """Record all four, and write the page."""
+    parts = [HEAD]
+    with Testbed() as bed, tempfile.TemporaryDirectory(prefix="rec") as folder:
+        here = Path(folder)
+        for name in ("daint", "wilson"):
+            (here / name).mkdir()
+        again = ("hpc-onboard onboard", "hpc-onboard audit")
+        scenes = [
+            ("LRZ: a code, asked for once by each of two accounts; the next run asks nothing",
+             before_codes(bed, "lrz", ("go42tum", "ge83xum"), *again)),
+            ("Narval: a key and a code", before_codes(bed, "narval", ("ada",), "hpc-onboard narval")),
+            ("Daint: yesterday's certificate, behind a jump host", at_daint(bed, here / "daint")),
+            ("Wilson: no ticket", at_wilson(bed, here / "wilson")),
+        ]  # fmt: skip
+        for title, seen in scenes:
+            text = named(seen, bed, {str(here / "daint"): "~/.ssh", str(here / "wilson"): "~"})
+            parts.append(f"## {title}\n\n```console\n{text}```\n")
+    PAGE.write_text("\n".join(parts), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
