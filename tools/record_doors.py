@@ -1,4 +1,4 @@
-"""Write docs/first_minutes.md: the first minute at four doors, as tmux shows it in 80 columns. As root, in a private /tmp:
+"""Write docs/first_minutes.md: the first minute at four doors, as tmux shows it in 80 columns. As root:
 
     unshare -m sh -c 'mount -t tmpfs -o mode=1777 x /tmp && .venv/bin/python tools/record_doors.py'
 
@@ -30,6 +30,7 @@ from tests.integration.command.desk import Desk  # noqa: E402  # the path comes 
 from tests.integration.onboard.test_certificate_door import Student  # noqa: E402  # the path comes first
 from tests.integration.onboard.test_coded_door import ENTRY  # noqa: E402  # the path comes first
 from tests.integration.onboard.test_ticket_door import Physicist  # noqa: E402  # the path comes first
+from tests.integration.runs import FileRing  # noqa: E402  # the path comes first
 from tests.testbed import Testbed  # noqa: E402  # the path comes first
 from tests.testbed.coded_door import CodedDoor, code  # noqa: E402  # the path comes first
 from tests.testbed.realm import PASSWORD  # noqa: E402  # the path comes first
@@ -42,8 +43,8 @@ HEAD = """\
 # The first minute at four doors
 
 What is on the screen when somebody comes with what they have: a key and a phone, a certificate of yesterday, no ticket.
-`tools/record_doors.py` wrote it down from tmux, 80 columns wide, before real OpenSSH servers that ask as these sites do;
-the names of the login nodes were put in.
+`tools/record_doors.py` wrote it down from tmux, 80 columns wide, before real OpenSSH servers that ask as these sites
+do; the names of the login nodes were put in.
 """
 
 
@@ -93,9 +94,18 @@ class Terminal:
         return subprocess.run([*self._server, *words], check=True, capture_output=True, text=True).stdout
 
 
+def with_keyring(desk: Desk, folder: Path) -> Desk:
+    """The desk of somebody whose keys lie in the encrypted file, and whose passphrase in one of theirs."""
+    folder.mkdir(exist_ok=True)
+    ring = FileRing(folder, kdf=None)
+    rest = {name: text for name, text in desk.environment.items() if "KEYRING" not in name}
+    desk.environment = {**rest, **ring.env, "KEYRING_PROPERTY_PASSPHRASE_FILE": str(ring.passphrase_file)}
+    return desk
+
+
 def record(desk: Desk, *typed: tuple[str, str]) -> str:
     """The screen after these were typed, each when the screen ends with what stands before it."""
-    with Terminal(desk) as terminal:
+    with Terminal(with_keyring(desk, Path(desk.bed.folder) / "person")) as terminal:
         for awaited, words in typed:
             terminal.types(awaited, words() if callable(words) else words)
         return terminal.seen()
@@ -163,7 +173,9 @@ def main() -> None:
             ("Wilson: no ticket", at_wilson(bed, here / "wilson")),
         ]  # fmt: skip
         for title, seen in scenes:
-            text = named(seen, bed, {str(here / "daint"): "~/.ssh", str(here / "wilson"): "~"})
+            text = named(
+                seen, bed, {str(here / "daint"): "~/.ssh", str(here / "wilson"): "~", f"{bed.folder}/person": "~/keys"}
+            )
             parts.append(f"## {title}\n\n```console\n{text}```\n")
     PAGE.write_text("\n".join(parts), encoding="utf-8")
 
