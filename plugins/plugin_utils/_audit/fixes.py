@@ -52,6 +52,8 @@ SENTENCES = {
     "USE-002": "Make room: {place}.",
     "USE-003": "Copy what you still need to storage that lasts: {place}. What is gone has to be made again.",
     "SES-001": "Renew it, then run again.",
+    "STP-001": "Do it, and say so.",
+    "STP-002": "Do it again, and say so.",
     "PRO-001": "Look at the site's documentation, then tell the profile's keepers what changed.",
     "RUN-003": "Do what the finding says, or take the receipt back from a backup.",
     "RUN-001": "See what is said above, then run again.",

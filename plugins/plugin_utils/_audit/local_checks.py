@@ -1,4 +1,4 @@
-"""What the audit sees without an account: certificates and tickets of this machine, and how old a profile is.
+"""What the audit sees without an account: certificates, tickets, how old a profile is, what only a person can do.
 
 The judgements are pure: an end and the time go in, findings come out.
 
@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import datetime
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import RULES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import RULES, WATCHED
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import manual_steps
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import Step, advice, here
 from ansible_collections.hpc.onboard.plugins.plugin_utils._doors.credential import Credential, of_account
 from ansible_collections.hpc.onboard.plugins.plugin_utils._doors.renewers import renewal, user_of
@@ -28,6 +29,8 @@ MAX_AGE = 180
 OLD_PROFILE = "Compare the profile with its sources and set verified_on, or take a newer version of hpc.onboard."
 BROKEN: Class = "broken"
 AT_RISK: Class = "at_risk"
+MISSING: Class = "missing"
+STALE: Class = "stale"
 
 
 def findings(variables: Variables, now: datetime.datetime, max_age: int = MAX_AGE) -> list[Seen]:
@@ -38,7 +41,12 @@ def findings(variables: Variables, now: datetime.datetime, max_age: int = MAX_AG
     cluster = variables["cluster"]
     found = profile_age(cluster, now.date(), max_age)
     held = of_account(variables)
-    return found + (ending(cluster, held, user_of(variables), now) if held else [])
+    found += ending(cluster, held, user_of(variables), now) if held else []
+    unseen = [step for step in cluster.get("human_steps", ()) if "done" not in step]
+    if not unseen:
+        return found
+    name = str(variables["account"]["name"])
+    return found + open_steps(name, unseen, manual_steps.said_of(name), now.date())
 
 
 # -- judgements ------------------------------------------------------------------------------------
@@ -71,6 +79,26 @@ def ending(cluster: Cluster, held: Credential, user: str, now: datetime.datetime
     name = f"{held.kind} for {cluster['name']}"
     text = f"{held.sentence(now)} for {cluster['name']}" if held.end is None else held.sentence(now)
     return [_finding("SES-001", name, held.place, kind, text, _renewal(cluster, user, held.place))]
+
+
+def open_steps(
+    account: str, steps: Sequence[manual_steps.Told], said: manual_steps.Marks, today: datetime.date
+) -> list[Seen]:
+    """The steps that nothing shows and nobody has said to be done, or that are due again. said: of the account."""
+    found: list[Seen] = []
+    for step in steps:
+        if manual_steps.is_said(step, said, today):
+            continue
+        told, mark = manual_steps.told(step), said.get(str(step["id"]))
+        rule, kind, text = "STP-001", MISSING, f"Nobody has said that this is done: {told['text']}"
+        if mark:
+            rule, kind, text = "STP-002", STALE, f"Due again since {manual_steps.until(step, mark)}: {told['text']}"
+        one = _finding(rule, f"step {told['id']}", "", kind, text, here("hpc-onboard", "done", account, told["id"]))
+        one["cause"] = WATCHED[rule][1]
+        if "url" in told:
+            one["fix"].insert(0, advice(f"It is done at {told['url']}"))
+        found.append(one)
+    return found
 
 
 def _renewal(cluster: Cluster, user: str, place: str) -> Step:

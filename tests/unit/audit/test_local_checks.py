@@ -149,3 +149,27 @@ def test_a_certificate_that_the_accounts_own_arguments_name_is_seen(tmp_path: Pa
 
 def test_a_cluster_that_takes_plain_keys_is_not_asked_for_certificates() -> None:
     assert here.findings({"cluster": cluster("key"), "ansible_host": "nowhere.example.org"}, NOW) == []
+
+
+YEARLY = {"id": "export_control", "text": "Agree to the rules, every year.", "every_days": 365, "url": "https://x.org"}
+ONCE = {"id": "group", "text": "Ask for the group."}
+
+
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [
+        ({}, [("STP-001", "missing", "unknown"), ("STP-001", "missing", "unknown")]),
+        ({"export_control": "2020-01-01T10:00:00Z"}, [("STP-002", "stale", "time"), ("STP-001", "missing", "unknown")]),
+        ({"export_control": NOW.isoformat(), "group": "2020-01-01T10:00:00Z"}, []),
+    ],
+)
+def test_a_step_that_nothing_shows_is_found_until_it_is_said_and_again_when_it_is_due(
+    said: dict[str, str], found: list[tuple[str, str, str]]
+) -> None:
+    marks: Any = {step: {"at": at, "by": "ada@here"} for step, at in said.items()}
+    seen = here.open_steps("ada@lrz", [YEARLY, ONCE], marks, NOW.date())
+    assert [(one["rule"], one["class"], one["cause"]) for one in seen] == found
+    assert {one["severity"] for one in seen} <= {"info"}
+    orders = [step["command"] for one in seen for step in one["fix"] if step["kind"] == "command"]
+    steps = ["export_control", "group"][2 - len(found) :]
+    assert orders == [["hpc-onboard", "done", "ada@lrz", name] for name in steps]
