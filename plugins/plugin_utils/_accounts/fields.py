@@ -73,7 +73,7 @@ COMING = {  # field -> what will read it: a door to the account, or a capability
     "compute.internet": "jobs: python_envs and container_images, whether a job can fetch anything",
     "compute.module": "jobs: job_scripts",
     "compute.proxy": "jobs: job_scripts",
-    "mirrors.conda": "conda: a mirror of the channels",
+    "mirrors.conda": "jobs: conda, whose channels have a mirror",
     "scheduler.submit_from": "jobs: job_scripts",
     "scheduler.partitions": "jobs: job_scripts",
     "scheduler.hours": "jobs: job_scripts",
