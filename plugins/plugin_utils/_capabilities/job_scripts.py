@@ -80,13 +80,13 @@ def _own(one: Settings, settings: Settings, words: dict[str, list[str]]) -> str:
     return filled(own_texts.read("job_scripts", file), words, str(file.absolute()))
 
 
-def filled(text: str, words: dict[str, list[str]], where: str) -> str:
+def filled(template: str, words: dict[str, list[str]], where: str) -> str:
     """A template with what its words become. A line with one word alone becomes as many lines as that has, or none.
 
     Raises AccountError for a word that nobody knows.
     """
     lines = []
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(template.splitlines(), 1):
         unknown = next((word for word in WORD.findall(line) if word not in words), None)
         if unknown:
             known = ", ".join(f"@{word}@" for word in sorted(words))

@@ -56,12 +56,12 @@ def _required(one: Settings, start: str) -> list[str]:
     file = Path(start, Path(one["requirements"]).expanduser())
     found = []
     for number, line in enumerate(own_texts.read("python_envs", file).splitlines(), 1):
-        text = line.partition(" #")[0].strip()
-        if text.startswith("-") or text.endswith("\\") or "://" in text:
+        package = line.partition(" #")[0].strip()
+        if package.startswith("-") or package.endswith("\\") or "://" in package:
             raise AccountError(
-                f"python_envs: {file.absolute()}:{number}: {text!r} is not a package with its version; where packages"
+                f"python_envs: {file.absolute()}:{number}: {package!r} is not a package with its version; where packages"
                 " come from is said by python_envs: {index: ..., wheels: [...]}, and sums are not looked at"
             )
-        if text and not text.startswith("#"):
-            found.append(text)
+        if package and not package.startswith("#"):
+            found.append(package)
     return found
