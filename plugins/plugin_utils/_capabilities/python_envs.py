@@ -59,8 +59,8 @@ def _required(one: Settings, start: str) -> list[str]:
         package = line.partition(" #")[0].strip()
         if package.startswith("-") or package.endswith("\\") or "://" in package:
             raise AccountError(
-                f"python_envs: {file.absolute()}:{number}: {package!r} is not a package with its version; where packages"
-                " come from is said by python_envs: {index: ..., wheels: [...]}, and sums are not looked at"
+                f"python_envs: {file.absolute()}:{number}: {package!r} is not a package with its version; where"
+                " packages come from is said by python_envs: {index: ..., wheels: [...]}, and sums are not looked at"
             )
         if package and not package.startswith("#"):
             found.append(package)

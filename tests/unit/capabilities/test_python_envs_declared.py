@@ -1,0 +1,63 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the capability python_envs declares for each site and wish: where it goes, from what, or what is wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import read_profile, render
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities import collect
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import site_settings
+
+PROFILES = Path(__file__).parents[3] / "inventory/clusters"
+ML = {"name": "ml", "modules": ["python/3.11"], "packages": ["numpy"]}
+
+
+def declared(cluster: str, *environments: dict[str, Any], **wishes: Any) -> list[dict[str, Any]]:
+    """The options of what an account there gets."""
+    profile = render(read_profile(PROFILES / f"{cluster}.yml"), {"user": "ada", "project": "lgt"}, {})
+    own = {f"python_envs_{name}": value for name, value in wishes.items()}
+    settings = {**site_settings(profile, "lgt"), "python_envs_environments": list(environments), **own}
+    return [one["options"] for one in collect.collect(["python_envs"], [], [], settings.get).resources]
+
+
+def test_where_the_site_has_wheels_they_come_from_those_alone() -> None:
+    (found,) = declared("narval", ML)
+    assert (found["path"], found["root"]) == ("~/envs/ml", "~")
+    assert (found["maker"], found["offline"], found["in_job"]) == ("virtualenv", True, "$SLURM_TMPDIR")
+    assert found["search"] == "avail_wheels"
+
+
+def test_elsewhere_they_lie_in_the_area_where_conda_belongs_and_come_from_the_sites_mirror() -> None:
+    (found,) = declared("dfki", {"name": "ml"})
+    assert found["path"] == "/data/ada/envs/ml"
+    assert (found["maker"], found["offline"], found["in_job"]) == ("any", False, "")
+    assert declared("dfki_pegasus", {"name": "ml"})[0]["index"] == "http://pypi-cache/index"
+
+
+def test_a_requirements_file_is_read_beside_the_accounts_file(tmp_path: Path) -> None:
+    (tmp_path / "all.txt").write_text("# mine\nnumpy==1.26  # pinned\n\ntorch>=2,<3\n")
+    (found,) = declared("narval", {**ML, "requirements": "all.txt"}, files_from=str(tmp_path))
+    assert found["packages"] == ["numpy", "numpy==1.26", "torch>=2,<3"]
+
+
+@pytest.mark.parametrize("line", ["-r other.txt", "--index-url https://x", "git+https://x/y", "numpy==1 \\"])
+def test_a_line_that_is_no_package_is_named_with_its_number(tmp_path: Path, line: str) -> None:
+    (tmp_path / "all.txt").write_text(f"numpy\n{line}\n")
+    with pytest.raises(AccountError, match=r"all\.txt:2: .* is not a package"):
+        declared("narval", {**ML, "requirements": "all.txt"}, files_from=str(tmp_path))
+
+
+def test_at_a_site_with_wheels_a_module_must_be_named() -> None:
+    with pytest.raises(AccountError, match="ml names no module, and this site's wheels are for its own Pythons"):
+        declared("narval", {"name": "ml"})
+    assert declared("narval", {"name": "ml"}, modules=["python/3.12"])[0]["modules"] == ["python/3.12"]
+
+
+def test_two_of_one_name_are_refused() -> None:
+    with pytest.raises(AccountError, match="two environments are called ml"):
+        declared("narval", ML, ML)
