@@ -4,8 +4,11 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,6 +16,7 @@ import jsonschema
 import pexpect
 import pytest
 
+from tests.effort import sample
 from tests.integration.command.test_command import Desk
 from tests.integration.runs import KEY
 
@@ -234,3 +238,44 @@ def test_without_a_terminal_or_a_key_it_says_what_to_do(bed: Any) -> None:
     code, said = node.runs(keys=("",))
     assert code == 2
     assert "the key 'ngc' was not typed" in " ".join(said.split())
+
+
+CHANGING = "write,fsync,fchmod,rename,renameat,renameat2,unlink,unlinkat,mkdir,mkdirat,rmdir,symlink,symlinkat"
+NO_KEYS = {**BY_HAND, "without": ["enroot_credentials", "registry_auth", "tokens"]}
+
+
+def runs_under_strace(node: Node, *more: str) -> tuple[str, list[str]]:
+    """Run the file there as its user, traced; what it said, and the names of the calls that change something."""
+    log = f"{node.account.home}/calls"
+    trace = ["strace", "-f", "-qq", "-o", log, "-e", f"trace={CHANGING}", *more]
+    done = node.account.ssh(" ".join([*trace, "$(command -v python3)", node.program]), timeout=120)
+    text = node.account.path(log).read_text(errors="replace")
+    node.account.path(log).unlink()
+    return f"{done.stdout}{done.stderr}exit {done.returncode}", re.findall(r"(?m)^\d+ +(\w+)\(", text)
+
+
+def test_a_file_that_is_killed_at_any_call_is_made_good_by_the_next_run_and_leaves_nothing_after_offboarding(
+    bed: Any, count: Callable[[str, int, int], None]
+) -> None:
+    account = bed.new_account("lrz")
+    fresh = made(account)
+    desk = Desk(bed, account, settings={account.name: NO_KEYS})
+    node = exported(desk, account)
+    said, calls = runs_under_strace(node)
+    assert said.endswith("exit 0"), said
+    whole = made(account)
+    assert brought(desk, node, "onboard").returncode == 0
+    (desk.folder / "set up.py").unlink()
+    node = exported(desk, account)  # it knows by the answer what is to be taken out
+    assert node.runs("--offboard", "--sure", keys=())[0] == 0
+    assert made(account) == fresh
+    moments = [(name, number) for name, most in Counter(calls).items() for number in range(1, most + 1)]
+    chosen = sample(moments, 4, "by hand")
+    for name, number in chosen:
+        at = f"{name} {number}"
+        runs_under_strace(node, "-e", f"inject={name}:signal=KILL:when={number}")
+        code, said = node.runs(keys=())
+        assert (code, made(account)) == (0, whole), f"{at}: {said}"
+        code, said = node.runs("--offboard", "--sure", keys=())
+        assert (code, made(account)) == (0, fresh), f"{at}: {said}"
+    count("kills of a file run by hand", len(chosen), 0)
