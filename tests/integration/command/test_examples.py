@@ -21,7 +21,7 @@ from tests.integration.runs import KEY, PASSPHRASE, REPOSITORY, FileRing
 pytestmark = pytest.mark.testbed
 
 EXAMPLES = REPOSITORY / "docs" / "examples"
-PAGES = ("audit_in_ci.md", "fleet.md")
+PAGES = ("audit_in_ci.md", "fleet.md", "own_cluster.md")
 
 
 def github(values: dict[str, str], _files: dict[str, Path]) -> tuple[str, dict[str, str]]:
@@ -103,6 +103,25 @@ def test_every_file_is_named_by_a_page_and_every_yaml_file_is_one() -> None:
     assert [name for name in names if f"examples/{name}" not in told] == []
     assert [name for name in names if name.endswith(".yml") and not isinstance(document(name), dict)] == []
     assert [one for one in re.findall(r"examples/([\w.-]+)", told) if one not in names] == []
+
+
+def test_every_profile_is_right_and_an_account_of_it_can_be_written(tmp_path: Path) -> None:
+    profiles = [path for path in EXAMPLES.glob("*.yml") if "login" in document(path.name)]
+    assert len(profiles) == 3
+    command = str(Path(sys.executable).with_name("hpc-onboard"))
+    (tmp_path / "own").mkdir()
+    lines = []
+    for path in profiles:
+        shutil.copy(path, tmp_path / "own")
+        lines.append(f"  ada@{path.stem}: {{project: p1}}\n")
+    text = f"plugin: hpc.onboard.accounts\nsandbox: true\nprofiles: [own]\naccounts:\n{''.join(lines)}"
+    (tmp_path / "accounts.yml").write_text(text)
+    environment = {"HOME": str(tmp_path), "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", "LC_ALL": "C.UTF-8"}
+    for words in (["profile", "check"], ["onboard"]):
+        done = subprocess.run(
+            [command, *words], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_the_credential_type_injects_what_the_keyring_reads() -> None:
