@@ -53,6 +53,7 @@ options:
     description:
       - One entry for each account, named C(user@cluster). An entry may be empty.
       - C(project) is the project, group or Slurm account whose folders it uses.
+      - C(scheduler) chooses the Slurm account of your jobs, C(account), where you have several.
       - C(storage) gives paths of storage areas, by name.
       - C(links) makes links of your own in the home, from C(~/data) to C($SCRATCH/data), say.
       - C(without) lists roles that the account does not want.

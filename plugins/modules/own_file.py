@@ -25,6 +25,13 @@ options:
   content:
     description: The whole text, of 64 KiB at most.
     type: str
+  found:
+    description:
+      - What stands in the text as C(@NAME@) and is found on the account by M(hpc.onboard.scheduler).
+      - There is C(slurm_account).
+    type: list
+    elements: str
+    default: []
   mode:
     description: The mode of the file.
     type: str

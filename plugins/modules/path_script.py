@@ -31,6 +31,13 @@ options:
     choices:
     - ''
     - sbatch --test-only
+  found:
+    description:
+      - What stands in the text as C(@NAME@) and is found on the account by M(hpc.onboard.scheduler).
+      - There is C(slurm_account).
+    type: list
+    elements: str
+    default: []
   state:
     description: Whether the file is there.
     type: str

@@ -23,6 +23,7 @@ class Account:
     """The account as the system knows it. In a sandbox the plan says it instead.
 
     start: how the login shell went that was asked, what its start-up files printed; None before, and in a sandbox.
+    found: what else was found out of it by name, by one resource for others; the sender says what it knows already.
     """
 
     def __init__(
@@ -32,6 +33,7 @@ class Account:
         self.home = home
         self.shell = shell
         self.start: Optional["Said"] = None
+        self.found: Dict[str, Any] = {}
         self._environment = environment
         self._guard = guard
         self._failure = ""

@@ -40,7 +40,8 @@ def answer(plan: Mapping[str, Any], kinds: Kinds) -> Document:
     With only_made, what we did not make, or made for another cluster, too, stays as it is. keys says what the sender
     knows of the rotations of a key, by the name that entries have as theirs: one that it does not know is not undone.
     With mends (how many) the first resources are put right before the others are looked at, or that is foreseen
-    (mends_work). ticket says that the home opens only to a forwarded Kerberos ticket.
+    (mends_work). ticket says that the home opens only to a forwarded Kerberos ticket. found is what an earlier run has
+    found out, by name (_core/account.py).
     """
     started = time.time()
     said: Document = {"schema": SCHEMA, "outcomes": [], "error": None, "receipt": None}
@@ -49,6 +50,7 @@ def answer(plan: Mapping[str, Any], kinds: Kinds) -> Document:
         if why:
             raise AccountError(why)
         account = Account.of_this_process(plan.get("sandbox"), _guard(plan))
+        account.found.update(plan.get("found") or {})
         said["account"] = {"home": account.home, "shell": account.shell}
         first, plan = _mended(plan, kinds, account)
         task = _task(plan, kinds, account)

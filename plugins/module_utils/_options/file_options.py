@@ -1,13 +1,17 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is asked of files whose whole text a person writes. They are loaded for accounts that have some."""
+"""What is asked of files with a text of their own, and of what is found on the account for these texts.
+
+They are loaded for accounts that have some.
+"""
 
 from typing import Any
 
 from .._core.errors import AccountError
-from .._core.values import STATE, Options, check_path
+from .._core.values import STATE, Options, check_path, check_word
 
 LARGEST_TEXT = 64 * 1024  # bytes
+FOUND = ("slurm_account",)  # what a text can have found on the account: it stands there as @slurm_account@
 
 
 class OwnFileOptions(Options):
@@ -18,6 +22,7 @@ class OwnFileOptions(Options):
     OPTIONS = {
         "path": {"type": "path", "required": True},
         "content": {"type": "str"},
+        "found": {"type": "list", "elements": "str", "default": []},
         "mode": {"type": "str", "default": "0644", "choices": ["0600", "0640", "0644", "0700", "0750", "0755"]},
         "state": STATE,
     }
@@ -26,6 +31,9 @@ class OwnFileOptions(Options):
         check_path("path", self.options["path"])
         if self.options["state"] == "present":
             check_text("content of %s" % self.options["path"], self.options.get("content"))
+        for name in self.options.get("found") or []:
+            if name not in FOUND:
+                raise AccountError("found: %r is not found on accounts; there are: %s" % (name, ", ".join(FOUND)))
 
 
 class PathScriptOptions(OwnFileOptions):
@@ -43,6 +51,29 @@ class PathScriptOptions(OwnFileOptions):
         if self.options["state"] == "present" and not (content.startswith("#!") and content.endswith("\n")):
             raise AccountError("content of %s: a script begins with #! and ends its last line" % self.options["path"])
         super().check()
+
+
+class SchedulerOptions(Options):
+    """What is asked of the batch system.
+
+    account: that the person has chosen. likely: the project, where a site names accounts so. required: "yes" where no
+    job starts without one, so that what names it waits until one is chosen.
+    """
+
+    KIND = "scheduler"
+    OPTIONS = {
+        "account": {"type": "str", "default": ""},
+        "likely": {"type": "str", "default": ""},
+        "required": {"type": "str", "default": "no", "choices": ["yes", "no"]},
+    }
+
+    def name(self) -> str:
+        return "scheduler"
+
+    def check(self) -> None:
+        for name in ("account", "likely"):
+            if self.options[name]:
+                check_word(name, self.options[name])
 
 
 def check_text(name: str, value: Any) -> None:

@@ -3,7 +3,7 @@
 """A text file that a person keeps on the machine at hand, and wants to have on the account as well."""
 
 import os
-from typing import List, Optional
+from typing import Dict, List, Optional
 
 from .._core.errors import AccountError
 from .._core.host import Host
@@ -21,6 +21,18 @@ class OwnFile(OwnFileOptions, Resource):
     """
 
     EDITED_IS_THEIRS = True
+
+    def bound(self, host: Host) -> "Resource":
+        """This file with what is found on the account in its text (see _core/file_options.py)."""
+        content = self.options.get("content")
+        for name, one in self._found(host).items():
+            content = str(content).replace("@%s@" % name, one["value"])
+        return super(OwnFile, type(self)(dict(self.options, content=content))).bound(host)
+
+    def _found(self, host: Host) -> Dict[str, Dict[str, str]]:
+        """What is to stand in the text, by name: its value, and why there is none yet."""
+        names = self.options.get("found") or [] if self.options["state"] == "present" else []
+        return {name: host.account.found.get(name) or {"value": "", "why": ""} for name in names}
 
     def touches(self, host: Host) -> List[str]:
         return [self.options["path"]]
@@ -59,6 +71,9 @@ class OwnFile(OwnFileOptions, Resource):
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         path, shown = self.options["path"], host.shown(self.options["path"])
+        why = next((one["why"] for one in self._found(host).values() if one["why"]), None)
+        if why:
+            return why
         if not before:
             return host.in_the_way(os.path.dirname(path))
         if "is" in before:

@@ -218,12 +218,17 @@ def host(account: Account, file: AccountsFile) -> Host:
         "cluster": account.cluster,
         "account": {**identity(account), **sandbox},
         **connection(account),
-        **site_settings(account.cluster, account.project or ""),
+        **site_settings(account.cluster, account.project or "", chosen_account(account.entry)),
         **{f"{role}_files_from": str(file.lines.file.parent) for role in READING_FILES},
         **settings(account, file),
         **own_variables(account),
     }
     return Host(account.name, groups(account.cluster), variables)
+
+
+def chosen_account(entry: Entry) -> str:
+    """The Slurm account that the person has chosen for jobs, or empty."""
+    return str(mapping(entry.get("scheduler")).get("account") or "")
 
 
 def own_variables(account: Account) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from ansible_collections.hpc.onboard.plugins.module_utils._watches.areas import 
 from ansible_collections.hpc.onboard.plugins.module_utils._watches.conda_traces import CondaTraces
 from ansible_collections.hpc.onboard.plugins.module_utils._watches.home_caches import HomeCaches
 from ansible_collections.hpc.onboard.plugins.module_utils._watches.quota import Quota
+from ansible_collections.hpc.onboard.plugins.module_utils._watches.slurm_rights import SlurmRights
 from ansible_collections.hpc.onboard.plugins.module_utils._watches.startup_files import StartupFiles
 from ansible_collections.hpc.onboard.plugins.module_utils._watches.watch import Watch
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.parts.conda_installer import (
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
 
 Facts = Mapping[str, Any]  # of a cluster, an account or an area, as their schemas describe them
 
-KINDS: dict[str, type[Watch]] = {kind.KIND: kind for kind in (Areas, CondaTraces, HomeCaches, Quota, StartupFiles)}
+KINDS: dict[str, type[Watch]] = {
+    kind.KIND: kind for kind in (Areas, CondaTraces, HomeCaches, Quota, SlurmRights, StartupFiles)
+}
 CAPABILITY = "watch"
 BIG_BYTES, BIG_FILES = 1_000_000_000, 20_000  # a cache, where the profile does not say how large a home is
 SHARE = 20  # of a home that is known: a twentieth is big
@@ -42,12 +45,14 @@ def watches(cluster: Facts, account: Facts, declared: Iterable[PlanEntry]) -> li
     """
     entries = list(declared)
     present = [one for one in entries if one["options"].get("state", "present") == "present"]
+    is_slurm = cluster.get("scheduler", {}).get("kind") == "slurm"
     quota = _watch("quota", command=cluster.get("quota_command", ""), places=_places(cluster))
     return [
         _watch("home_caches", **_caches(cluster)),
         _watch("conda_traces", **_conda(cluster, present)),
         _watch("areas", **_areas(cluster, entries, present)),
         *([] if account.get("sandbox") else [quota]),  # a sandbox has none
+        *([_watch("slurm_rights", **_slurm(cluster, present))] if is_slurm and not account.get("sandbox") else []),
         _watch("startup_files", programs=_paths(present, "path_script")),
     ]
 
@@ -92,6 +97,20 @@ def _areas(cluster: Facts, entries: Sequence[PlanEntry], present: Sequence[PlanE
         "made": _paths(present, "directory")
         + [{"path": one["options"]["prefix"]} for one in present if one["kind"] == "conda_install"],
         "kept": sorted(area["link"] for area in lasting if "link" in area),
+    }
+
+
+def _slurm(cluster: Facts, present: Iterable[PlanEntry]) -> Options:
+    """What jobs say of themselves: the account that is chosen, and what stands in the profile's options of jobs."""
+    scheduler = cluster["scheduler"]
+    asked = next((one["options"] for one in present if one["kind"] == "scheduler"), {})
+    words = f"{scheduler.get('gpu', '')} {scheduler.get('cpu', '')}".split()
+    return {
+        "account": asked.get("account", ""),
+        "likely": asked.get("likely", ""),
+        "partitions": list(scheduler.get("partitions", [])),
+        "used": sorted({word.removeprefix("--partition=") for word in words if word.startswith("--partition=")}),
+        "qos": sorted({word.removeprefix("--qos=") for word in words if word.startswith("--qos=")}),
     }
 
 

@@ -9,7 +9,13 @@ import shlex
 from typing import TYPE_CHECKING
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import Settings, nothing, resource
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import (
+    SLURM_ACCOUNT,
+    Settings,
+    nothing,
+    resource,
+    scheduler_question,
+)
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import ROLES
 
 if TYPE_CHECKING:
@@ -21,7 +27,7 @@ PLAIN = re.compile(r"[A-Za-z0-9_./:@#+=,$~-]*\Z")
 PLAIN_WORDS = re.compile(r"[A-Za-z0-9_./:=,$ -]*\Z")
 LINE = re.compile(r"[^\0-\x1f\x7f]*\Z")
 FORMS = {"site": LINE, "gpu_jobs": PLAIN_WORDS, "cpu_jobs": PLAIN_WORDS, "accounts_command": PLAIN_WORDS}
-WORDS = ("image", "memory", "partition", "account", "qos")
+WORDS = ("image", "memory", "partition", "qos")
 
 
 def declare(settings: Settings) -> Declaration:
@@ -29,9 +35,16 @@ def declare(settings: Settings) -> Declaration:
     if settings["scheduler"] != "slurm":
         return nothing("not_here", "usrun.sh starts jobs of Slurm, which is not here")
     folder, state = settings["folder"], settings["state"]
-    script = resource("path_script", path=f"{folder}/{settings['name']}", content=script_of(settings), state=state)
+    asks = [scheduler_question(settings)] if state == "present" else []
+    script = resource(
+        "path_script",
+        path=f"{folder}/{settings['name']}",
+        content=script_of(settings),
+        found=["slurm_account"] if asks else None,
+        state=state,
+    )
     section = resource("shell_environment", section="launchers", path=[folder], state=state)
-    return {"resources": [script, section], "notes": []}
+    return {"resources": [*asks, script, section], "notes": []}
 
 
 def script_of(settings: Settings) -> str:
@@ -52,6 +65,7 @@ def variables(settings: Settings) -> dict[str, str]:
         "runtime": settings["runtime"],
         "module": settings["module"],
         **{name: settings[name] for name in WORDS},
+        "account": SLURM_ACCOUNT,
         "minutes": str(settings["minutes"]),
         "cpus": str(settings["cpus"] or ""),
         "mounts": ",".join(settings["mounts"]),

@@ -83,6 +83,7 @@ KINDS = {  # of resources, each with the module that says what is asked of it; "
     "python_env": "_options.env_options",
     "registry_auth": "_core.values",
     "rotated_key": "",
+    "scheduler": "_options.file_options",
     "shell_environment": "_core.values",
     "storage_link": "_core.values",
     "token_file": "_core.values",
@@ -99,6 +100,7 @@ USUAL = [kind for kind, module in KINDS.items() if module == "_core.values"] + [
 """Those that most plans hold."""
 
 MODULE_UTILS = __name__.replace("plugin_utils._capabilities.table", "module_utils")
+SLURM_ACCOUNT = "@slurm_account@"
 STARTING = ("apptainer", "singularity")  # container tools that start a command in a job themselves
 CACHING = ("apptainer", "enroot")  # container tools with a cache of the user's
 OF_CONDA = ("policy", "why", "instead", "area", "below", "by_machine")  # what a profile says of it, as the role has it
@@ -151,9 +153,13 @@ def prepare(accounts: Iterable[Settings]) -> None:
                 more(wanting)
 
 
-def site_settings(cluster: Settings, project: str = "") -> dict[str, Any]:
-    """The roles' settings that follow from a cluster's profile, as the inventory gives them to an account."""
+def site_settings(cluster: Settings, project: str = "", account: str = "") -> dict[str, Any]:
+    """The roles' settings that follow from a cluster's profile, as the inventory gives them to an account.
+
+    account: the Slurm account that the person has chosen, or empty.
+    """
     container, caches, links, conda = (cluster.get(part, {}) for part in ("container", "caches", "links", "conda"))
+    slurm = scheduler_settings(cluster, project, account)
     areas = [{key: value for key, value in one.items() if key != "per"} for one in cluster.get("storage", [])]
     there = [container.get("runtime", "none"), *container.get("further", [])]
     # Singularity reads the same variables as Apptainer, but keeps its logins in a file of its own.
@@ -169,9 +175,12 @@ def site_settings(cluster: Settings, project: str = "") -> dict[str, Any]:
         "container_caches_folder": caches.get("path", ""),
         "container_caches_root": caches.get("root", ""),
         "container_caches_why": caches.get("why_not", ""),
-        **{f"launchers_{name}": value for name, value in _launcher(cluster, project).items()},
-        **{f"job_scripts_{name}": value for name, value in _scripts(cluster, project).items()},
+        **{f"launchers_{name}": value for name, value in _launcher(cluster).items()},
+        **{f"job_scripts_{name}": value for name, value in _scripts(cluster).items()},
         **{f"python_envs_{name}": value for name, value in _python(cluster, areas).items()},
+        **{f"launchers_{name}": value for name, value in slurm.items()},
+        "job_scripts_account": slurm["account"] or slurm["likely_account"],
+        "job_scripts_account_required": slurm["account_required"],
         **{f"tool_caches_{name}": value for name, value in _off_home(caches, areas).items()},
         "conda_wanted": conda.get("usual", False),
         "conda_distribution": conda.get("distribution", "miniforge"),
@@ -212,10 +221,10 @@ def _python(cluster: Settings, areas: Iterable[Settings]) -> dict[str, Any]:
     }
 
 
-def _scripts(cluster: Settings, project: str) -> dict[str, Any]:
+def _scripts(cluster: Settings) -> dict[str, Any]:
     """What scripts of jobs take from the site: as the launcher, and where a job can read and write."""
-    launcher, container = _launcher(cluster, project), cluster.get("container", {})
-    said = ("scheduler", "site", "module", "gpu", "cpu", "account", "account_required", "accounts_command")
+    launcher, container = _launcher(cluster), cluster.get("container", {})
+    said = ("scheduler", "site", "module", "gpu", "cpu", "accounts_command")
     place = launcher["home_in_jobs"]
     area: Settings = next((one for one in cluster.get("storage", []) if place and one.get("path") == place), {})
     return {
@@ -227,7 +236,17 @@ def _scripts(cluster: Settings, project: str) -> dict[str, Any]:
     }
 
 
-def _launcher(cluster: Settings, project: str) -> dict[str, Any]:
+def scheduler_settings(cluster: Settings, project: str, account: str) -> dict[str, Any]:
+    """What a role that names a Slurm account goes by: it is found on the cluster, in the same trip."""
+    scheduler = cluster.get("scheduler", {})
+    return {
+        "account": account,
+        "likely_account": project if scheduler.get("account") == "project" else "",
+        "account_required": scheduler.get("account_required", False),
+    }
+
+
+def _launcher(cluster: Settings) -> dict[str, Any]:
     """How a job is started here, as usrun.sh needs it."""
     container, scheduler = cluster.get("container", {}), cluster.get("scheduler", {})
     usual: Settings = next(iter(cluster.get("launchers", [])), {})
@@ -244,8 +263,6 @@ def _launcher(cluster: Settings, project: str) -> dict[str, Any]:
         "minutes": usual.get("minutes", 60),
         "gpu": scheduler.get("gpu", "--gpus=1"),
         "cpu": scheduler.get("cpu", ""),
-        "account": project if scheduler.get("account") == "project" else "",
-        "account_required": scheduler.get("account_required", False),
         "accounts_command": scheduler.get("accounts_command", ""),
         "home_in_jobs": areas[0] if elsewhere and areas else "",
     }
@@ -254,6 +271,15 @@ def _launcher(cluster: Settings, project: str) -> dict[str, Any]:
 def resource(kind: str, **options: Any) -> Entry:
     """One thing that is declared; an option that is None is not said."""
     return {"kind": kind, "options": {name: value for name, value in options.items() if value is not None}}
+
+
+def scheduler_question(settings: Settings) -> Entry:
+    """The resource that asks which Slurm account jobs are counted for. settings: with those of scheduler_settings.
+
+    It is declared before the files whose texts name it as SLURM_ACCOUNT, and that say found=["slurm_account"].
+    """
+    required = "yes" if settings["account_required"] else "no"
+    return resource("scheduler", account=settings["account"], likely=settings["likely_account"], required=required)
 
 
 def nothing(code: Code, text: str) -> Declaration:

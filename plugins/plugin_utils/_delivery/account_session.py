@@ -29,6 +29,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result impor
     CHANGES,
     both,
     diffs,
+    of_things,
     result,
     spoken_of,
     unnoted,
@@ -198,7 +199,7 @@ class AccountSession:
         if more:
             further, receipt = self._done(more, wait, wishes, True)
             outcomes = both(outcomes, further)
-        outcomes = spoken_of(outcomes) if rest else outcomes
+        outcomes = spoken_of(outcomes) if rest else of_things(outcomes)
         introduction = None if rest else self._introduction(outcomes)
         outcomes += self._keep(receipt)
         found = result(outcomes, declared.notes, self.is_check_run)

@@ -140,10 +140,8 @@ def _evidence(found: Document) -> Evidence:
     if "leftovers" in found:
         evidence["leftovers"] = bounded(found["leftovers"])
     if "severities" in found:
-        pairs = found["severities"].items()
-        evidence["severities"] = {
-            harmless(field, 500): one_of(SEVERITIES, word) for field, word in pairs if word in SEVERITIES
-        }
+        known = {name: one for name, one in found["severities"].items() if one in SEVERITIES}
+        evidence["severities"] = {harmless(name, 500): one_of(SEVERITIES, one) for name, one in known.items()}
     if "mends" in found:
         pairs = found["mends"].items()
         evidence["mends"] = {
@@ -154,6 +152,10 @@ def _evidence(found: Document) -> Evidence:
         evidence["obstacle"] = harmless(found["obstacle"])
     if "open_folder" in found:
         evidence["open_folder"] = harmless(found["open_folder"], 500)
+    if "slurm" in found:
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.slurm_answer import offers  # once a day
+
+        evidence["slurm"] = offers(found["slurm"])
     if "theirs" in found:
         evidence["theirs"] = found["theirs"] is True
     if "rotated" in found:

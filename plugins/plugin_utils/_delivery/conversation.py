@@ -57,6 +57,7 @@ PAUSES = (2.0, 6.0)
 
 Said = TypeVar("Said")
 
+ASK_SLURM = ("scheduler", "slurm_rights")  # kinds
 PLAIN_PATH = re.compile(r"/[A-Za-z0-9_@%+=:,./-]+")  # sftp would run what stands behind a line end
 
 
@@ -94,6 +95,11 @@ class Conversation:
             "keys": {} if session.sandbox else _keys(session, entries),
             **wishes,
         }
+        self._asks_slurm = not session.sandbox and any(one["kind"] in ASK_SLURM for one in entries)
+        if self._asks_slurm:
+            from ansible_collections.hpc.onboard.plugins.plugin_utils._state import slurm_offers
+
+            self._plan["found"] = slurm_offers.known(session.name, self._plan["work"] == "examine")
 
     def outcomes(self, wait: int, asks: bool = False) -> list[Outcome]:
         """What came of the plan, when nothing of it is under way any more.
@@ -130,7 +136,17 @@ class Conversation:
         answer = self._session.ask(document)
         self.receipt = answer["receipt"] or self.receipt
         self.seconds += answer["seconds"]
+        if self._asks_slurm and self._plan["work"] != "foresee":
+            self._keep_offers(answer["outcomes"])
         return [_explained(outcome) if "rotated" in outcome["evidence"] else outcome for outcome in answer["outcomes"]]
+
+    def _keep_offers(self, outcomes: Iterable[Outcome]) -> None:
+        """Keep here what Slurm has said, so that it is not asked again today."""
+        said = [one["evidence"]["slurm"] for one in outcomes if "slurm" in one["evidence"]]
+        if said:
+            from ansible_collections.hpc.onboard.plugins.plugin_utils._state import slurm_offers
+
+            slurm_offers.keep(self._session.name, said[0])
 
     def _bring(self, position: int, wants: Mapping[str, str]) -> Outcome:
         """Fetch on this machine what the account cannot, take it there, and start the work anew.

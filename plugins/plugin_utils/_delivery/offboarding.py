@@ -14,7 +14,7 @@ from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import Ac
 from ansible_collections.hpc.onboard.plugins.module_utils._receipt.notes import folder_key, is_for
 from ansible_collections.hpc.onboard.plugins.module_utils._receipt.receipt import ABOVE
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.kept_key import KeptKey
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS, key_of
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS, asked_of, key_of
 
 if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.answer import Notes
@@ -28,7 +28,8 @@ def to_take_out(
 
     With each thing go the folders that were made for it.
     """
-    entries = [*map(absent, chosen), *undeclared(declared, notes, cluster)]
+    things = [entry for entry in chosen if "state" in asked_of(entry["kind"]).OPTIONS]  # and not what is only asked
+    entries = [*map(absent, things), *undeclared(declared, notes, cluster)]
     return in_order(with_folders(entries, notes, cluster))
 
 

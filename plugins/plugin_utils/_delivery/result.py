@@ -24,6 +24,7 @@ WORDS: dict[Status, str] = {  # for each status of an outcome (see module_utils/
 }
 FORESEEN: dict[Status, str] = {"missing": "to make", "different": "to change", "unwanted": "to take out"}
 CHANGES = tuple(FORESEEN)
+QUESTIONS = ("scheduler",)  # what is only asked for what is made from it
 FAILURES: tuple[Status, ...] = ("blocked", "failed", "not_measured")
 
 
@@ -68,6 +69,11 @@ def spoken_of(outcomes: Sequence[Outcome]) -> list[Outcome]:
         for one in outcomes
         if one["before"] or one["after"] or one["remarks"] or one["progress"] or one["status"] != "in_place"
     ]
+
+
+def of_things(outcomes: Sequence[Outcome]) -> list[Outcome]:
+    """The outcomes without those of questions that were answered, which are about no thing of the account."""
+    return [one for one in outcomes if one["identity"] not in QUESTIONS or one["remarks"]]
 
 
 def unmet(identity: str, capability: str, reason: str) -> Outcome:

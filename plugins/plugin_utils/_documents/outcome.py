@@ -26,6 +26,30 @@ class Rotated(TypedDict):
     when: str
 
 
+class SlurmAccount(TypedDict):
+    """One Slurm account of a person: the qualities of service that its jobs may ask for, and which they get else."""
+
+    name: str
+    qos: list[str]
+    default_qos: str
+
+
+class SlurmPartition(TypedDict):
+    """A partition that Slurm shows. gpus: the types of its GPUs; "" is one without a type."""
+
+    name: str
+    gpus: list[str]
+
+
+class SlurmOffers(TypedDict):
+    """What Slurm lets an account do; None: not known. default: of jobs that name no account. missed: sentences."""
+
+    accounts: list[SlurmAccount] | None
+    default: str | None
+    partitions: list[SlurmPartition] | None
+    missed: list[str]
+
+
 class Evidence(TypedDict, total=False):
     """What was seen beside the state and is acted on.
 
@@ -33,7 +57,7 @@ class Evidence(TypedDict, total=False):
     still stands. severities: field of a watch's state -> how bad it is there. theirs: what is in the way is the
     user's own, to be moved away. rotated: another machine has rotated the key since. mends: field of a watch's state ->
     what mends it there without a loss. obstacle: why it could not be changed, where nothing differs. open_folder: of a
-    key, in which others may write.
+    key, in which others may write. slurm: what Slurm offers, where it was asked in this run.
     """
 
     verdict: Verdict
@@ -44,6 +68,7 @@ class Evidence(TypedDict, total=False):
     mends: dict[str, Entry]
     obstacle: str
     open_folder: str
+    slurm: SlurmOffers
 
 
 @final

@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Literal, NotRequired, TypedDict
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import BySeverity
+from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import SlurmOffers
 
 RunVerb = Literal["onboard", "offboard", "audit"]
 
@@ -31,6 +32,14 @@ class RunRecord(TypedDict):
     unknown_areas: NotRequired[list[str]]
     left_out: NotRequired[list[str]]
     by_severity: NotRequired[BySeverity]
+
+
+class SlurmRecord(TypedDict):
+    """What Slurm offered to an account when it was last asked, in UTC (docs/schemas/slurm.schema.json)."""
+
+    schema: str
+    at: str
+    offers: SlurmOffers
 
 
 class StepMark(TypedDict):

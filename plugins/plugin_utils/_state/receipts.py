@@ -29,7 +29,8 @@ SCHEMA = "hpc.onboard/receipt/2.0"  # as module_utils/_receipt/notes.py writes i
 NOW_WHAT = "move it away, and let onboarding or an audit read the account's own again"
 
 
-def _file(account: str, sandbox: bool) -> str:
+def file_name(account: str, sandbox: bool) -> str:
+    """What a file about an account is called, here and in other folders of this machine's state."""
     name = re.sub(r"[^A-Za-z0-9_.@+-]", lambda found: f"%{ord(found[0]):04x}", account)
     return f"{name}{'.sandbox' if sandbox else ''}.json"
 
@@ -39,7 +40,7 @@ def document(account: str, sandbox: bool) -> Document:
 
     Raises AccountError where it is damaged or a newer version wrote it.
     """
-    return _read(state_folder() / FOLDER / _file(account, sandbox), account)
+    return _read(state_folder() / FOLDER / file_name(account, sandbox), account)
 
 
 def _read(path: Path, account: str) -> Document:
@@ -77,7 +78,7 @@ def check(found: Document, name: str) -> None:
 
 def is_kept(account: str, sandbox: bool) -> bool:
     """Whether this machine has a copy of the receipt of an account, whatever it says."""
-    return (state_folder() / FOLDER / _file(account, sandbox)).is_file()
+    return (state_folder() / FOLDER / file_name(account, sandbox)).is_file()
 
 
 def kept(account: str, sandbox: bool) -> Notes:
@@ -99,7 +100,7 @@ def keep(account: str, sandbox: bool, receipt: Receipt) -> str | None:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._state import durable_files
 
     try:
-        _write(_file(account, sandbox), joined(before, receipt))
+        _write(file_name(account, sandbox), joined(before, receipt))
     except durable_files.StateError as error:
         return f"what was written on {account} could not be noted here: {error}"
     return None

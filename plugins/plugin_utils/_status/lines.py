@@ -36,6 +36,7 @@ def lines(status: Status, now: datetime, look: Look) -> list[Line]:
     """All of it."""
     column = min(WIDEST_NAME, max((cells(one["name"]) for one in status["accounts"]), default=0))
     out = [line for one in status["accounts"] for line in _account(one, column, now, look)]
+    out += _section("Slurm", [line for one in status["accounts"] for line in _slurm(one, column, now, look)])
     out += _section("Only you can do", _steps(status["accounts"], look))
     out += _section("Keys", [line for one in status["keys"] for line in _key(one, look)])
     for reminder in status["reminders"]:
@@ -58,6 +59,25 @@ def _account(one: AccountStatus, column: int, now: datetime, look: Look) -> list
     parts += [f"rotation of '{name}' open" for name in one["rotations"]]
     parts += ["practice"] if one["sandbox"] else []
     return row(mark, style, one["name"], "; ".join(filter(None, parts)), column, look)
+
+
+def _slurm(one: AccountStatus, column: int, now: datetime, look: Look) -> list[Line]:
+    """What Slurm lets the account do, as it said when it was last asked."""
+    if "slurm" not in one:
+        return []
+    offers, when = one["slurm"]["offers"], ago(one["slurm"]["at"], now)
+    accounts = offers["accounts"] or []
+    marked = offers["default"] if len(accounts) > 1 else ""
+    names = [f"{own['name']} (default)" if own["name"] == marked else own["name"] for own in accounts]
+    qos = sorted({word for own in accounts for word in own["qos"]})
+    partitions = offers["partitions"] or []
+    gpus = sorted({gpu or "without a type" for partition in partitions for gpu in partition["gpus"]})
+    parts = [f"account{'s' * (len(names) > 1)} {', '.join(names) or 'none'}"]
+    parts = ["accounts not known"] if offers["accounts"] is None else parts
+    parts += [f"QOS {', '.join(qos)}"] if qos else []
+    parts += [f"partitions {', '.join(part['name'] for part in partitions)}"] if partitions else []
+    parts += [f"GPUs {', '.join(gpus)}"] if gpus else []
+    return row(" ", "", one["name"], f"{'; '.join(parts)}; as of {when}", column, look)
 
 
 def _mark(one: AccountStatus, look: Look) -> tuple[str, str]:

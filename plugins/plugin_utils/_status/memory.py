@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.quick_look import Named
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input import command_line
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state import last_runs, receipts, said_done
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state import last_runs, receipts, said_done, slurm_offers
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import state_folder
 from ansible_collections.hpc.onboard.plugins.plugin_utils._status.standing import (
     SCHEMA,
@@ -35,7 +35,8 @@ def status(file: Path, chosen: Sequence[Named], whole: bool, now: datetime) -> S
     for one in chosen:
         mine = [name for name, names in rotations.items() if one.name in names]
         place = (one.name, one.sandbox)
-        memory = Memory(runs.get(place, {}), receipts.is_kept(*place), said.get(one.name, {}), mine)
+        slurm = None if one.sandbox else slurm_offers.record(one.name)
+        memory = Memory(runs.get(place, {}), receipts.is_kept(*place), said.get(one.name, {}), mine, slurm)
         accounts.append(of_account(one, memory, now))
     return {
         "schema": SCHEMA,

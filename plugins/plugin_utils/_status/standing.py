@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, NotRequired, TypedDict
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.quick_look import Named
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.manual_steps import Marks, Signs, open_steps, told
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import BySeverity
-from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.record import RunRecord
+from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.record import RunRecord, SlurmRecord
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import ManualStep
 
 SCHEMA = "hpc.onboard/status/1.0"
@@ -35,7 +35,7 @@ class Ended(TypedDict):
 class AccountStatus(TypedDict):
     """One account. known: whether anything was ever made there from here. rotations: names of keys under way there.
 
-    next: the verb that is next, empty for none.
+    next: the verb that is next, empty for none. slurm: what Slurm offered when it was last asked.
     """
 
     name: str
@@ -48,6 +48,7 @@ class AccountStatus(TypedDict):
     rotations: list[str]
     steps: list[ManualStep]
     next: str
+    slurm: NotRequired[SlurmRecord]
 
 
 class KeyStatus(TypedDict):
@@ -92,6 +93,7 @@ class Memory(NamedTuple):
     has_receipt: bool
     said: Marks
     rotations: Sequence[str]
+    slurm: SlurmRecord | None = None
 
 
 def of_account(account: Named, memory: Memory, now: datetime) -> AccountStatus:
@@ -111,6 +113,8 @@ def of_account(account: Named, memory: Memory, now: datetime) -> AccountStatus:
         "steps": [told(step) for step in steps],
         "next": "",
     }
+    if memory.slurm:
+        found["slurm"] = memory.slurm
     return {**found, "next": next_verb(found, now.date())}
 
 

@@ -76,6 +76,7 @@ LIVES: dict[str, list[dict[str, Any]]] = {
         {"path": "~/a-file", "places": [{"kind": "registry_auth", "registry": "nvcr.io"}]},
     ],
     "key_leftovers": [{"known": {"key 0123456789ab": "the old key"}, "own": ["~/.netrc"], "caches": ["~/there"]}],
+    "scheduler": [{}, {"account": "p1", "likely": "p2", "required": "yes"}],
     "token_file": [{}, {"path": "~/a-link/token"}, {"state": "absent"}],
     "ngc_config": [{}, {"path": "~/a-file"}, {"state": "absent"}],
     "path_script": [

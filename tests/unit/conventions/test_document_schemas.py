@@ -18,6 +18,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.quick_look i
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import accepted, report, waivers
 from ansible_collections.hpc.onboard.plugins.plugin_utils._by_hand import program
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS
+from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import SlurmOffers
 from ansible_collections.hpc.onboard.plugins.plugin_utils._preflight import report as preflight
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import ledger
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
@@ -29,6 +30,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._state import (
     receipts,
     said_done,
     signed_record,
+    slurm_offers,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import account_key, local_key
 from ansible_collections.hpc.onboard.plugins.plugin_utils._status import memory, standing
@@ -46,7 +48,7 @@ KNOWN = (
     *(notes.SCHEMA, engine.SCHEMA, engine.PLAN, signed_record.SCHEMA, ledger.HEAD_SCHEMA, versions.SCHEMA),
     *(audit_history.KNOWN_SCHEMA, audit_history.RUN_SCHEMA, state_file.SCHEMA, accepted.BASELINE, waivers.SCHEMA),
     *(report.SCHEMA, preflight.SCHEMA, last_runs.SCHEMA, said_done.SCHEMA, standing.SCHEMA),
-    *(program.SCHEMA, by_hand.SCHEMA, exports.SCHEMA),
+    *(program.SCHEMA, by_hand.SCHEMA, exports.SCHEMA, slurm_offers.SCHEMA),
 )
 WRITTEN_BY_PEOPLE = {"accounts", "cluster", "profile"}  # which are checked, and have no version
 DETAIL = {"accounts": 2, "by_severity": {"high": 1}, "not_measured": 0, "started": "2026-01-01T00:00:00Z"}
@@ -103,11 +105,17 @@ def remembered(state: Path) -> dict[str, Any]:
     ends = last_runs.Ends()
     ends.take("hpc.onboard.converge", "a@lrz", {"outcomes": [], "notes": []})
     assert ends.keep({"a@lrz": "ok"}, {}) == ""
+    account_offers: SlurmOffers = {
+        "accounts": [{"name": "p", "qos": ["opp"], "default_qos": ""}],
+        **{"default": "p", "partitions": [{"name": "gpu", "gpus": ["a100"]}], "missed": []},
+    }  # type: ignore[typeddict-item]
+    slurm_offers.keep("a@lrz", account_offers)
     said_done.say("a@lrz", "vpn", {"at": "2026-01-01T00:00:00Z", "by": "a@desk"})
     account = Named("a@lrz", "lrz", False, ("lrz",), ({"id": "ai_group", "text": "Ask."},))
     status = memory.status(Path("accounts.yml"), [account], True, datetime(2026, 1, 2, tzinfo=UTC))
     run, said = ((state / file).read_text() for file in (last_runs.FILE, said_done.FILE))
-    return {"run": json.loads(run), "steps": json.loads(said), "status": status}
+    slurm = json.loads((state / "slurm" / "a@lrz.json").read_text())
+    return {"slurm": slurm, "run": json.loads(run), "steps": json.loads(said), "status": status}
 
 
 def preflighted(state: Path) -> Any:

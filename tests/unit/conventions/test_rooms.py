@@ -26,7 +26,7 @@ ENGINE = {  # room -> the rooms, or the single files of one, that it may import;
     "_registry": {"_formats"},
     "_resources": {"_formats", "_core", "_options", "_scan", "_jobs", "_registry"},
     "_mends": {"_formats", "_core", "_scan"},
-    "_watches": {"_formats", "_core", "_scan", "_mends"},
+    "_watches": {"_formats", "_core", "_scan", "_jobs/slurm_offers", "_mends"},
     "_engine": {"_core", "_receipt"},
 }
 CONTROLLER = {

@@ -1,0 +1,41 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What an account answers of Slurm, typed and harmless."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import harmless
+
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import SlurmOffers
+
+MOST, LONGEST = 200, 100  # of each list; letters of a name
+
+
+def offers(found: Mapping[str, Any]) -> SlurmOffers:
+    """What Slurm lets the account do, as module_utils/_jobs/slurm_offers.py tells it. Raises KeyError and TypeError."""
+    accounts, partitions = found["accounts"], found["partitions"]
+    return {
+        "accounts": None
+        if accounts is None
+        else [
+            {
+                "name": harmless(one["name"], LONGEST),
+                "qos": _words(one["qos"]),
+                "default_qos": harmless(one["default_qos"], LONGEST),
+            }
+            for one in accounts[:MOST]
+        ],
+        "default": None if found["default"] is None else harmless(found["default"], LONGEST),
+        "partitions": None
+        if partitions is None
+        else [{"name": harmless(one["name"], LONGEST), "gpus": _words(one["gpus"])} for one in partitions[:MOST]],
+        "missed": [harmless(one, 500) for one in found["missed"][:9]],
+    }
+
+
+def _words(found: list[object]) -> list[str]:
+    return [harmless(one, LONGEST) for one in found[:MOST]]

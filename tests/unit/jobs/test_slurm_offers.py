@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What Slurm's programs print, and what is concluded from it; how often they are started, and for how long."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.hpc.onboard.plugins.module_utils._core.account import Account
+from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
+from ansible_collections.hpc.onboard.plugins.module_utils._jobs import slurm_offers
+
+ONE = "wilson|p1|opp,regular,test|opp|p1\n"
+TWO = "wilson|p2|opp|opp|p1\n" + ONE
+NODES = "cpu|(null)\ngpu|gpu:a100:4(S:0-1)\ngpu|gpu:v100:2,nvme:1\n"
+P1 = {"name": "p1", "qos": ["opp", "regular", "test"], "default_qos": "opp"}
+P2 = {"name": "p2", "qos": ["opp"], "default_qos": "opp"}
+PARTITIONS = [{"name": "cpu", "gpus": []}, {"name": "gpu", "gpus": ["a100", "v100"]}]
+
+
+def site(folder: Path, **programs: str) -> Host:
+    """An account where these programs print this; each notes that it was started."""
+    for name, text in programs.items():
+        body = text if text.startswith("exit") or text.startswith("sleep") else f"cat <<'EOF'\n{text}EOF"
+        (folder / name).write_text(f"#!/bin/sh\necho {name} >> {folder}/asked\n{body}\n")
+        (folder / name).chmod(0o755)
+    environment = {"PATH": f"{folder}:/usr/bin:/bin"} if "sacctmgr" in programs else {"PATH": str(folder)}
+    return Host(Account("/", "/bin/sh", environment), b"k" * 32)
+
+
+def asked(folder: Path) -> list[str]:
+    """The programs that were started."""
+    return (folder / "asked").read_text().split()
+
+
+def test_what_the_programs_say_is_read(tmp_path: Path) -> None:
+    found = slurm_offers.learn(site(tmp_path, sacctmgr=TWO, sinfo=NODES, sshare="exit 1"))
+    assert (found["accounts"], found["default"], found["partitions"]) == ([P1, P2], "p1", PARTITIONS)
+    assert found["missed"] == []
+    assert asked(tmp_path) == ["sacctmgr", "sinfo"]
+
+
+def test_each_program_is_asked_once(tmp_path: Path) -> None:
+    host = site(tmp_path, sacctmgr=ONE, sinfo=NODES)
+    for wish in ("", "p1", "other"):
+        slurm_offers.learn(host, wish)
+    assert asked(tmp_path) == ["sacctmgr", "sinfo"]
+
+
+def test_what_is_known_of_today_is_not_asked_again(tmp_path: Path) -> None:
+    host = site(tmp_path, sacctmgr="exit 1")
+    host.account.found["slurm"] = {"accounts": [P1], "default": "p1", "partitions": [], "missed": [], "fresh": True}
+    assert slurm_offers.learn(host, "P1")["accounts"] == [P1]
+    assert not (tmp_path / "asked").exists()
+
+
+def test_a_wish_that_is_not_known_is_asked_for(tmp_path: Path) -> None:
+    host = site(tmp_path, sacctmgr=TWO, sinfo=NODES)
+    host.account.found["slurm"] = {"accounts": [P1], "default": "p1", "partitions": [], "missed": [], "fresh": True}
+    assert slurm_offers.learn(host, "p2")["accounts"] == [P1, P2]
+
+
+def test_a_database_that_is_down_costs_what_it_alone_knows(tmp_path: Path) -> None:
+    host = site(tmp_path, sacctmgr="exit 1", sshare="p1\np2\n", sinfo=NODES)
+    host.account.found["slurm"] = {"accounts": [P1], "default": "p1", "partitions": None, "missed": [], "fresh": False}
+    found = slurm_offers.learn(host)
+    assert found["accounts"] == [P1, {"name": "p2", "qos": [], "default_qos": ""}]
+    assert (found["default"], found["partitions"]) == ("p1", PARTITIONS)
+    assert found["missed"] == ["failed: sacctmgr"]
+
+
+def test_a_cluster_among_several_has_its_own_accounts(tmp_path: Path) -> None:
+    every = ONE + "other|p9|opp|opp|p1\n"
+    found = slurm_offers.learn(site(tmp_path, sacctmgr=every, sshare=" p1\n", sinfo=NODES))
+    assert [one["name"] for one in found["accounts"]] == ["p1"]
+
+
+def test_no_account_is_told_from_not_known(tmp_path: Path) -> None:
+    assert slurm_offers.learn(site(tmp_path, sacctmgr="", sinfo=NODES))["accounts"] == []
+    (tmp_path / "bare").mkdir()
+    bare = slurm_offers.learn(site(tmp_path / "bare"))
+    assert (bare["accounts"], bare["partitions"]) == (None, None)
+    assert bare["missed"] == ["not found: sacctmgr, sshare, sinfo"]
+
+
+def test_a_program_that_hangs_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slurm_offers, "SECONDS", 0.5)
+    started = time.monotonic()
+    found = slurm_offers.learn(site(tmp_path, sacctmgr="sleep 60", sshare="sleep 60", sinfo="sleep 60"))
+    assert time.monotonic() - started < 20
+    assert found["accounts"] is None
+    assert found["missed"][0].startswith("did not end in 0 s: sacctmgr")
+
+
+def test_what_a_shell_would_read_is_no_name(tmp_path: Path) -> None:
+    odd = "wilson|$(id)|opp|opp|p1\nwilson|p1|opp,a b|opp|$(id)\n"
+    found = slurm_offers.learn(site(tmp_path, sacctmgr=odd, sinfo="a b|gpu:1\n;id|\n"))
+    assert found["accounts"] == [{**P1, "qos": ["opp"]}]
+    assert (found["default"], found["partitions"]) == ("", [])
+
+
+@pytest.mark.parametrize(
+    ("names", "wish", "likely", "account", "why"),
+    [
+        (["p1"], "", "", "p1", ""),
+        (["p1"], "P1", "", "p1", ""),
+        (["p1"], "", "other", "p1", ""),
+        (["p1", "p2"], "p2", "p1", "p2", ""),
+        (["p1", "p2"], "", "p2", "p2", ""),
+        (["p1", "p2"], "", "", "", "several Slurm accounts (p1, p2)"),
+        (["p1"], "gone", "", "", "'gone' is not, or no longer, a Slurm account of yours (yours: p1)"),
+        ([], "", "p1", "", "no account of yours"),
+        (None, "", "", "", ""),
+        (None, "p1", "p2", "p1", ""),
+        (None, "", "p2", "p2", ""),
+    ],
+)
+def test_which_account_is_meant(names: Any, wish: str, likely: str, account: str, why: str) -> None:
+    known = None if names is None else [{"name": name} for name in names]
+    chosen = slurm_offers.choice({"accounts": known}, wish, likely)
+    assert chosen.account == account
+    assert why in chosen.why
+    assert bool(chosen.why) == bool(why)
+
+
+@pytest.mark.parametrize(
+    ("gres", "types"),
+    [("(null)", []), ("gpu:8", [""]), ("gpu:a100_3g.20gb:2(S:0),gpu:a100:4", ["a100_3g.20gb", "a100"]), ("nvme:1", [])],
+)
+def test_the_types_of_gpus(gres: str, types: list[str]) -> None:
+    assert slurm_offers.gpus(gres) == types

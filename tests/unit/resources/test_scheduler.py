@@ -1,0 +1,84 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What Slurm says of an account, and the text that waits for it: in one plan, in their order."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from account_scene import Scene
+from ansible_collections.hpc.onboard.plugins.module_utils._core.account import Account
+from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
+from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import Outcome, examine
+from ansible_collections.hpc.onboard.plugins.module_utils._resources.path_script import PathScript
+from ansible_collections.hpc.onboard.plugins.module_utils._resources.scheduler import Scheduler
+from resource_tables import Case, judge, table
+
+TEXT = "#!/bin/sh\necho @slurm_account@\n"
+
+
+@table(Case("a sandbox has nothing to ask", {}, {"account": "p1", "required": "yes"}, "in_place"))
+def test_scheduler(scene: Scene, case: Case) -> None:
+    judge(scene, "scheduler", case)
+
+
+def test_a_text_gets_the_chosen_account_in_a_sandbox(scene: Scene) -> None:
+    script = {"kind": "path_script", "path": "~/bin/count", "content": TEXT, "found": ["slurm_account"]}
+    scene.run({"kind": "scheduler", "account": "p1"}, script)
+    assert b"echo p1\n" in scene.at("~/bin/count").read_bytes()
+
+
+def outcomes(tmp_path: Path, accounts: list[str] | None, **options: Any) -> tuple[Outcome, Outcome]:
+    """What comes of the question and of a script that names the account, where these accounts are known of today."""
+    account = Account(str(tmp_path), "/bin/sh", {"PATH": str(tmp_path / "none")})
+    if accounts is not None:
+        known = [{"name": name, "qos": [], "default_qos": ""} for name in accounts]
+        account.found["slurm"] = {"accounts": known, "default": "", "partitions": [], "missed": [], "fresh": True}
+    host = Host(account, b"k" * 32)
+    asked = examine(Scheduler(Scheduler.whole(options)).bound(host), host)
+    script = PathScript.whole({"path": "~/bin/count", "content": TEXT, "found": ["slurm_account"]})
+    return asked, examine(PathScript(script).bound(host), host)
+
+
+@pytest.mark.parametrize(
+    ("accounts", "options", "line"),
+    [
+        (["p1"], {}, "echo p1\n"),
+        (["p1", "p2"], {"account": "p2", "required": "yes"}, "echo p2\n"),
+        (["p1", "p2"], {}, "echo \n"),  # Slurm has a default, and the site wants no name
+        (None, {"likely": "p1", "required": "yes"}, "echo p1\n"),
+        (None, {"required": "yes"}, "echo \n"),
+    ],
+)
+def test_what_the_script_says(tmp_path: Path, accounts: Any, options: Any, line: str) -> None:
+    asked, script = outcomes(tmp_path, accounts, **options)
+    assert (asked.status, script.status) == ("in_place", "missing")
+    assert line in script.after["content"]
+
+
+@pytest.mark.parametrize(
+    ("accounts", "options", "why"),
+    [
+        (["p1", "p2"], {"required": "yes"}, "several Slurm accounts (p1, p2). Choose one"),
+        (["p1"], {"account": "gone"}, "'gone' is not, or no longer"),
+        ([], {"required": "yes"}, "no account of yours"),
+    ],
+)
+def test_what_needs_an_account_waits_until_one_is_chosen(tmp_path: Path, accounts: Any, options: Any, why: str) -> None:
+    asked, script = outcomes(tmp_path, accounts, **options)
+    assert asked.status == "in_place"
+    assert script.status == "blocked"
+    assert why in str(script.reason)
+
+
+def test_it_is_said_what_was_not_measured_where_a_job_needs_it(tmp_path: Path) -> None:
+    assert "not found: sacctmgr" in outcomes(tmp_path, None, required="yes")[0].remarks[0]
+    assert outcomes(tmp_path, None)[0].remarks == []
+    assert outcomes(tmp_path, None, likely="p1", required="yes")[0].remarks == []
+
+
+def test_what_was_asked_is_told_and_what_was_known_is_not(tmp_path: Path) -> None:
+    assert set(outcomes(tmp_path, None)[0].evidence["slurm"]) == {"accounts", "default", "partitions", "missed"}
+    assert outcomes(tmp_path, ["p1"])[0].evidence == {}
