@@ -26,6 +26,7 @@ class Host(Names):
         super().__init__(account, fingerprint_key, root)
         self.made: List[str] = []  # the folders that were made
         self.noted: Mapping[str, Any] = {}  # what the receipt says of each thing, once it was looked at
+        self.follows = False  # whether one only looks again at what is under way, and does so often
         self._way = Way(root, self.shown, self.resolve)
 
     # -- questions -----------------------------------------------------------------------------

@@ -109,7 +109,9 @@ def _task(plan: Mapping[str, Any], kinds: Kinds, account: Account) -> Task:
         lay_out(root, plan["sandbox"])
 
     def real() -> Host:
-        return Host(account, key, root)
+        host = Host(account, key, root)
+        host.follows = plan["work"] == "follow"
+        return host
 
     _learn(resources, real())
     keyed = rotations.Keyed(plan["resources"], resources, plan.get("keys") or {})

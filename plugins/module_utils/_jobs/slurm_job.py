@@ -1,0 +1,358 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A Slurm job of ours: submitted once, and known by the files that it leaves in a folder of its own.
+
+The folder is for its owner alone, on a file system that the nodes see. Its name of the job is drawn by lot and noted
+there before anything is submitted: so a run that was killed in between finds its job again by one look. Afterwards
+Slurm is not asked how far it is: the job says that itself, in files. It is asked only where these say nothing and a new
+run wants to know whether the job waits or is gone.
+"""
+
+import json
+import os
+import shlex
+import shutil
+import time
+from typing import Any, Dict, List, NamedTuple, Optional
+
+from .._core.errors import AccountError, printable
+from .._core.host import Host
+from .._core.program import found, said
+from .job import Progress, own_folder, put, words_in
+
+MARK, NUMBER, PROGRESS, RESULT, LOG, SCRIPT = "mark.json", "number", "progress.json", "result.json", "log", "job.sh"
+SECONDS = 30  # for a command of Slurm's
+SETTLING = 20  # seconds in which what a killed run had sent may still arrive
+LATE = 600  # seconds behind its time limit at which Slurm is asked what became of a job that said nothing
+LAST = 400
+WAITING = ("PENDING", "CONFIGURING", "REQUEUED", "SUSPENDED", "STOPPED", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD")
+AT_WORK = ("RUNNING", "COMPLETING", "STAGE_OUT", "SIGNALING", "RESIZING")
+REASONS = {
+    "TIMEOUT": "it ran out of its time limit",
+    "OUT_OF_MEMORY": "it ran out of memory",
+    "CANCELLED": "it was cancelled",
+    "NODE_FAIL": "its node failed",
+    "PREEMPTED": "another job took its place",
+    "DEADLINE": "it could not start in time",
+    "BOOT_FAIL": "its node did not start",
+}
+GONE = "Slurm does not know job %s any more, and it has left no word"
+ABSENT = "%s is not here: is this the login node of the cluster, and is Slurm's module loaded at login?"
+PRELUDE = """\
+#!/bin/bash
+# A job of hpc.onboard. What it does stands at the end.
+umask 077
+cd {folder} || exit 1
+say() {{ # STEP [DONE TOTAL UNIT]: how far it is, for whoever looks
+    printf '{{"step": "%s", "done": %s, "total": %s, "unit": "%s"}}' "$1" "${{2:-null}}" "${{3:-null}}" "${{4:-steps}}" \\
+        >progress.new && mv progress.new {progress}
+}}
+end() {{ # CODE
+    [ -e {mark} ] || exit "$1"
+    printf '{{"code": %s}}' "$1" >result.new && mv result.new {result}
+    exit "$1"
+}}
+trap 'kill $(jobs -p) 2>/dev/null; end 143' TERM INT XCPU
+say beginning
+work() {{
+"""
+CODA = """
+}
+work >>log 2>&1 </dev/null &
+wait "$!"
+end "$?"
+"""
+
+
+class Wanted(NamedTuple):
+    """A job that is to be submitted.
+
+    purpose: a word of its name. work: shell commands, run in its folder, where say STEP DONE TOTAL UNIT tells how far
+    they are; what they print goes to the file log. options: those of sbatch beside name, folder, output and time.
+    """
+
+    purpose: str
+    work: str
+    options: List[str]
+    minutes: int
+
+
+class Standing(NamedTuple):
+    """What is known of a job. state: none, queued, running, done, failed or gone; reason: why it failed."""
+
+    state: str
+    reason: str = ""
+    progress: Optional[Progress] = None
+    number: str = ""
+
+
+class SlurmJob:
+    """The job that a folder belongs to, if there is one."""
+
+    def __init__(self, folder: str) -> None:
+        """folder: its path; it is made when the job is submitted, in one that nobody else may change."""
+        self.folder = folder
+
+    # -- looked at -----------------------------------------------------------------------------
+
+    def standing(self, host: Host) -> Standing:
+        """How it stands, by its files; Slurm is asked once, unless one only goes on following what was seen already."""
+        held = _held(host, self.folder)
+        if held is None:
+            return Standing("none")
+        result, mark = _document(held, RESULT), _document(held, MARK)
+        number = _text(held, NUMBER)
+        if result is not None:
+            return _ended(int(result.get("code", 1)), held, number)
+        if mark is None:
+            return Standing("none")
+        progress = _document(held, PROGRESS)
+        late = time.time() > _began(held, mark) + 60 * int(mark.get("minutes", 0)) + LATE
+        if progress is not None and host.follows and not late:
+            return Standing("running", "", progress, number)
+        if host.follows and not late:
+            return Standing("queued", "", _queued(number), number)
+        seen = look(str(mark.get("name")), number)
+        if _document(held, RESULT) is not None or _held(host, self.folder) is None:
+            return self.standing(host)  # it ended meanwhile
+        if seen is None or seen.state in AT_WORK + WAITING:
+            if progress is not None:
+                return Standing("running", "", progress, number)
+            return Standing("queued", "", _queued(number or seen.number if seen else number, seen), number)
+        if seen.state:
+            word = seen.state.split(" ")[0]
+            why = REASONS.get(word, "it ended as %s" % printable(word, 40))
+            return Standing("failed", "job %s: %s%s" % (seen.number, why, _said_last(held)), None, seen.number)
+        if number:
+            return Standing("gone", GONE % number + _said_last(held), None, number)
+        return Standing("none")
+
+    def progress(self, host: Host) -> Optional[Progress]:
+        """The same, as a resource tells it: how far it is, why it failed, or None."""
+        standing = self.standing(host)
+        if standing.state in ("failed", "gone"):
+            return {"failed": standing.reason, "wants": {}}
+        return standing.progress if standing.state in ("queued", "running") else None
+
+    def given(self, host: Host) -> Dict[str, Any]:
+        """What was noted with the job when it was submitted; empty where there is none."""
+        held = _held(host, self.folder)
+        mark = _document(held, MARK) if held else None
+        noted = mark.get("given") if mark else None
+        return dict(noted) if isinstance(noted, dict) else {}
+
+    def log(self, host: Host) -> str:
+        """The last words of its work."""
+        held = _held(host, self.folder)
+        return _said_last(held) if held else ""
+
+    # -- changed -------------------------------------------------------------------------------
+
+    def submit(self, above: int, wanted: Wanted, given: Optional[Dict[str, Any]] = None) -> str:
+        """Submit it, unless it has been; gives Slurm's number. above: the open folder that its folder is made in.
+
+        What an ended job had left is done away with, but for what its work keeps in folders of its own. given: noted
+        with the job, for later runs. Raises AccountError: then nothing was submitted, or it says that this is not known.
+        """
+        handle = own_folder(above, os.path.basename(self.folder), self.folder)
+        held = "/proc/self/fd/%d" % handle
+        try:
+            found_again = self._left_by_a_killed_run(held)
+            if found_again:
+                return found_again
+            for name in (RESULT, PROGRESS, NUMBER, LOG):
+                _forget(held, name)
+            name = "hpc.onboard-%s-%s" % (wanted.purpose, os.urandom(6).hex())
+            put(os.path.join(held, SCRIPT), script(self.folder, wanted.work))
+            mark = {"name": name, "at": int(time.time()), "minutes": wanted.minutes, "given": given or {}}
+            put(os.path.join(held, MARK), json.dumps(mark))
+            number = self._sent(held, name, wanted)
+            put(os.path.join(held, NUMBER), number)
+            return number
+        finally:
+            os.close(handle)
+
+    def _left_by_a_killed_run(self, held: str) -> str:
+        """The number of the job that this mark was made for, where it waits or runs; else empty."""
+        mark = _document(held, MARK)
+        if mark is None or _document(held, RESULT) is not None:
+            return ""
+        number = _text(held, NUMBER)
+        seen = look(str(mark.get("name")), number)
+        left = int(mark.get("at", 0)) + SETTLING - time.time()
+        if seen is not None and not seen.state and not number and 0 < left <= SETTLING:
+            time.sleep(left)
+            seen = look(str(mark.get("name")), number)
+        if seen is None:
+            raise AccountError("whether an earlier job is still there cannot be asked (squeue): run again later")
+        if seen.state not in AT_WORK + WAITING:
+            return ""
+        put(os.path.join(held, NUMBER), seen.number)
+        return seen.number
+
+    def _sent(self, held: str, name: str, wanted: Wanted) -> str:
+        line = ["--parsable", "--job-name=" + name, "--chdir=" + self.folder, "--output=/dev/null", "--no-requeue"]
+        line += ["--time=%d" % wanted.minutes] + wanted.options + [os.path.join(self.folder, SCRIPT)]
+        words = told("sbatch", line, errors=True)
+        number = next((one.split(";")[0] for one in reversed((words or "").split()) if one.split(";")[0].isdigit()), "")
+        if number and "error" not in (words or ""):
+            return number
+        seen = look(name, "")  # an error may also mean that the answer was lost
+        if seen is not None and seen.state:
+            return seen.number
+        if seen is None:
+            raise AccountError("whether Slurm has taken the job is not known: run again later (%s)" % _short(words))
+        _forget(held, MARK)
+        raise AccountError("Slurm did not take the job: %s" % (_short(words) or "sbatch said nothing"))
+
+    def cancel(self, host: Host) -> None:
+        """End it, and remove its folder."""
+        held = _held(host, self.folder)
+        if held is None:
+            return
+        mark = _document(held, MARK)
+        if mark is not None and _document(held, RESULT) is None:
+            seen = look(str(mark.get("name")), "")
+            if seen is None:
+                raise AccountError("its job cannot be asked for (squeue): run again later")
+            if seen.state in AT_WORK + WAITING:
+                told("scancel", [seen.number])
+        self.forget(host)
+
+    def forget(self, host: Host) -> None:
+        """Remove its folder, in which a job that is being ended may still write."""
+        for attempt in range(50):
+            try:
+                host.remove_folder(self.folder)
+                return
+            except AccountError:
+                if attempt == 49:
+                    raise
+                time.sleep(0.2)
+
+
+class Seen(NamedTuple):
+    """What Slurm says of a job: its number and state, both empty where it knows none."""
+
+    number: str
+    state: str
+    reason: str = ""
+
+
+def look(name: str, number: str) -> Optional[Seen]:
+    """Ask Slurm once for the job of this name, the living first; None where it does not answer."""
+    user = str(os.getuid())
+    which = ["--jobs=" + number] if number else ["--name=" + name]
+    listed = told("squeue", ["--noheader", "--states=all", "--format=%i|%T|%r|%j"] + (["--user=" + user] if not number else []) + which)
+    for line in (listed or "").splitlines():
+        parts = line.strip().split("|")
+        if len(parts) == 4 and parts[3] == name:
+            return Seen(parts[0], parts[1], parts[2])
+    ended = told("sacct", ["-n", "-X", "-P", "-S", "now-30days", "--name=" + name, "--user=" + user, "-o", "JobID,State"])
+    for line in (ended or "").splitlines():
+        parts = line.strip().split("|")
+        if len(parts) == 2 and parts[0].isdigit():
+            return Seen(parts[0], parts[1])
+    if listed is None and not (number and ended is not None):  # squeue fails, too, for a number that is long gone
+        return None
+    return Seen("", "")
+
+
+def told(name: str, arguments: List[str], errors: bool = False) -> Optional[str]:
+    """What a command of Slurm's prints; None where it fails. errors: what it complains of, too, and that it failed.
+
+    It is given no environment but what finds it: what lies in ours would go into the job.
+    """
+    program = found(name, os.environ.get("PATH", "")) or found(name, PLACES)
+    if program is None:
+        if errors:
+            raise AccountError(ABSENT % name)
+        return None
+    kept = {one: os.environ[one] for one in ("PATH", "HOME", "USER", "LOGNAME", "SLURM_CONF", "LANG") if one in os.environ}
+    quoted = " ".join(shlex.quote(one) for one in [program] + arguments)
+    command = quoted + (" 2>&1 || echo error" if errors else " && echo .")
+    answer = said(["/bin/sh", "-c", command], kept, SECONDS)
+    text = answer.text
+    if errors:
+        return text + (" error: " + answer.why if answer.why else "")
+    return text.rpartition(".")[0] if not answer.why and text.rstrip().endswith(".") else None
+
+
+PLACES = "/usr/bin:/usr/local/bin:/opt/slurm/bin:/usr/local/slurm/bin:/opt/slurm/current/bin"
+
+
+def script(folder: str, work: str) -> str:
+    """The whole script of a job: what it does, and around it the files that tell how it is."""
+    head = PRELUDE.format(folder=shlex.quote(folder), mark=MARK, progress=PROGRESS, result=RESULT)
+    return head + work + CODA
+
+
+def _ended(code: int, held: str, number: str) -> Standing:
+    if code == 0:
+        return Standing("done", "", None, number)
+    how = "it was ended: by its time limit?" if code == 143 else "it ended with exit code %d" % code
+    return Standing("failed", how + _said_last(held), None, number)
+
+
+def _queued(number: str, seen: Optional[Seen] = None) -> Progress:
+    reason = printable(seen.reason, 60) if seen and seen.reason not in ("", "None") else ""
+    step = "job %s is queued%s" % (number, " (%s)" % reason if reason else "") if number else "a job is queued"
+    return {"step": step, "done": None, "total": None, "unit": "steps"}
+
+
+def _began(held: str, mark: Dict[str, Any]) -> float:
+    """When the job began to run, by its first word; a far time where it has said none."""
+    try:
+        return os.stat(os.path.join(held, PROGRESS)).st_mtime
+    except OSError:
+        return float("inf")
+
+
+def _held(host: Host, folder: str) -> Optional[str]:
+    """The path through which the folder of a job is read; None where there is none of ours."""
+    there = host.entry(folder)
+    return host.held(folder) if there is not None and there.shut else None
+
+
+def _document(held: str, name: str) -> Optional[Dict[str, Any]]:
+    try:
+        document = json.loads(words_in(os.path.join(held, name)))
+    except (OSError, ValueError, RecursionError):
+        return None
+    return document if isinstance(document, dict) else None
+
+
+def _text(held: str, name: str) -> str:
+    try:
+        return printable(words_in(os.path.join(held, name)).strip(), 40)
+    except OSError:
+        return ""
+
+
+def _said_last(held: str) -> str:
+    """The end of what the work said, as the end of a sentence."""
+    try:
+        with open(os.path.join(held, LOG), "rb", opener=_unlinked) as stream:
+            stream.seek(max(0, os.fstat(stream.fileno()).st_size - 4000))
+            text = stream.read().decode("utf-8", "replace")
+    except OSError:
+        return ""
+    words = _short(text)
+    return ". It said: " + words if words else ""
+
+
+def _unlinked(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
+
+
+def _short(text: Optional[str]) -> str:
+    lines = [" ".join(line.split()) for line in (text or "").splitlines() if line.strip() and line.strip() != "error"]
+    return printable(" | ".join(lines)[-LAST:])
+
+
+def _forget(held: str, name: str) -> None:
+    try:
+        path = os.path.join(held, name)
+        shutil.rmtree(path) if os.path.isdir(path) and not os.path.islink(path) else os.unlink(path)
+    except FileNotFoundError:
+        pass
