@@ -25,7 +25,16 @@ SECONDS = 30  # for a command of Slurm's
 SETTLING = 20  # seconds in which what a killed run had sent may still arrive
 LATE = 600  # seconds behind its time limit at which Slurm is asked what became of a job that said nothing
 LAST = 400
-WAITING = ("PENDING", "CONFIGURING", "REQUEUED", "SUSPENDED", "STOPPED", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD")
+WAITING = (
+    "PENDING",
+    "CONFIGURING",
+    "REQUEUED",
+    "SUSPENDED",
+    "STOPPED",
+    "REQUEUE_HOLD",
+    "SPECIAL_EXIT",
+    "RESV_DEL_HOLD",
+)
 AT_WORK = ("RUNNING", "COMPLETING", "STAGE_OUT", "SIGNALING", "RESIZING")
 REASONS = {
     "TIMEOUT": "it ran out of its time limit",
@@ -243,12 +252,17 @@ def look(name: str, number: str) -> Optional[Seen]:
     """Ask Slurm once for the job of this name, the living first; None where it does not answer."""
     user = str(os.getuid())
     which = ["--jobs=" + number] if number else ["--name=" + name]
-    listed = told("squeue", ["--noheader", "--states=all", "--format=%i|%T|%r|%j"] + (["--user=" + user] if not number else []) + which)
+    listed = told(
+        "squeue",
+        ["--noheader", "--states=all", "--format=%i|%T|%r|%j"] + (["--user=" + user] if not number else []) + which,
+    )
     for line in (listed or "").splitlines():
         parts = line.strip().split("|")
         if len(parts) == 4 and parts[3] == name:
             return Seen(parts[0], parts[1], parts[2])
-    ended = told("sacct", ["-n", "-X", "-P", "-S", "now-30days", "--name=" + name, "--user=" + user, "-o", "JobID,State"])
+    ended = told(
+        "sacct", ["-n", "-X", "-P", "-S", "now-30days", "--name=" + name, "--user=" + user, "-o", "JobID,State"]
+    )
     for line in (ended or "").splitlines():
         parts = line.strip().split("|")
         if len(parts) == 2 and parts[0].isdigit():
@@ -268,7 +282,9 @@ def told(name: str, arguments: List[str], errors: bool = False) -> Optional[str]
         if errors:
             raise AccountError(ABSENT % name)
         return None
-    kept = {one: os.environ[one] for one in ("PATH", "HOME", "USER", "LOGNAME", "SLURM_CONF", "LANG") if one in os.environ}
+    kept = {
+        one: os.environ[one] for one in ("PATH", "HOME", "USER", "LOGNAME", "SLURM_CONF", "LANG") if one in os.environ
+    }
     quoted = " ".join(shlex.quote(one) for one in [program] + arguments)
     command = quoted + (" 2>&1 || echo error" if errors else " && echo .")
     answer = said(["/bin/sh", "-c", command], kept, SECONDS)

@@ -87,6 +87,7 @@ KINDS = {  # of resources, each with the module that says what is asked of it; "
     "shell_environment": "_core.values",
     "storage_link": "_core.values",
     "token_file": "_core.values",
+    "try_job": "",
 }
 
 

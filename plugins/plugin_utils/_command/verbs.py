@@ -74,6 +74,16 @@ VERBS = {
             ("hpc-onboard onboard --tags conda", "one capability, by its role"),
         ),
     ),
+    "try": Verb(
+        ACCOUNTS,
+        "let one small job say whether jobs can use what was set up",
+        "A job that waits is looked at again by the next run, and submitted once.\n"
+        "Afterwards the job and its files are gone. --check only asks Slurm.",
+        (
+            ("hpc-onboard try lrz", "one cluster's accounts"),
+            ("hpc-onboard try -e try_gpu=true", "with a GPU"),
+        ),
+    ),
     "audit": Verb(
         ACCOUNTS,
         "say what has drifted, who moved and what mends it; reads only",

@@ -19,6 +19,7 @@ PROGRAM = "HPC_ONBOARD_COMMAND"  # set by the command hpc-onboard for what it st
 PLAYBOOKS: dict[str, tuple[str, ...]] = {  # verb -> playbook, and the options that make it this verb
     "onboard": ("onboard",),
     "plan": ("onboard", "--check", "--diff"),
+    "try": ("try",),
     "audit": ("audit",),
     "mend": ("mend",),
     "rotate": ("rotate_ngc",),

@@ -147,6 +147,7 @@ class Renderer:
 KINDS = {  # of the results of our actions that say none, since Ansible failed or skipped the task itself
     "hpc.onboard.converge": "account",
     "hpc.onboard.offboard": "account",
+    "hpc.onboard.try_out": "account",
     "hpc.onboard.doctor": "doctor",
     "hpc.onboard.rotate": "rotation_share",
     "hpc.onboard.audit": "audit_settings",

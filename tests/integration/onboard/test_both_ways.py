@@ -77,6 +77,7 @@ LIVES: dict[str, list[dict[str, Any]]] = {
     ],
     "key_leftovers": [{"known": {"key 0123456789ab": "the old key"}, "own": ["~/.netrc"], "caches": ["~/there"]}],
     "scheduler": [{}, {"account": "p1", "likely": "p2", "required": "yes"}],
+    "try_job": [{"folder": "~/.hpc.onboard-try", "state": "absent"}],
     "token_file": [{}, {"path": "~/a-link/token"}, {"state": "absent"}],
     "ngc_config": [{}, {"path": "~/a-file"}, {"state": "absent"}],
     "path_script": [

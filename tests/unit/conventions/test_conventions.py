@@ -63,6 +63,7 @@ def test_every_kind_has_a_module_a_class_and_a_table_of_its_own() -> None:
         "preflight",
         "rotate",
         "ssh_config",
+        "try_out",
     }
     classes = {file.stem for file in (PLUGINS / "module_utils" / "_resources").glob("*.py")} - {
         "kept_key",
