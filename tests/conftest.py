@@ -34,6 +34,14 @@ def bed() -> Iterator[Testbed]:
         yield testbed
 
 
+@pytest.fixture(autouse=True)
+def without_slurm_afterwards(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Let the next test find clusters without Slurm, unless it asks for one."""
+    yield
+    if "bed" in request.fixturenames and os.environ.get(_WITHOUT) != "1":
+        request.getfixturevalue("bed").hide_slurms()
+
+
 @pytest.fixture
 def count(record_property: Callable[[str, object], None]) -> Callable[[str, int, int], None]:
     """Count so many more of something, and those of them that broke a promise; the sums stand at the end."""

@@ -71,9 +71,10 @@ class Testbed:
         return self._clusters[name]
 
     def slurm(self, cluster: str) -> Slurm:
-        """Give a cluster's Slurm; it is started by the first who asks."""
+        """Give a cluster's Slurm; it is started by the first who asks, and there until `hide_slurms`."""
         if cluster not in self._slurms:
             self._slurms[cluster] = Slurm(self._clusters[cluster], self.folder)
+        self._slurms[cluster].show()
         return self._slurms[cluster]
 
     def modules(self, cluster: str) -> Modules:
@@ -81,6 +82,11 @@ class Testbed:
         if cluster not in self._modules:
             self._modules[cluster] = Modules(self._clusters[cluster])
         return self._modules[cluster]
+
+    def hide_slurms(self) -> None:
+        """Let all clusters look as if there were no Slurm."""
+        for slurm in self._slurms.values():
+            slurm.hide()
 
     @property
     def clusters(self) -> list[str]:

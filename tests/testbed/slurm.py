@@ -140,6 +140,14 @@ class Slurm:
         """Let a user compute for this project no longer."""
         self._manage("delete", "user", account.user, f"account={project}")
 
+    def hide(self) -> None:
+        """Let no program find it, as on a cluster without one, until `show`: for tests that do not want any."""
+        self.cluster.world.run("sh", "-c", "cd /etc/slurm && [ ! -e slurm.conf ] || mv slurm.conf slurm.conf.hidden")
+
+    def show(self) -> None:
+        """Let it be found."""
+        self.cluster.world.run("sh", "-c", "cd /etc/slurm && [ -e slurm.conf ] || mv slurm.conf.hidden slurm.conf")
+
     def jobs(self, account: Account, running: bool = False) -> list[str]:
         """The names of a user's jobs: of all that there ever were, or of those that wait or run."""
         command = (

@@ -40,7 +40,7 @@ def overview() -> str:
             group = verb.group
             lines += ["", group]
         lines.append(f"    {name:{width}}  {verb.summary}")
-    return "\n".join([*lines, "", OPTIONS, ACCOUNTS, CODES.rstrip(), LAST])
+    return "\n".join([*lines, "", OPTIONS.rstrip(), ACCOUNTS, CODES.rstrip(), LAST])
 
 
 def of_verb(name: str) -> str:

@@ -153,7 +153,7 @@ def _evidence(found: Document) -> Evidence:
     if "open_folder" in found:
         evidence["open_folder"] = harmless(found["open_folder"], 500)
     if "slurm" in found:
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.slurm_answer import offers  # once a day
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._text.slurm_answer import offers  # once a day
 
         evidence["slurm"] = offers(found["slurm"])
     if "theirs" in found:

@@ -72,8 +72,9 @@ def spoken_of(outcomes: Sequence[Outcome]) -> list[Outcome]:
 
 
 def of_things(outcomes: Sequence[Outcome]) -> list[Outcome]:
-    """The outcomes without those of questions that were answered, which are about no thing of the account."""
-    return [one for one in outcomes if one["identity"] not in QUESTIONS or one["remarks"]]
+    """The outcomes without those of questions that a capability had answered: these are about no thing there."""
+    asked = [one for one in outcomes if one["identity"] in QUESTIONS and one["capability"] != "resources"]
+    return [one for one in outcomes if one not in asked or one["remarks"]]
 
 
 def unmet(identity: str, capability: str, reason: str) -> Outcome:

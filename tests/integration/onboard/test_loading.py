@@ -13,7 +13,9 @@ from tests.integration.runs import REPOSITORY, keyring_environment
 pytestmark = pytest.mark.testbed
 
 LOADING = Path(__file__).parent / "loading"
-MOST = 43  # four are its capabilities, two look for a session (settings of ssh are named), one notes the end for status
+# four are its capabilities, two look for a session (settings of ssh are named), one notes the end for status, one
+# remembers what Slurm offered
+MOST = 44
 
 
 def test_a_run_with_nothing_to_do_loads_few_modules(bed: Any, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from .._core.errors import AccountError, printable
 from .._core.host import Host
 from .._core.resource import Resource, State
 from .._core.values import STATE, check_path
-from .._jobs.slurm_job import SlurmJob, Standing, Wanted, told
+from .slurm_job import SlurmJob, Standing, Wanted, told
 
 TRIED = "tried"
 ENVIRONMENT = ".config/hpc.onboard/env."
@@ -33,7 +33,8 @@ try_it() { # WHAT COMMAND...
     shift
     say "trying: $what"
     words=$(timeout %d "$@" 2>&1 </dev/null) || said=no
-    printf '%%s\\t%%s\\t%%.300s\\n' "$what" "$said" "$(printf %%s "$words" | tail -n 1 | tr -c '[:print:]' ' ')" >>tried.new
+    words=$(printf %%s "$words" | tail -n 1 | tr -c '[:print:]' ' ')
+    printf '%%s\\t%%s\\t%%.300s\\n' "$what" "$said" "$words" >>tried.new
 }
 rm -f tried.new
 """
@@ -98,7 +99,7 @@ class TryJob(Resource):
             else:
                 job.cancel(host)
             return
-        wanted = Wanted("try", self._work(host), self._sbatch(host), self.options["minutes"])
+        wanted = Wanted("try", self.work(host), self._sbatch(host), self.options["minutes"])
         host.start(self.options["folder"], lambda above: _submitted(job, above, wanted), self._foresee)
 
     def _standing(self, host: Host) -> Standing:
@@ -115,7 +116,7 @@ class TryJob(Resource):
             said[one["what"]] = YES if yes == YES else printable("no: %s" % (words or "it failed"), 400)
         return said
 
-    def _work(self, host: Host) -> str:
+    def work(self, host: Host) -> str:
         """The shell commands of the job."""
         lines = [FUNCTION % SECONDS]
         for one in self.options["checks"]:
@@ -132,7 +133,7 @@ class TryJob(Resource):
 
     def _sbatch(self, host: Host) -> List[str]:
         account = host.account.found.get("slurm_account", {}).get("value", "")
-        return self.options["options"] + (["--account=" + account] if account else [])
+        return list(self.options["options"]) + (["--account=" + account] if account else [])
 
     def _foresee(self, host: Host) -> None:
         """Ask Slurm whether it would take the job, which it does not get."""

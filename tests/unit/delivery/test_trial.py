@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a job tries at each site, from what is declared there, and what is not tried, with the reason."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.trial import Wishes, entries, results, trial
+
+LINK = {"kind": "storage_link", "capability": "storage_links", "options": {"path": "~/work", "target": "/work/ada"}}
+KEY = {
+    "kind": "enroot_credential",
+    "capability": "enroot_credentials",
+    "options": {"machine": "nvcr.io", "secret": "ngc", "path": "~/enroot/.credentials"},
+}
+SCRIPT = {"kind": "path_script", "capability": "launchers", "options": {"path": "~/bin/usrun.sh"}}
+ENVIRONMENT = {"kind": "shell_environment", "capability": "tokens", "options": {"section": "tokens"}}
+EVERY: Any = [LINK, KEY, SCRIPT, ENVIRONMENT]
+
+
+def whats(cluster: Any, wishes: Wishes, declared: Any = EVERY) -> tuple[list[str], list[str]]:
+    found = trial(cluster, declared, wishes)
+    return [one["what"] for one in found.checks], found.untried
+
+
+def test_what_is_declared_is_tried() -> None:
+    checks, untried = whats({}, Wishes(True, "/i.sqsh", ""))
+    assert checks == [
+        "~ can be written",
+        "/work/ada can be written",
+        "~/enroot/.credentials is found, for you alone",
+        "the environment loads",
+        "nvcr.io is reached",
+        "a container starts from /i.sqsh",
+        "a GPU is seen",
+    ]
+    assert untried == []
+
+
+def test_what_cannot_work_is_not_tried_and_said() -> None:
+    checks, untried = whats({"compute": {"internet": "none"}}, Wishes(False, "", "/work/ada"))
+    assert checks == ["/work/ada can be written"]
+    assert [one.partition(":")[0] for one in untried] == ["~", "~/enroot/.credentials", "nvcr.io", "a container"]
+
+
+def test_a_proxy_stands_for_the_registry() -> None:
+    checks, _untried = whats({"proxies": {"https": "http://proxy.example.org:3128"}}, Wishes(False, "", ""))
+    assert "the proxy proxy.example.org is reached" in checks
+
+
+def test_what_is_to_be_absent_is_not_tried() -> None:
+    gone = [{**one, "options": {**one["options"], "state": "absent"}} for one in EVERY]
+    assert whats({}, Wishes(False, "", ""), gone)[0] == ["~ can be written"]
+
+
+def test_the_job_asks_for_the_least() -> None:
+    scheduler = {"gpu": "--partition=gpu --gres=gpu:1", "cpu": "--partition=cpu"}
+    question: Any = {"kind": "scheduler", "capability": "launchers", "options": {"account": "p1"}}
+    asked, job = entries({"scheduler": scheduler}, [question], [], Wishes(False, "", ""))
+    assert asked["options"] == {"account": "p1"}
+    assert (job["options"]["folder"], job["options"]["options"]) == ("~/.hpc.onboard-try", ["--partition=cpu"])
+    job = entries({"scheduler": scheduler}, [], [], Wishes(True, "", "/work/ada"))[1]
+    assert job["options"]["folder"] == "/work/ada/.hpc.onboard-try"
+    assert job["options"]["options"] == ["--partition=gpu", "--gres=gpu:1"]
+
+
+def test_each_check_is_an_outcome() -> None:
+    look: Any = {"before": {"a": "yes", "b": "no: its mode is 644"}}
+    found = results({"capability": "try"}, look)  # type: ignore[typeddict-item]
+    assert [(one["identity"], one["status"], one["reason"]) for one in found] == [
+        ("a", "in_place", None),
+        ("b", "failed", "its mode is 644"),
+    ]

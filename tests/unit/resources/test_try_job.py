@@ -1,0 +1,109 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The job that tries what was set up: what its script says of real files, and what is made of that."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from account_scene import Folder, Plain, Scene
+from ansible_collections.hpc.onboard.plugins.module_utils._core.account import Account
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
+from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import examine
+from ansible_collections.hpc.onboard.plugins.module_utils._jobs import slurm_job
+from ansible_collections.hpc.onboard.plugins.module_utils._jobs import try_job
+from resource_tables import Case, judge, table
+
+PLACE = "~/.hpc.onboard-try"
+
+
+@table(
+    Case("nothing is taken out twice", {}, {"folder": PLACE, "state": "absent"}, "in_place"),
+    Case(
+        "what a job left is taken out",
+        {PLACE: Folder(0o700), f"{PLACE}/tried": Plain(b"")},
+        {"folder": PLACE, "state": "absent"},
+        "unwanted",
+        left={PLACE: None, f"{PLACE}/tried": None},
+    ),
+)
+def test_try_job(scene: Scene, case: Case) -> None:
+    judge(scene, "try_job", case)
+
+
+def check(what: str, way: str, *words: str, paths: int = 0) -> dict[str, Any]:
+    return {"what": what, "way": way, "words": list(words), "paths": paths}
+
+
+def said(tmp_path: Path, *checks: dict[str, Any], **environment: str) -> Any:
+    """What comes of a job with these checks, whose very script runs here, as Slurm runs it there."""
+    home = tmp_path / "home"
+    home.mkdir(exist_ok=True)
+    host = Host(Account(str(home), "/bin/bash", {}), b"k" * 32)
+    job = try_job.TryJob(try_job.TryJob.whole({"folder": "~/.try", "checks": list(checks)})).bound(host)
+    folder = home / ".try"
+    folder.mkdir(0o700)
+    (folder / slurm_job.MARK).write_text("{}")
+    text = slurm_job.script(str(folder), job.work(host))  # type: ignore[attr-defined]
+    given = {"PATH": "/usr/bin:/bin", "HOME": str(home), **environment}
+    subprocess.run(["bash", "-c", text], env=given, check=True, timeout=60)
+    return examine(job, host)
+
+
+def test_what_works_is_said_to(tmp_path: Path) -> None:
+    (tmp_path / "key").write_text("canary")
+    (tmp_path / "key").chmod(0o600)
+    seen = said(
+        tmp_path,
+        check("home", "writes", "~", paths=1),
+        check("key", "key", str(tmp_path / "key"), paths=1),
+        check("gpu", "gpu"),
+        CUDA_VISIBLE_DEVICES="0",
+    )
+    assert (seen.status, seen.before) == ("in_place", {"home": "yes", "key": "yes", "gpu": "yes"})
+    assert not list((tmp_path / "home").glob(".hpc.onboard-try*"))
+    assert "canary" not in (tmp_path / "home/.try/log").read_text()
+
+
+@pytest.mark.parametrize(
+    ("one", "why"),
+    [
+        (check("x", "writes", "/nowhere at all/x"), "no: mktemp: failed to create file"),
+        (check("x", "key", "/nowhere"), "no: it is not there"),
+        (check("x", "key", "/etc/passwd"), "no: its mode is 644"),
+        (check("x", "gpu"), "no: the job was given none"),
+        (check("x", "reach", "127.0.0.1", "9"), "no: no answer in 10 s"),
+        (check("x", "environment"), "no: it is not there"),
+        (check("x", "container", "/nowhere", "image"), "no: "),
+    ],
+)
+def test_what_does_not_work_is_said_with_its_reason(tmp_path: Path, one: Any, why: str) -> None:
+    seen = said(tmp_path, one, check("home", "writes", "~", paths=1))
+    assert seen.status == "blocked"
+    assert seen.before["x"].startswith(why)
+    assert seen.before["home"] == "yes"
+
+
+def test_words_are_no_commands(tmp_path: Path) -> None:
+    seen = said(tmp_path, check("$(touch a); 'b'", "writes", f"{tmp_path}/$(touch c)"))
+    assert list(seen.before) == ["$(touch a); 'b'"]
+    assert not list(tmp_path.rglob("[ac]"))
+
+
+def test_a_job_that_said_less_has_not_come_to_it(tmp_path: Path) -> None:
+    seen = said(tmp_path, check("home", "writes", "~", paths=1))
+    assert seen.before == {"home": "yes"}
+    (tmp_path / "home/.try/tried").write_text("garbage\n")
+    host = Host(Account(str(tmp_path / "home"), "/bin/bash", {}), b"k" * 32)
+    options = {"folder": "~/.try", "checks": [check("home", "writes", "~", paths=1)]}
+    again = examine(try_job.TryJob(try_job.TryJob.whole(options)).bound(host), host)
+    assert again.before == {"home": "no: the job has not come to it"}
+
+
+def test_only_what_a_job_can_try_is_taken() -> None:
+    with pytest.raises(AccountError, match="nothing that a job can try"):
+        try_job.TryJob(try_job.TryJob.whole({"folder": "~/x", "checks": [check("x", "rm -rf")]}))
