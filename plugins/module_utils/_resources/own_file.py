@@ -23,7 +23,7 @@ class OwnFile(OwnFileOptions, Resource):
     EDITED_IS_THEIRS = True
 
     def bound(self, host: Host) -> "Resource":
-        """This file with what is found on the account in its text (see _core/file_options.py)."""
+        """This file with what is found on the account in its text (see _options/file_options.py)."""
         content = self.options.get("content")
         for name, one in self._found(host).items():
             content = str(content).replace("@%s@" % name, one["value"])

@@ -95,7 +95,7 @@ def _class_name(kind: str) -> str:
     return "".join(word.capitalize() for word in kind.split("_"))
 
 
-ELSEWHERE = {"try_job": "_jobs"}  # kinds that lie in another room: a job, and nothing that is kept
+ELSEWHERE = {"scheduler": "_jobs", "try_job": "_jobs"}  # kinds that lie in another room: of jobs, and nothing kept
 PLACES = {kind: f"{ELSEWHERE.get(kind, '_resources')}.{kind}.{_class_name(kind)}" for kind in KINDS}
 """Where the class of each kind is, below module_utils."""
 USUAL = [kind for kind, module in KINDS.items() if module == "_core.values"] + ["path_script"]

@@ -22,7 +22,7 @@ ENGINE = {  # room -> the rooms, or the single files of one, that it may import;
     "_options": {"_core"},
     "_scan": {"_formats", "_core"},
     "_receipt": {"_formats/hashes", "_core"},
-    "_jobs": {"_formats", "_core"},
+    "_jobs": {"_formats", "_core", "_options/file_options"},
     "_registry": {"_formats"},
     "_resources": {"_formats", "_core", "_options", "_scan", "_jobs", "_registry"},
     "_mends": {"_formats", "_core", "_scan"},

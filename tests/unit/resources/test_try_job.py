@@ -14,8 +14,7 @@ from ansible_collections.hpc.onboard.plugins.module_utils._core.account import A
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
 from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import examine
-from ansible_collections.hpc.onboard.plugins.module_utils._jobs import slurm_job
-from ansible_collections.hpc.onboard.plugins.module_utils._jobs import try_job
+from ansible_collections.hpc.onboard.plugins.module_utils._jobs import slurm_job, try_job
 from resource_tables import Case, judge, table
 
 PLACE = "~/.hpc.onboard-try"

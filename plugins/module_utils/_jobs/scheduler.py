@@ -5,10 +5,10 @@
 from typing import List, Optional
 
 from .._core.errors import AccountError
-from .._core.file_options import SchedulerOptions
 from .._core.host import Host
 from .._core.resource import Evidence, Resource, State
-from .._jobs import slurm_offers
+from .._options.file_options import SchedulerOptions
+from . import slurm_offers
 
 TOLD = ("accounts", "default", "partitions", "missed")
 
