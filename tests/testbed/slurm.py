@@ -150,12 +150,16 @@ class Slurm:
 
     def jobs(self, account: Account, running: bool = False) -> list[str]:
         """The names of a user's jobs: of all that there ever were, or of those that wait or run."""
-        command = (
-            ["squeue", "-h", "-o", "%j"]
-            if running
-            else ["sacct", "-n", "-X", "-P", "-o", "JobName", "-S", "2020-01-01"]
-        )
-        return self.cluster.world.run(*command, "-u", account.user).split()
+        listed = ["squeue", "-h", "-o", "%i|%j", "-u", account.user]
+        if running:
+            return [line.partition("|")[2] for line in self.cluster.world.run(*listed).splitlines()]
+        noted = ["sacct", "-n", "-X", "-P", "-o", "JobID,JobName", "-S", "2020-01-01", "-u", account.user]
+        lines = self.cluster.world.run(*noted) + self.cluster.world.run(*listed, "-t", "all")  # those of now come late
+        return list(dict(line.split("|", 1) for line in lines.splitlines()).values())
+
+    def limit(self, qos: str, limits: str) -> None:
+        """Change the limits of a quality of service, as sacctmgr takes them."""
+        self._manage("modify", "qos", qos, "set", *limits.split())
 
     def pause(self, partition: str) -> None:
         """Let no job of a partition start until `resume`."""

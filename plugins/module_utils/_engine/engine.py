@@ -23,7 +23,7 @@ from .isolation import Document, Step, run_isolated
 from .plan import LOCK, Kinds, build
 from .task import News, Seen, Task
 
-SCHEMA = "hpc.onboard/answer/1.5"
+SCHEMA = "hpc.onboard/answer/1.6"
 PLAN = "hpc.onboard/plan/1.2"
 SECONDS = 30.0
 LOOK_SECONDS = 0.5

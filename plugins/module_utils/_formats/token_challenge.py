@@ -13,7 +13,7 @@ import re
 from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 LONGEST = 8192
-REALMS = {"nvcr.io": ("nvcr.io", "authn.nvidia.com")}
+REALMS = {"nvcr.io": ("nvcr.io", "authn.nvidia.com"), "registry-1.docker.io": ("auth.docker.io",)}
 
 _TOKEN = r"[A-Za-z0-9!#$%&'*+.^_`|~-]+"
 _SCHEME = re.compile(r"[\s,]*(%s)(?:[ \t]+|$|(?=,))(?![ \t]*=)" % _TOKEN)

@@ -10,32 +10,21 @@ run wants to know whether the job waits or is gone.
 
 import json
 import os
-import shlex
 import shutil
 import time
 from typing import Any, Dict, List, NamedTuple, Optional
 
 from .._core.errors import AccountError, printable
 from .._core.host import Host
-from .._core.program import found, said
-from .job import Progress, own_folder, put, words_in
+from .._slurm.commands import AT_WORK, WAITING, Seen, look, told
+from .._slurm.script import MARK, PROGRESS, RESULT, script
+from .job import Progress, end_marked, own_folder, put, words_in
 
-MARK, NUMBER, PROGRESS, RESULT, LOG, SCRIPT = "mark.json", "number", "progress.json", "result.json", "log", "job.sh"
-SECONDS = 30  # for a command of Slurm's
+NUMBER, LOG, SCRIPT = "number", "log", "job.sh"
 SETTLING = 20  # seconds in which what a killed run had sent may still arrive
 LATE = 600  # seconds behind its time limit at which Slurm is asked what became of a job that said nothing
+PATIENCE = 120  # seconds that a run waits for a job to begin
 LAST = 400
-WAITING = (
-    "PENDING",
-    "CONFIGURING",
-    "REQUEUED",
-    "SUSPENDED",
-    "STOPPED",
-    "REQUEUE_HOLD",
-    "SPECIAL_EXIT",
-    "RESV_DEL_HOLD",
-)
-AT_WORK = ("RUNNING", "COMPLETING", "STAGE_OUT", "SIGNALING", "RESIZING")
 REASONS = {
     "TIMEOUT": "it ran out of its time limit",
     "OUT_OF_MEMORY": "it ran out of memory",
@@ -46,31 +35,6 @@ REASONS = {
     "BOOT_FAIL": "its node did not start",
 }
 GONE = "Slurm does not know job %s any more, and it has left no word"
-ABSENT = "%s is not here: is this the login node of the cluster, and is Slurm's module loaded at login?"
-PRELUDE = """\
-#!/bin/bash
-# A job of hpc.onboard. What it does stands at the end.
-umask 077
-cd {folder} || exit 1
-say() {{ # STEP [DONE TOTAL UNIT]: how far it is, for whoever looks
-    printf '{{"step": "%s", "done": %s, "total": %s, "unit": "%s"}}' "$1" "${{2:-null}}" "${{3:-null}}" "${{4:-steps}}" \\
-        >progress.new && mv progress.new {progress}
-}}
-end() {{ # CODE
-    [ -e {mark} ] || exit "$1"
-    printf '{{"code": %s}}' "$1" >result.new && mv result.new {result}
-    exit "$1"
-}}
-trap 'kill $(jobs -p) 2>/dev/null; end 143' TERM INT XCPU
-say beginning
-work() {{
-"""
-CODA = """
-}
-work >>log 2>&1 </dev/null &
-wait "$!"
-end "$?"
-"""
 
 
 class Wanted(NamedTuple):
@@ -144,9 +108,9 @@ class SlurmJob:
         return standing.progress if standing.state in ("queued", "running") else None
 
     def given(self, host: Host) -> Dict[str, Any]:
-        """What was noted with the job when it was submitted; empty where there is none."""
+        """What was noted with the job when it was submitted; empty where there is none, or it has ended."""
         held = _held(host, self.folder)
-        mark = _document(held, MARK) if held else None
+        mark = _document(held, MARK) if held and _document(held, RESULT) is None else None
         noted = mark.get("given") if mark else None
         return dict(noted) if isinstance(noted, dict) else {}
 
@@ -161,7 +125,7 @@ class SlurmJob:
         """Submit it, unless it has been; gives Slurm's number. above: the open folder that its folder is made in.
 
         What an ended job had left is done away with, but for what its work keeps in folders of its own. given: noted
-        with the job, for later runs. Raises AccountError: then nothing was submitted, or it says that this is not known.
+        with the job, for later runs. Raises AccountError: nothing was submitted, or it says that this is not known.
         """
         handle = own_folder(above, os.path.basename(self.folder), self.folder)
         held = "/proc/self/fd/%d" % handle
@@ -215,10 +179,12 @@ class SlurmJob:
         raise AccountError("Slurm did not take the job: %s" % (_short(words) or "sbatch said nothing"))
 
     def cancel(self, host: Host) -> None:
-        """End it, and remove its folder."""
+        """End it, or what is at work on this login node in its place, and remove its folder."""
         held = _held(host, self.folder)
         if held is None:
             return
+        if os.path.exists(os.path.join(held, "mark")):
+            end_marked(words_in(os.path.join(held, "mark"))[:100])
         mark = _document(held, MARK)
         if mark is not None and _document(held, RESULT) is None:
             seen = look(str(mark.get("name")), "")
@@ -240,69 +206,6 @@ class SlurmJob:
                 time.sleep(0.2)
 
 
-class Seen(NamedTuple):
-    """What Slurm says of a job: its number and state, both empty where it knows none."""
-
-    number: str
-    state: str
-    reason: str = ""
-
-
-def look(name: str, number: str) -> Optional[Seen]:
-    """Ask Slurm once for the job of this name, the living first; None where it does not answer."""
-    user = str(os.getuid())
-    which = ["--jobs=" + number] if number else ["--name=" + name]
-    listed = told(
-        "squeue",
-        ["--noheader", "--states=all", "--format=%i|%T|%r|%j"] + (["--user=" + user] if not number else []) + which,
-    )
-    for line in (listed or "").splitlines():
-        parts = line.strip().split("|")
-        if len(parts) == 4 and parts[3] == name:
-            return Seen(parts[0], parts[1], parts[2])
-    ended = told(
-        "sacct", ["-n", "-X", "-P", "-S", "now-30days", "--name=" + name, "--user=" + user, "-o", "JobID,State"]
-    )
-    for line in (ended or "").splitlines():
-        parts = line.strip().split("|")
-        if len(parts) == 2 and parts[0].isdigit():
-            return Seen(parts[0], parts[1])
-    if listed is None and not (number and ended is not None):  # squeue fails, too, for a number that is long gone
-        return None
-    return Seen("", "")
-
-
-def told(name: str, arguments: List[str], errors: bool = False) -> Optional[str]:
-    """What a command of Slurm's prints; None where it fails. errors: what it complains of, too, and that it failed.
-
-    It is given no environment but what finds it: what lies in ours would go into the job.
-    """
-    program = found(name, os.environ.get("PATH", "")) or found(name, PLACES)
-    if program is None:
-        if errors:
-            raise AccountError(ABSENT % name)
-        return None
-    kept = {
-        one: os.environ[one] for one in ("PATH", "HOME", "USER", "LOGNAME", "SLURM_CONF", "LANG") if one in os.environ
-    }
-    quoted = " ".join(shlex.quote(one) for one in [program] + arguments)
-    command = quoted + (" 2>&1 || echo error" if errors else " && echo .")
-    answer = said(["/bin/sh", "-c", command], kept, SECONDS)
-    text = answer.text
-    if errors:
-        return text + (" error: " + answer.why if answer.why else "")
-    return text.rpartition(".")[0] if not answer.why and text.rstrip().endswith(".") else None
-
-
-PLACES = "/usr/bin:/usr/local/bin:/opt/slurm/bin:/usr/local/slurm/bin:/opt/slurm/current/bin"
-
-
-def script(folder: str, work: str) -> str:
-    """The whole script of a job: what it does, and around it the files that tell how it is."""
-    head = PRELUDE.format(folder=shlex.quote(folder), mark=MARK, progress=PROGRESS, result=RESULT)
-    return head + work + CODA
-
-
 def _ended(code: int, held: str, number: str) -> Standing:
     if code == 0:
         return Standing("done", "", None, number)
@@ -313,7 +216,7 @@ def _ended(code: int, held: str, number: str) -> Standing:
 def _queued(number: str, seen: Optional[Seen] = None) -> Progress:
     reason = printable(seen.reason, 60) if seen and seen.reason not in ("", "None") else ""
     step = "job %s is queued%s" % (number, " (%s)" % reason if reason else "") if number else "a job is queued"
-    return {"step": step, "done": None, "total": None, "unit": "steps"}
+    return {"step": step, "done": None, "total": None, "unit": "steps", "patience": PATIENCE}
 
 
 def _began(held: str, mark: Dict[str, Any]) -> float:

@@ -10,7 +10,8 @@ from .._core.errors import AccountError, printable
 from .._core.host import Host
 from .._core.resource import Resource, State
 from .._core.values import STATE, check_path
-from .slurm_job import SlurmJob, Standing, Wanted, told
+from .._slurm.commands import told
+from .slurm_job import SlurmJob, Standing, Wanted
 
 TRIED = "tried"
 ENVIRONMENT = ".config/hpc.onboard/env."

@@ -36,10 +36,10 @@ class Answer(NamedTuple):
 def verdict(registry: Mapping[str, Any], login: str, password: str) -> Verdict:
     """What the registry says of the key. registry: address, repository, realms (hosts that may see it), ca (PEM)."""
     try:
-        where = _realm(registry)
+        where = realm_of(registry)
         known = _status(where, registry, login, password)
         stranger = _status(where, registry, login, "nvapi-" + "0" * 64)
-    except _Unclear as error:
+    except Unclear as error:
         return Verdict(NOT_MEASURED, str(error))
     if known == 200 and stranger == 200:
         return Verdict(NOT_MEASURED, "the registry gives a token for a wrong key, too")
@@ -47,13 +47,13 @@ def verdict(registry: Mapping[str, Any], login: str, password: str) -> Verdict:
     return Verdict(words[known], "the registry answers %d to the key as it stands in the file" % known)
 
 
-class _Unclear(Exception):
+class Unclear(Exception):
     """It could not be found out."""
 
 
-def _realm(registry: Mapping[str, Any]) -> str:
-    """Where tokens are given, which the registry says to one who shows no key."""
-    answer = _asked("%s/v2/%s/manifests/latest" % (registry["address"], registry["repository"]), {}, registry)
+def realm_of(registry: Mapping[str, Any]) -> str:
+    """Where tokens are given, which the registry says to one who shows no key. Raises Unclear."""
+    answer = asked("%s/v2/%s/manifests/latest" % (registry["address"], registry["repository"]), {}, registry)
     host = registry["address"].partition("://")[2]
     try:
         if answer.status == 401:
@@ -61,16 +61,16 @@ def _realm(registry: Mapping[str, Any]) -> str:
             return token_address(read_challenge(answer.challenges), hosts, registry["repository"])
     except Refused:
         pass  # its sentence shows what the registry said
-    raise _Unclear("the registry does not say where it gives tokens, or names a host that may not see a key")
+    raise Unclear("the registry does not say where it gives tokens, or names a host that may not see a key")
 
 
 def _status(where: str, registry: Mapping[str, Any], login: str, password: str) -> int:
     auth = base64.b64encode(("%s:%s" % (login, password)).encode("utf-8")).decode("ascii")
-    answer = _asked(where, {"Authorization": "Basic " + auth}, registry)
+    answer = asked(where, {"Authorization": "Basic " + auth}, registry)
     if answer.status == 200 and not _has_token(answer.body):
-        raise _Unclear("no token is in the answer: does a proxy or a login page answer in the registry's place?")
+        raise Unclear("no token is in the answer: does a proxy or a login page answer in the registry's place?")
     if answer.status not in (200, 401, 403):
-        raise _Unclear("the registry answers %d" % answer.status)
+        raise Unclear("the registry answers %d" % answer.status)
     return answer.status
 
 
@@ -82,7 +82,8 @@ def _has_token(body: bytes) -> bool:
     return isinstance(document, dict) and bool(document.get("token") or document.get("access_token"))
 
 
-def _asked(address: str, headers: Dict[str, str], registry: Mapping[str, Any]) -> Answer:
+def asked(address: str, headers: Dict[str, str], registry: Mapping[str, Any]) -> Answer:
+    """What a server answers; no redirect is followed. registry: ca (PEM), unless a public one. Raises Unclear."""
     import http.client
     import ssl
     import urllib.error
@@ -102,4 +103,4 @@ def _asked(address: str, headers: Dict[str, str], registry: Mapping[str, Any]) -
     except urllib.error.HTTPError as error:
         return Answer(error.code, error.headers.get_all("WWW-Authenticate") or [], b"")
     except (OSError, ValueError, http.client.HTTPException):
-        raise _Unclear("the registry cannot be reached from the account") from None
+        raise Unclear("the registry cannot be reached from the account") from None

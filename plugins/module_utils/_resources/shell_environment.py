@@ -9,12 +9,12 @@ together. The line goes into the start-up file that the login shell in use reall
 import os
 from typing import Dict, List, Optional, Tuple
 
+from .._core.edited_file import file_behind, rewrite, why_not_ours
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.resource import Resource, State
 from .._core.values import ShellEnvironmentOptions
 from .._formats import environment, section, startup
-from .edited_file import file_behind, rewrite, why_not_ours
 
 FOLDER = ".config/hpc.onboard"
 LOGIN_FILES = ("/.bash_profile", "/.bash_login", "/.profile")  # of bash, which reads the first one there is

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Caches in the home: where the site wants them elsewhere, or where they have become big.
+"""Caches and images in the home: where the site wants them elsewhere, or where they have become big.
 
 A tool's cache is where its variable leads, or in the folder that it takes by itself; what is left in that
 folder after the variable was set is used by nobody. Folders without a file, and links out of the home, are fine.
@@ -12,6 +12,7 @@ import time
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 from .._core.errors import AccountError
+from .._core.files import Entry
 from .._core.host import Host
 from .._scan.amounts import size
 from .._scan.walk import Limits, Walk, counted
@@ -19,6 +20,9 @@ from .base import Look, is_in, real_home
 
 ENTRIES = 20000  # of one cache; one that holds more is big
 SECONDS = 12.0  # for all of them
+IMAGES = (".sqsh", ".sif")
+MOST = 200  # folders of the home in which images are looked for
+FILE, FOLDER = (Entry(kind, 0, True, False, 1, "") for kind in ("file", "folder"))  # in the place of what is gone
 KEYS = ("token", "stored_tokens")  # huggingface_hub keeps them beside its caches
 NONE = ("",)  # of a folder in which nothing is made anew by itself: containers, what was not sent yet, linked packages
 
@@ -84,7 +88,8 @@ class HomeCaches(Look):
         return "caches in the home"
 
     def look(self, host: Host) -> None:
-        """Each folder once, whichever tools use it."""
+        """Each folder once, whichever tools use it; and images in the home or right below it."""
+        self._images(host)
         variables, deadline = self._variables(host), time.time() + SECONDS
         looked: List[str] = []
         for cache in CACHES:
@@ -95,6 +100,17 @@ class HomeCaches(Look):
                     most = max(ENTRIES, self.options["big_files"])
                     walk = Walk(host, Limits(most, deadline - time.time()))
                     self._judge(cache, place._replace(folder=real), host, walk)
+
+    def _images(self, host: Host) -> None:
+        home = real_home(host)
+        below = [os.path.join(home, name) for name in host.names(home)[:MOST]]
+        folders = [path for path in below if (host.entry(path) or FILE).kind == "folder"]
+        for folder in [home] + folders:
+            for name in host.names(folder):
+                path = os.path.join(folder, name)
+                if name.endswith(IMAGES) and (host.entry(path) or FOLDER).kind == "file":
+                    there = size(os.stat(host.held(path)).st_size)
+                    self.find("IMG-003", host.shown(host.home + path[len(home) :]), "the image takes %s" % there)
 
     def _variables(self, host: Host) -> Dict[str, str]:
         try:

@@ -42,6 +42,7 @@ SENTENCES = {
     "KEY-008": "Change to a personal key: {rotate}",
     "KEY-010": "Hand the key to each job that needs it when you submit it, in the job's environment.",
     "KEY-011": "Deactivate it at its issuer's page, then: {rotate} -e rotate_resume=true",
+    "IMG-003": "Move {place} to a storage area, or declare it in container_images and remove it.",
     "ENV-003": "Let {place} print for people at a terminal only.",
     "ENV-004": "Look at what {place} runs.",
     "ENV-005": "Take {place}, or its folder, out of PATH.",

@@ -27,7 +27,7 @@ PLAIN = re.compile(r"[A-Za-z0-9_./:@#+=,$~-]*\Z")
 PLAIN_WORDS = re.compile(r"[A-Za-z0-9_./:=,$ -]*\Z")
 LINE = re.compile(r"[^\0-\x1f\x7f]*\Z")
 FORMS = {"site": LINE, "gpu_jobs": PLAIN_WORDS, "cpu_jobs": PLAIN_WORDS, "accounts_command": PLAIN_WORDS}
-WORDS = ("image", "memory", "partition", "qos")
+WORDS = ("image", "images", "memory", "partition", "qos")
 
 
 def declare(settings: Settings) -> Declaration:

@@ -13,6 +13,11 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.parts.image_site import (
+    image_folder,
+    image_settings,
+)
+
 if TYPE_CHECKING:
     from types import ModuleType
 
@@ -63,6 +68,7 @@ CAPABILITIES = {  # in the order in which an account gets them
     "tokens": Capability(unless=("programs",), holds_keys=True),
     "container_caches": Capability(),
     "tool_caches": Capability(unless=("folder",)),
+    "container_images": Capability(unless=("images",)),
     "conda": Capability(),
     "python_envs": Capability(unless=("environments",)),
     "launchers": Capability(),
@@ -73,6 +79,7 @@ CAPABILITIES = {  # in the order in which an account gets them
 }
 KINDS = {  # of resources, each with the module that says what is asked of it; "" where its own class does
     "conda_install": "_options.conda_options",
+    "container_image": "_options.image_options",
     "directory": "_core.values",
     "enroot_credential": "_core.values",
     "key_leftovers": "",
@@ -183,6 +190,7 @@ def site_settings(cluster: Settings, project: str = "", account: str = "") -> di
         **{f"launchers_{name}": value for name, value in slurm.items()},
         "job_scripts_account": slurm["account"] or slurm["likely_account"],
         "job_scripts_account_required": slurm["account_required"],
+        **{f"container_images_{name}": value for name, value in image_settings(cluster, project).items()},
         **{f"tool_caches_{name}": value for name, value in _off_home(caches, areas).items()},
         "conda_wanted": conda.get("usual", False),
         "conda_distribution": conda.get("distribution", "miniforge"),
@@ -261,6 +269,7 @@ def _launcher(cluster: Settings) -> dict[str, Any]:
         "runtime": container.get("in_jobs") or (runtime if runtime in STARTING else "none"),
         "module": container.get("module", ""),
         "image": usual.get("image", ""),
+        "images": image_folder(cluster),
         "mounts": usual.get("mounts", []),
         "minutes": usual.get("minutes", 60),
         "gpu": scheduler.get("gpu", "--gpus=1"),

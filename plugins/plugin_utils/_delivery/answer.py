@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         Progress,
         Severity,
         State,
+        UnderWay,
         Unit,
         Verdict,
     )
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 Document = Mapping[str, Any]  # as it came, of which nothing is known yet
 Word = TypeVar("Word", bound=str)
 
-SCHEMA = "hpc.onboard/answer/1.5"  # as _engine/engine.py writes it
+SCHEMA = "hpc.onboard/answer/1.6"  # as _engine/engine.py writes it
 LARGEST = 4 * 1024 * 1024
 VERDICTS: tuple[Verdict, ...] = ("valid", "invalid", "not_entitled", "not_measured")
 SEVERITIES: tuple[Severity, ...] = ("critical", "high", "medium", "low", "info")
@@ -190,12 +191,13 @@ def _progress(progress: Document | None) -> Progress | None:
             "wants": {name: harmless(wants[name], 500) for name in WANTS if wants},
         }
     done, total = progress["done"], progress["total"]
-    return {
+    under_way: UnderWay = {
         "step": harmless(progress["step"], 200),
         "done": None if done is None else bounded(done),
         "total": None if total is None else bounded(total),
         "unit": one_of(UNITS, progress["unit"]),
     }
+    return {**under_way, "patience": bounded(progress["patience"])} if "patience" in progress else under_way
 
 
 def _receipt(receipt: Document | None) -> Receipt | None:

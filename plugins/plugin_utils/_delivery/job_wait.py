@@ -39,7 +39,7 @@ def settled(outcomes: list[Outcome], seconds: float, ask: Ask, bring: Bring, sho
     file to the account and starts the work anew; show is told how far it is.
     """
     done = list(outcomes)
-    deadline = time.monotonic() + seconds
+    started = time.monotonic()
     patience = FIRST
     brought: set[int] = set()
     try:
@@ -49,7 +49,7 @@ def settled(outcomes: list[Outcome], seconds: float, ask: Ask, bring: Bring, sho
             waiting = [position for position in pending if under_way(done[position])]
             if not waiting:
                 continue
-            if time.monotonic() >= deadline:
+            if time.monotonic() - started >= _longest(seconds, [done[position] for position in waiting]):
                 return [_left(one) for one in done]
             show(under_way(done[waiting[0]]))
             for position, seen in zip(waiting, ask(waiting, patience), strict=True):
@@ -58,6 +58,12 @@ def settled(outcomes: list[Outcome], seconds: float, ask: Ask, bring: Bring, sho
     finally:
         show(None)
     return done
+
+
+def _longest(seconds: float, waiting: list[Outcome]) -> float:
+    """How long is waited: no longer than any of what is under way is worth."""
+    at_work = [progress for one in waiting if (progress := under_way(one))]
+    return min(seconds, max(progress.get("patience", seconds) for progress in at_work))
 
 
 def under_way(outcome: Outcome) -> UnderWay | None:

@@ -73,12 +73,16 @@ class Evidence(TypedDict, total=False):
 
 @final
 class UnderWay(TypedDict):
-    """How far work is that goes on by itself. done and total are None where they are not known."""
+    """How far work is that goes on by itself. done and total are None where they are not known.
+
+    patience: seconds that a run waits for it at most, where it may not even begin for hours.
+    """
 
     step: str
     done: int | None
     total: int | None
     unit: Unit
+    patience: NotRequired[int]
 
 
 @final

@@ -14,12 +14,12 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from ansible_collections.hpc.onboard.plugins.module_utils._core import edited_file
 from ansible_collections.hpc.onboard.plugins.module_utils._core.account import Account
 from ansible_collections.hpc.onboard.plugins.module_utils._core.dry import DryHost
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError, printable
 from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
 from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import CHANGES, reconcile
-from ansible_collections.hpc.onboard.plugins.module_utils._resources import edited_file
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input import agreement, command_line, extra_vars
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.extra_vars import Value
 from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config import entries, texts

@@ -94,7 +94,7 @@ class Registry:
             self.close()
             raise
         for repository in (PUBLIC, PRIVATE):
-            self._push(repository)
+            self.push(repository)
         return self
 
     def __exit__(
@@ -193,20 +193,22 @@ class Registry:
         )
         (self.folder / "registry.yml").write_text(text, encoding="utf-8")
 
-    def _push(self, repository: str) -> None:
-        """Put a small image into the registry behind, with a token of our own."""
+    def push(self, repository: str, tag: str = TAG, layer: bytes = b"a layer") -> str:
+        """Put a small image into the registry behind, with a token of our own; gives its digest."""
         rights: dict[str, object] = {"type": "repository", "name": repository, "actions": ["pull", "push"]}
         token = self.doorkeeper.issue([rights])
         with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self._front.backend, timeout=20)) as line:
-            described = [_blob(line, repository, token, blob) for blob in (b'{"architecture": "amd64"}', b"a layer")]
+            described = [_blob(line, repository, token, blob) for blob in (b'{"architecture": "amd64"}', layer)]
             kinds = ("container.image.v1+json", "image.rootfs.diff.tar.gzip")
             parts = [
                 {"mediaType": f"application/vnd.docker.{kind}", **one}
                 for kind, one in zip(kinds, described, strict=True)
             ]
             document = {"schemaVersion": 2, "mediaType": MANIFEST, "config": parts[0], "layers": parts[1:]}
-            path = f"/v2/{repository}/manifests/{TAG}"
-            _ask(line, "PUT", path, token, json.dumps(document).encode(), 201, {"Content-Type": MANIFEST})
+            path = f"/v2/{repository}/manifests/{tag}"
+            body = json.dumps(document).encode()
+            _ask(line, "PUT", path, token, body, 201, {"Content-Type": MANIFEST})
+        return f"sha256:{hashlib.sha256(body).hexdigest()}"
 
 
 def _blob(line: http.client.HTTPConnection, repository: str, token: str, blob: bytes) -> dict[str, object]:

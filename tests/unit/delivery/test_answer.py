@@ -37,7 +37,7 @@ OUTCOME = {
     "evidence": {"verdict": "valid", "leftovers": 2, "severities": {"USE-001 ~": "high"}, "theirs": True},
 }
 DOCUMENT: dict[str, Any] = {
-    "schema": "hpc.onboard/answer/1.5",
+    "schema": "hpc.onboard/answer/1.6",
     "outcomes": [OUTCOME],
     "error": None,
     "account": {"home": "/home/simone", "shell": "/bin/bash"},
@@ -338,7 +338,7 @@ def test_an_account_that_answers_for_more_or_fewer_resources_is_not_believed(cou
 @pytest.mark.parametrize(
     ("entry", "said"),
     [
-        (declared("symlink", path="/a"), "'symlink' is no kind of resource; there are: conda_install, directory"),
+        (declared("symlink", path="/a"), "'symlink' is no kind of resource; there are: conda_install, container_image"),
         (declared(None), "None is no kind of resource"),  # type: ignore[arg-type]  # wrong on purpose
         (declared("directory", pth="/a"), "directory has no option 'pth'"),
         (declared("directory"), "directory needs path"),

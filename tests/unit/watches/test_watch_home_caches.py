@@ -38,6 +38,7 @@ EVERY = {"*": "/work/p"}
     ("claim", "tree", "environment", "options", "found"),
     [
         ("nothing is there", {}, {}, {"wanted": EVERY}, {}),
+        ("a folder with the name of one", folder("~/a.sif"), {}, {}, {}),
         ("an empty folder", folder("~/.apptainer/cache/blob"), {}, {"wanted": WANTED}, {}),
         ("files without content", cache("~/.apptainer/cache", 0, 0), {}, {"wanted": WANTED}, {}),
         (
@@ -177,3 +178,18 @@ def test_a_walk_goes_no_deeper_than_it_may(scene: Scene) -> None:
     walk = _walk.Walk(scene.host(), _walk.Limits(depth=2))
     assert [one.path for one in walk.below(f"{HOME}/a")] == [f"{HOME}/a/b", f"{HOME}/a/b/c", f"{HOME}/a/b/c/d"]
     assert walk.left_out.sentences() == ["not looked at: ~/a/b/c/d (too deep)"]
+
+
+@pytest.mark.parametrize(
+    ("tree", "place", "said"),
+    [
+        ({"~/a.sqsh": Plain(b"x" * 2000)}, "~/a.sqsh", "the image takes 2.0 kB"),
+        ({**folder("~/images"), "~/images/a.sif": Plain(b"xx")}, "~/images/a.sif", "the image takes 2 bytes"),
+    ],
+)
+def test_images_in_the_home_are_found(tmp_path: Path, tree: dict[str, Thing], place: str, said: str) -> None:
+    scene = Scene(tmp_path / "cluster")
+    scene.make(tree)
+    account = Account(HOME, "/bin/bash", {})
+    seen = HomeCaches(HomeCaches.whole({})).seen(Host(account, bytes.fromhex(KEY), str(scene.root)))
+    assert [(one.rule, one.place, one.text) for one in seen] == [("IMG-003", place, said)]

@@ -4,7 +4,7 @@
 
 from typing import NamedTuple, Optional
 
-from .._core.host import Host
+from .host import Host
 
 
 class File(NamedTuple):

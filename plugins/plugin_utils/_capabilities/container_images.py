@@ -1,0 +1,74 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The capability container_images: images in the data area, imported where the container tool is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.module_utils._options import image_name
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import Settings, nothing, resource
+
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Declaration, Entry
+
+TOOLS = ("enroot", "apptainer")
+
+
+def declare(settings: Settings) -> Declaration:
+    """What an account gets. settings: those of the role. Raises AccountError."""
+    if not settings["images"]:
+        return {"resources": [], "notes": []}
+    if settings["runtime"] not in TOOLS:
+        return nothing("not_here", "neither enroot nor Apptainer is here")
+    if not settings["folder"]:
+        return nothing("place_unknown", "where images may lie is not known here; set container_images_folder")
+    if settings["by"] == "job" and settings["scheduler"] != "slurm":
+        return nothing("not_here", "images are imported by jobs of Slurm here, and that is not here")
+    resources = [one for image in settings["images"] for one in _image(settings, image)]
+    return {"resources": resources, "notes": []}
+
+
+def _image(settings: Settings, image: dict[str, Any]) -> list[Entry]:
+    """One image, and where jobs name images by EDF files, the file for it."""
+    name = image_name.read(image["image"])
+    if name is None:
+        raise AccountError(
+            f'container_images: "{image["image"]}" is not the name of an image, such as'
+            " nvcr.io/nvidia/pytorch:24.03-py3"
+        )
+    account = [f"--account={settings['account']}"] if settings["account"] else []
+    entry = resource(
+        "container_image",
+        image=image["image"],
+        folder=settings["folder"],
+        root=settings["root"] or None,
+        runtime=settings["runtime"],
+        module=settings["module"],
+        credentials=settings["credentials"] or None,
+        by=settings["by"],
+        job_options=[*settings["job_options"].split(), *account] if settings["by"] == "job" else [],
+        minutes=settings["minutes"],
+        temporary=settings["temporary"] or None,
+        site_images=settings["site_images"] or None,
+        packages=image.get("packages") or [],
+        old=settings["old"],
+        state=settings["state"],
+    )
+    if not settings["edf"]:
+        return [entry]
+    return [entry, _edf(settings, name)]
+
+
+def _edf(settings: Settings, name: image_name.ImageName) -> Entry:
+    """The file by which CSCS' container engine knows an image; it resolves variables in it itself."""
+    place = f"{settings['folder']}/{name.plain}.sqsh"
+    head, slash, rest = place.partition("/")
+    if head.startswith("$"):
+        place = f"${{{head[1:]}}}{slash}{rest}"
+    mounts = "".join(f'    "{mount}",\n' for mount in settings["mounts"])
+    text = f'image = "{place}"\n' + (f"mounts = [\n{mounts}]\n" if mounts else "")
+    return resource(
+        "own_file", path=f"{settings['edf']}/{name.plain}.toml", content=text, mode="0600", state=settings["state"]
+    )
