@@ -111,7 +111,8 @@ class Slurm:
             (root / "etc/slurm" / name).write_text(text, encoding="ascii")
         cluster.world.run("sh", "-c", "chown slurm: /etc/slurm/slurmdbd.conf && chmod 0600 /etc/slurm/slurmdbd.conf")
         shutil.copy(_pyxis(folder), root / "etc/slurm/pyxis.so")
-        shutil.copy(_STANDINS / "apptainer", root / "usr/local/bin/apptainer")
+        for tool in ("apptainer", "enroot"):
+            shutil.copy(_STANDINS / tool, root / "usr/local/bin" / tool)
         script = root / "etc/slurm/start.sh"
         script.write_bytes(_SCRIPT.read_bytes())
         nodes = [node.name for node in self.queues.nodes]
