@@ -115,16 +115,9 @@ class Conversation:
 
         ended = settled(outcomes, wait, self._asked, self._bring, self._show)
         gone = [position for position, one in enumerate(outcomes) if one["progress"] and not one["after"]]
-        return self._after_removal(gone, ended) if gone else ended
-
-    def _after_removal(self, gone: list[int], outcomes: list[Outcome]) -> list[Outcome]:
-        """What came of it once more, when what takes minutes to remove is gone: it is noted no more, and the folders
-        that it lay in may be empty by now.
-        """
-        folders = [position for position, one in enumerate(self._entries) if _is_folder_to_go(one)]
-        again = sorted({*gone, *folders})
-        seen = dict(zip(again, self._asked(again), strict=True))
-        return [seen[position] if position in folders else one for position, one in enumerate(outcomes)]
+        if gone:  # so that it is noted no more; and the folders that it lay in may be empty by now
+            self._asked([*gone, *(at for at, one in enumerate(self._entries) if _is_folder_to_go(one))])
+        return ended
 
     def _show(self, progress: UnderWay | None) -> None:
         BOARD.put(self._session.name, progress)
