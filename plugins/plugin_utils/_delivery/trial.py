@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 NAME = "try"  # what its lines are called
 FOLDER = ".hpc.onboard-try"
 MINUTES = 5
-Check = dict[str, Any]  # what, way, words, and how many of these are paths: module_utils/_resources/try_job.py
+Check = dict[str, Any]  # what, way, words, and how many of these are paths: module_utils/_jobs/try_job.py
 NO_HOME = "jobs cannot read the home here"
 
 
