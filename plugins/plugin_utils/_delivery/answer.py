@@ -117,7 +117,6 @@ def one_of(words: Iterable[Word], said: object) -> Word:
 
 
 def _outcome(entry: Document) -> Outcome:
-    reason = entry["reason"]
     return {
         "identity": harmless(entry["identity"], 500),
         "capability": harmless(entry["capability"], 100),
@@ -125,7 +124,7 @@ def _outcome(entry: Document) -> Outcome:
         "fields": [harmless(field, 500) for field in entry["fields"]],
         "before": _state(entry["before"]),
         "after": _state(entry["after"]),
-        "reason": None if reason is None else harmless(reason),
+        "reason": None if entry["reason"] is None else harmless(entry["reason"]),
         "seconds": _seconds(entry["seconds"]),
         "progress": _progress(entry.get("progress")),
         "remarks": [harmless(remark, 500) for remark in entry.get("remarks", [])[:20]],
@@ -144,10 +143,9 @@ def _evidence(found: Document) -> Evidence:
         known = {name: one for name, one in found["severities"].items() if one in SEVERITIES}
         evidence["severities"] = {harmless(name, 500): one_of(SEVERITIES, one) for name, one in known.items()}
     if "mends" in found:
-        pairs = found["mends"].items()
         evidence["mends"] = {
             harmless(field, 500): {"kind": harmless(one["kind"], 100), "options": _options(one["options"])}
-            for field, one in pairs
+            for field, one in found["mends"].items()
         }
     if "obstacle" in found:
         evidence["obstacle"] = harmless(found["obstacle"])
