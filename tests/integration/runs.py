@@ -20,6 +20,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.file_format i
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.file_on_disk import KeyFile
 
 REPOSITORY = Path(__file__).parent.parent.parent
+COMMAND = str(Path(sys.executable).with_name("hpc-onboard"))
 CALLBACKS = Path(__file__).parent / "callback"
 CHEAP: Kdf = {"name": "scrypt", "n": 2**14, "r": 8, "p": 1}
 KEY = "nvapi-" + "k" * 64

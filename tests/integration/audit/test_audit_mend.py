@@ -4,14 +4,12 @@
 from __future__ import annotations
 
 import re
-import sys
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pexpect
 import pytest
 
-from tests.integration.runs import REPOSITORY, Ran, play
+from tests.integration.runs import COMMAND, REPOSITORY, Ran, play
 
 from .audit_scene import Audit, Scene, at, by_root
 
@@ -206,7 +204,7 @@ def at_terminal(mended: Mended, answer: str) -> int:
     """The exit code of the command, where a person is shown what it is about and answers so."""
     scene = mended.scene
     environment = {**scene.bed.client.environment(), **scene.environment, "TERM": "dumb"}
-    program = str(Path(sys.executable).with_name("hpc-onboard"))
+    program = COMMAND
     order = ["mend", "-i", str(scene.inventory)]
     run = pexpect.spawn(program, order, cwd=str(REPOSITORY), env=environment, encoding="utf-8", timeout=60)
     run.expect("gone2")

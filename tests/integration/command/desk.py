@@ -4,15 +4,12 @@
 from __future__ import annotations
 
 import signal
-import sys
 from pathlib import Path
 from typing import Any
 
 import pexpect
 
-from tests.integration.runs import keyring_environment
-
-COMMAND = str(Path(sys.executable).with_name("hpc-onboard"))
+from tests.integration.runs import COMMAND, keyring_environment
 
 
 class Desk:

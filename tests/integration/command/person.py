@@ -8,16 +8,14 @@ import pwd
 import shutil
 import signal
 import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pexpect
 
-from tests.integration.runs import keyring_environment
+from tests.integration.runs import COMMAND, keyring_environment
 
-COMMAND = str(Path(sys.executable).with_name("hpc-onboard"))
 IN_HOME = 'mount --bind "$1" /etc/passwd && shift && exec "$@"'  # ssh asks the system where its user's home is
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from tests.integration.command.desk import COMMAND
+from tests.integration.runs import COMMAND
 
 pytestmark = pytest.mark.testbed
 ACCOUNTS = """plugin: hpc.onboard.accounts

@@ -10,7 +10,8 @@ from typing import Any
 import pexpect
 import pytest
 
-from tests.integration.command.desk import COMMAND, Desk
+from tests.integration.command.desk import Desk
+from tests.integration.runs import COMMAND
 
 pytestmark = pytest.mark.testbed
 MADE = ".apptainer/docker-config.json"

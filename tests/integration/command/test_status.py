@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.integration.command.desk import COMMAND, Desk
+from tests.integration.command.desk import Desk
+from tests.integration.runs import COMMAND
 
 pytestmark = pytest.mark.testbed
 AWAY = {"vars": {"ansible_port": 1, "ansible_host": "127.0.0.1"}}

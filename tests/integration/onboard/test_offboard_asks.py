@@ -5,14 +5,12 @@ from __future__ import annotations
 
 import re
 import shlex
-import sys
-from pathlib import Path
 from typing import Any
 
 import pexpect
 import pytest
 
-from tests.integration.runs import REPOSITORY, play
+from tests.integration.runs import COMMAND, REPOSITORY, play
 
 from .test_offboard import tree
 
@@ -46,7 +44,7 @@ class Person:
 
     def at_terminal(self, *order: str, answer: str) -> tuple[int, str, str]:
         """The exit code of the command, what was shown before the question, and after; without one none is asked."""
-        program = str(Path(sys.executable).with_name("hpc-onboard"))
+        program = COMMAND
         words = ["offboard", "-i", self.inventory, *order]
         environment = {**self.bed.client.environment(), "TERM": "dumb"}
         run = pexpect.spawn(program, words, cwd=str(REPOSITORY), env=environment, encoding="utf-8", timeout=60)

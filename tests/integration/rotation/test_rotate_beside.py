@@ -7,7 +7,6 @@ import base64
 import json
 import os
 import subprocess
-import sys
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.effort import turns
-from tests.integration.runs import onboard, play
+from tests.integration.runs import COMMAND, onboard, play
 from tests.testbed.registry import PRIVATE, new_key
 
 from .rotation_scene import Stage, elsewhere, settled
@@ -257,6 +256,6 @@ def test_a_key_that_opens_less_than_the_old_one_is_not_spread(stage: Stage) -> N
 
 def command(stage: Stage, *words: str) -> subprocess.CompletedProcess[str]:
     """The command hpc-onboard, on the machine of the stage."""
-    program = [str(Path(sys.executable).with_name("hpc-onboard")), *words]
+    program = [COMMAND, *words]
     environment = {**stage.bed.client.environment(), **stage.environment}
     return subprocess.run(program, env=environment, text=True, capture_output=True, check=False)
