@@ -11,11 +11,12 @@ import pexpect
 import pytest
 import yaml
 
+from tests.effort import turns
 from tests.integration.command.person import Person
 from tests.integration.onboard.test_coded_door import ended
 from tests.integration.runs import BACKEND, FileRing
 
-pytestmark = pytest.mark.testbed
+pytestmark = [pytest.mark.testbed, turns(3)]
 
 
 @pytest.fixture

@@ -18,11 +18,11 @@ from typing import Any
 
 import pytest
 
-from tests.effort import EXHAUSTIVE
+from tests.effort import EXHAUSTIVE, turns
 from tests.integration.runs import KEY, PASSPHRASE, REPOSITORY, FileRing, seen_from
 from tests.testbed.further_sshd import FurtherSshd
 
-pytestmark = pytest.mark.testbed
+pytestmark = [pytest.mark.testbed, turns(2)]
 
 REAL = 3
 ALL = 100 if EXHAUSTIVE else 6

@@ -24,7 +24,7 @@ from tests.effort import EXHAUSTIVE, chance, turns
 from tests.integration.runs import KEY, REPOSITORY, Ran, keyring_environment, onboard, play, seen_from
 from tests.testbed.registry import Authority, Registry
 
-pytestmark = pytest.mark.testbed
+pytestmark = [pytest.mark.testbed, turns(12)]
 
 ONLY = ("--tags", "storage_links,enroot_credentials,registry_auth,container_images,launchers")
 REPOSITORY_OF_IMAGE = "uni-muster/pytorch"

@@ -11,7 +11,7 @@ import pytest
 from tests.effort import turns
 from tests.integration.runs import Ran, play
 
-pytestmark = [pytest.mark.testbed, turns(3)]
+pytestmark = [pytest.mark.testbed, turns(5)]
 
 FOLDER = ".hpc.onboard-try"
 

@@ -16,11 +16,11 @@ import jsonschema
 import pexpect
 import pytest
 
-from tests.effort import sample
+from tests.effort import sample, turns
 from tests.integration.command.test_command import Desk
 from tests.integration.runs import KEY
 
-pytestmark = pytest.mark.testbed
+pytestmark = [pytest.mark.testbed, turns(3)]
 
 BY_HAND = {"door": "none"}
 ANSWER = "hpc-onboard-{}-{}.json"

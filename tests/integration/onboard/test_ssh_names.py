@@ -18,12 +18,13 @@ from typing import Any
 import pexpect
 import pytest
 
-from tests.integration.command.person import COMMAND
+from tests.effort import turns
 from tests.integration.command.test_command import Desk
 from tests.integration.onboard.test_coded_door import ended
+from tests.integration.runs import COMMAND
 from tests.testbed.coded_door import PORT, CodedDoor, code
 
-pytestmark = pytest.mark.testbed
+pytestmark = [pytest.mark.testbed, turns(3)]
 
 INSIDE = 'mount --bind "$0" /etc/passwd && exec "$@"'
 OWN = "Host mine\n    HostName mine.example.org\n    ForwardAgent yes\n"
