@@ -24,10 +24,13 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import (
     SEVERITIES,
     WATCHED,
 )
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import ELSEWHERE
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS
 
 MINE = "mine"
-KEPT = sorted(kind for kind in KINDS if "state" in KINDS[kind].OPTIONS)  # the others are steps of a rotation
+KEPT = sorted(  # the others are steps of a rotation, and what jobs leave nothing of
+    kind for kind in KINDS if "state" in KINDS[kind].OPTIONS and kind not in ELSEWHERE
+)
 KEY = {"password": "key aaaa", "lines": "1", "mode": "0600", "folder mode": "0700"}
 LINK = {"target": "/work/p", "leads to": "folder"}
 

@@ -178,7 +178,7 @@ def test_touches_asks_no_file_system() -> None:
         )
         given.update({"password": "k", "content": "#!/bin/sh\n", "prefix": "/a/b", "installers": {}})
         given.update({"distribution": "miniforge", "version": "1", "registry": "nvcr.io"})
-        given["known"] = {"key 0": "the old one"}
+        given.update({"known": {"key 0": "the old one"}, "image": "nvcr.io/nvidia/pytorch:24.03-py3", "folder": "/a/b"})
         if kind.KIND == "rotated_key":
             given.update({"registry": {}, "places": [{"kind": "token_file"}]})
         resource = kind({name: value for name, value in given.items() if name in kind.OPTIONS})
