@@ -28,7 +28,7 @@ class PathScript(PathScriptOptions, OwnFile):
 
     def remarks(self, host: Host) -> List[str]:
         """What Slurm says of it, where it is to be asked and the script is there."""
-        if not self.options["asks"] or host.root or host.kind_behind(self.options["path"]) != "file":
+        if not self.options.get("asks") or host.root or host.kind_behind(self.options["path"]) != "file":
             return []
         from .._jobs.submission import asked_of
 
