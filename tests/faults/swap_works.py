@@ -27,7 +27,7 @@ ROOM = "ansible_collections.hpc.onboard.plugins.module_utils."
 accounts, errors, hosts, resources = (
     importlib.import_module(f"{ROOM}_core.{name}") for name in ("account", "errors", "host", "resource")
 )
-jobs, specs, download = (importlib.import_module(f"{ROOM}_jobs.{name}") for name in ("job", "conda_spec", "download"))
+jobs, made, download = (importlib.import_module(f"{ROOM}_jobs.{name}") for name in ("job", "made", "download"))
 engine, lock = (importlib.import_module(f"{ROOM}_engine.{name}") for name in ("engine", "lock"))
 receipts = importlib.import_module(ROOM + "_receipt.receipt")
 for _path in sorted(Path(TREE, "plugins/module_utils").glob("_*/*.py")):  # who takes other rights could load none
@@ -178,14 +178,14 @@ def installation(where: Area) -> bool:
     os.makedirs(f"{within}/{CONDA}", 0o700, exist_ok=True)
     Path(within, CONDA, "installer.sh").write_bytes(INSTALLER)
     at_work(where, "present")
-    return os.path.exists(f"{within}/c/{specs.MADE}")
+    return os.path.exists(f"{within}/c/{made.MADE}")
 
 
 def removal(where: Area) -> bool:
     """A conda in the folder of our own, laid there past all names, and taken out by a job that goes on by itself."""
     within = f"/proc/self/fd/{where.handle}"
     os.makedirs(f"{within}/c/bin", exist_ok=True)
-    Path(within, "c", specs.MADE).write_text(f"miniforge 26.1.1-3 for {os.uname().machine}")
+    Path(within, "c", made.MADE).write_text(f"miniforge 26.1.1-3 for {os.uname().machine}")
     at_work(where, "absent")
     return not os.path.exists(f"{within}/c")
 

@@ -76,6 +76,9 @@ LIVES: dict[str, list[dict[str, Any]]] = {
         {"path": "~/a-file", "places": [{"kind": "registry_auth", "registry": "nvcr.io"}]},
     ],
     "key_leftovers": [{"known": {"key 0123456789ab": "the old key"}, "own": ["~/.netrc"], "caches": ["~/there"]}],
+    "container_image": [
+        {"image": "nvcr.io/nvidia/pytorch:24.03-py3", "folder": "~/there", "runtime": "enroot", "state": "absent"}
+    ],
     "scheduler": [{}, {"account": "p1", "likely": "p2", "required": "yes"}],
     "try_job": [{"folder": "~/.hpc.onboard-try", "state": "absent"}],
     "token_file": [{}, {"path": "~/a-link/token"}, {"state": "absent"}],
