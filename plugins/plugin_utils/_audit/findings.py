@@ -19,7 +19,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import mends as
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.finding_text import Text, bare, ended, it
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.judges.common import Judge, Look, Wrong
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import RULES, SEVERITIES, WATCHED
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import USUAL, options_of
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import ELSEWHERE, USUAL, options_of
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import flat
 
 if TYPE_CHECKING:
@@ -84,8 +84,8 @@ def _worse(rule: str, seen: Severity | Literal[""]) -> Severity:
 
 
 def of_orphan(entry: PlanEntry, outcome: Outcome) -> list[Seen]:
-    """The finding of a thing that was made here and is not declared any more."""
-    if not outcome["before"] or outcome["status"] == "in_place":
+    """The finding of a thing that was made here and is not declared any more; a job that waits was never to stay."""
+    if not outcome["before"] or outcome["status"] == "in_place" or entry["kind"] in ELSEWHERE:
         return []
     wrong = Wrong("ORP-001", "orphan", it("was made here, and the accounts file does not ask for it any more."))
     return [_finding(entry, outcome, wrong, "spec")]

@@ -221,6 +221,7 @@ def test_a_thing_that_is_not_declared_any_more_is_found_while_it_is_there() -> N
     entry = {"kind": "storage_link", "options": {}}
     assert [one["rule"] for one in of_orphan(entry, outcome(LINK, {}))] == ["ORP-001"]
     assert of_orphan(entry, outcome({}, {})) == []
+    assert of_orphan({**entry, "kind": "try_job"}, outcome({"job": "ours"}, {})) == []
 
 
 def test_the_words_of_the_catalogue_are_used() -> None:
