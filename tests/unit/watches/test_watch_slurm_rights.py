@@ -51,7 +51,9 @@ def test_a_partition_that_jobs_are_sent_to_is_worse() -> None:
 
 
 def test_what_is_not_known_is_no_finding() -> None:
-    seen = looked(None, None, ["not found: sacctmgr"], account="p1", qos=["cpu"], used=["old"])
+    never = looked(None, None, ["not found: sacctmgr"], account="p1", qos=["cpu"], used=["old"])
+    assert (never.before, never.remarks) == ({}, [])  # where it never answered
+    seen = looked([P1], None, ["failed: sinfo"], account="p1", used=["old"])
     assert seen.before == {}
-    assert seen.remarks == ["Slurm could not be asked, or not for all: not found: sacctmgr"]
+    assert seen.remarks == ["Slurm could not be asked, or not for all: failed: sinfo"]
     assert looked([dict(P1, qos=[])], qos=["cpu"]).before == {}  # sshare knows no qualities of service
