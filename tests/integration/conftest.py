@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,13 @@ import pytest
 
 from tests.integration.rotation.rotation_scene import Stage, staged
 from tests.testbed.registry import PUBLIC, Authority, Registry
+
+
+@pytest.fixture
+def short_path() -> Iterator[Path]:
+    """A folder whose path leaves room for the names of ssh's sockets in a home below it."""
+    with tempfile.TemporaryDirectory(prefix="hob-") as folder:
+        yield Path(folder)
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.effort import exhaustive
+from tests.effort import exhaustive, turns
 from tools.sanity_cores import ROOT
 
 from .conftest import Environment
@@ -35,6 +35,7 @@ def changes(said: str) -> list[str]:
     return re.findall(r"changed=(\d+)", said)
 
 
+@turns(2)
 def test_it_onboards_from_another_folder_and_has_nothing_to_do_again(installed: Environment) -> None:
     installed.must(*ONBOARD)
     env = installed.folder / ".sandbox" / "simone@wilson" / "home" / "simone" / ".config" / "hpc.onboard" / "env.sh"
@@ -42,6 +43,7 @@ def test_it_onboards_from_another_folder_and_has_nothing_to_do_again(installed: 
     assert changes(installed.must(*ONBOARD)) == ["0"]
 
 
+@turns(2)
 def test_it_audits_what_it_has_set_up_and_takes_it_out_again(installed: Environment) -> None:
     installed.must(*ONBOARD)
     audit = ("ansible-playbook", "hpc.onboard.audit", *ONBOARD[2:], "-e", "audit_output=report")
@@ -84,6 +86,7 @@ def command(request: pytest.FixtureRequest) -> tuple[Environment, str]:
     return found, "hpc-onboard"
 
 
+@turns(2)
 def test_the_command_onboards_and_audits_from_another_folder(command: tuple[Environment, str]) -> None:
     installed, program = command
     shutil.rmtree(installed.folder / ".sandbox", ignore_errors=True)
@@ -137,6 +140,7 @@ print(json.dumps([[*one, "--syntax-check"] for one in told] + [[*one, "--help"] 
 """
 
 
+@turns(4)
 @pytest.mark.parametrize("front", ["", "hpc-onboard"], ids=["of playbooks", "of the command"])
 def test_every_command_that_is_told_exists_in_what_is_installed(command: tuple[Environment, str], front: str) -> None:
     """Made where all of them are made, by the installed code; each is parsed by what it names, and nothing is done."""

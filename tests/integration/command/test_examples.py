@@ -61,8 +61,8 @@ def commands(lines: list[str]) -> str:
 
 @turns(3)
 @pytest.mark.parametrize("reader", [github, gitlab, cron])
-def test_the_audit_runs_as_the_file_says(bed: Any, tmp_path: Path, reader: Callable[..., Any]) -> None:
-    person, ring, account = Person(bed, tmp_path), FileRing(tmp_path), bed.new_account("lrz")
+def test_the_audit_runs_as_the_file_says(bed: Any, short_path: Path, reader: Callable[..., Any]) -> None:
+    person, ring, account = Person(bed, short_path), FileRing(short_path), bed.new_account("lrz")
     person.knows("lrz", "lrz", f"User {account.user}")
     text = f"plugin: hpc.onboard.accounts\naccounts:\n  {account.name}: {{ssh: lrz, door: key}}\n"
     (person.home / "accounts.yml").write_text(text)
@@ -72,7 +72,7 @@ def test_the_audit_runs_as_the_file_says(bed: Any, tmp_path: Path, reader: Calla
 
     pairs = {"HPC_SSH_KEY": person.ssh / "id_ed25519", "HPC_KNOWN_HOSTS": person.ssh / "known_hosts"}
     kept = {**pairs, "HPC_KEYRING": ring.file}
-    files = {name: Path(shutil.copy(path, tmp_path / name)) for name, path in kept.items()}
+    files = {name: Path(shutil.copy(path, short_path / name)) for name, path in kept.items()}
     values = {name: path.read_text().rstrip("\n") for name, path in files.items()} | {"HPC_PASSPHRASE": PASSPHRASE}
     if reader is cron:
         shutil.copytree(ring.file.parent, person.home / ".local/share/hpc.onboard")

@@ -135,8 +135,8 @@ class Site:
         (env / "envvars").write_text(json.dumps({**ring.env, **where}))
 
 
-def test_a_fleet_is_onboarded_and_audited_by_another_machine_and_no_key_comes_back(bed: Any, tmp_path: Path) -> None:
-    site = Site(bed, tmp_path)
+def test_a_fleet_is_onboarded_and_audited_by_another_machine_and_no_key_comes_back(bed: Any, short_path: Path) -> None:
+    site = Site(bed, short_path)
     assert len(site.names) == ALL
     assert site.runs("hpc.onboard.onboard") == 0, site.said
     assert f"{ALL} accounts: {ALL} changed" in site.said

@@ -58,7 +58,7 @@ def server_of(account: Any) -> int:
                 same = os.readlink(entry / "ns" / "pid") == os.readlink(f"/proc/{account.cluster.world.pid}/ns/pid")
             except OSError:
                 continue
-            if same and b"sshd" in command and b"[listener]" in command:  # not one that serves a connection
+            if same and b"testbed_config" in command and b"[listener]" in command:  # no connection, nor a further sshd
                 return int(entry.name)
     raise AssertionError("no sshd runs there")
 

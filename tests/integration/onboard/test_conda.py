@@ -235,7 +235,7 @@ def test_on_a_terminal_it_is_seen_in_bytes_and_then_in_steps(bed: Any) -> None:
 
 def test_a_line_that_drops_is_outlived_and_the_next_run_waits(bed: Any) -> None:
     account = bed.new_account("dfki")
-    with Web(installer(FILES, pause=0.4, ballast=400_000), seconds=1) as server:
+    with Web(installer(FILES, pause=1.2, ballast=400_000), seconds=1) as server:
         run = _begun(bed, account, server)
         _until(lambda: account.exists(JOURNAL_OF.format(account.user)))
         for pid in account.processes():
