@@ -229,11 +229,12 @@ class AccountSession:
     def failure(self, error: Exception) -> _answer.LineFailure:
         """What the connection's error means: the command may have begun unless all that ssh said lacks its mark.
 
-        When ssh ends with 255, Ansible tells what came on standard error. It tells nothing of that where the input
-        could not be written (an OSError goes before), and over other connections.
+        When ssh ends with 255, Ansible tells what came on standard error; over other connections it does not. Where the
+        input could not be written (an OSError goes before), it did not arrive whole, and nothing begins without.
         """
-        is_told = self._action._connection.transport == "ssh" and not isinstance(error.__context__, OSError)
-        began = self._is_between or not is_told or payload.BEGUN in str(error)
+        is_told = self._action._connection.transport == "ssh"
+        is_cut = is_told and isinstance(error.__context__, OSError)
+        began = self._is_between or not is_cut and (not is_told or payload.BEGUN in str(error))
         from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import closed_door, shut_door  # few fail
 
         if (self._shut or self.door) and not began:

@@ -176,7 +176,8 @@ DAINT = [
           site=f"mv {SCRATCH} {SCRATCH}.moved", by_hand=f"mv {SCRATCH}.moved {SCRATCH}"),
     Drift("another file for the keys in the accounts file",
           ("KEY-001 missing spec high",) * 2 + ("ORP-001 orphan spec low",) * 2 + ("KEY-009 unmanaged hand medium",),
-          settings={"vars": {"enroot_credentials_path": "~/.enroot/.credentials"}, "without": ["container_caches"]}),
+          settings={"vars": {"enroot_credentials_path": "~/.enroot/.credentials"},
+                    "without": ["container_caches", "tool_caches", "launchers"]}),
 ]  # fmt: skip
 
 NARVAL += [one for one in WILSON if one.do and JSON in one.do][:4]

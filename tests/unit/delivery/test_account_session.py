@@ -160,7 +160,8 @@ def test_an_account_that_was_not_reached_is_told_by_its_name() -> None:
     [
         ("ssh", failed(f"{SSH}Connection to h closed by remote host."), False),
         ("ssh", failed(f"{SSH}{payload.BEGUN}\nConnection refused"), True),
-        ("ssh", failed("Data could not be sent to remote host 'h'.", BrokenPipeError()), True),
+        ("ssh", failed("Data could not be sent to remote host 'h'.", BrokenPipeError()), False),
+        ("paramiko_ssh", failed("the socket is closed", BrokenPipeError()), True),
         ("paramiko_ssh", failed("Authentication failed."), True),
     ],
 )
