@@ -21,6 +21,9 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.source_check
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema import Checker
 
+from tests.effort import EXHAUSTIVE, chance
+
+MUTATED = 400 if EXHAUSTIVE else 80  # documents of each file
 DOCUMENTS = [("cluster", file) for file in sorted(SHIPPED.glob("*.yml"))]
 DOCUMENTS.append(("accounts", COLLECTION / "inventory" / "practice.yml"))
 
@@ -53,23 +56,23 @@ def places(node, place=()):
         yield from places(item, (*place, key))
 
 
-def mutated(document, chance: random.Random):
+def mutated(document, choice: random.Random):
     """The document with one value replaced, one key taken out, renamed or added, or one item doubled."""
     copied = copy.deepcopy(document)
-    place = chance.choice([each for each in places(copied) if each])
+    place = choice.choice([each for each in places(copied) if each])
     parent = copied
     for step in place[:-1]:
         parent = parent[step]
-    action = chance.choice(["replace", "remove", "rename", "add"])
+    action = choice.choice(["replace", "remove", "rename", "add"])
     if action == "replace":
-        parent[place[-1]] = copy.deepcopy(chance.choice(VALUES))
+        parent[place[-1]] = copy.deepcopy(choice.choice(VALUES))
     elif action == "remove":
         del parent[place[-1]]
     elif isinstance(parent, dict):
         value = parent.pop(place[-1]) if action == "rename" else "x"
-        parent[str(place[-1]) + chance.choice(["x", "@", " "])] = value
+        parent[str(place[-1]) + choice.choice(["x", "@", " "])] = value
     else:
-        parent.append(copy.deepcopy(chance.choice(VALUES)))
+        parent.append(copy.deepcopy(choice.choice(VALUES)))
     return copied
 
 
@@ -78,14 +81,14 @@ def test_it_agrees_on_valid_and_mutated_documents(name, file):
     document = read_profile(file) if name == "cluster" else Lines(file, file.read_text()).document()
     library, ours = jsonschema.Draft202012Validator(schema(name)), Checker(schema(name))
     assert not list(ours.violations(document))
-    chance, refused = random.Random(file.stem), 0
-    for _ in range(400):
-        other = mutated(document, chance)
+    choice, refused = chance("documents", file.stem), 0
+    for _ in range(MUTATED):
+        other = mutated(document, choice)
         expected = {tuple(error.absolute_path) for error in library.iter_errors(other)}
         found = {each.place for each in ours.violations(other)}
         assert bool(found) == bool(expected), other
         refused += bool(found)
-    assert 50 < refused < 400
+    assert MUTATED / 8 < refused < MUTATED
 
 
 KEYWORDS = {
@@ -126,13 +129,13 @@ def test_the_schemas_use_nothing_that_it_does_not_know():
         assert set(keywords(schema(name))) <= KEYWORDS
 
 
-def wrapped(node, chance: random.Random):
+def wrapped(node, choice: random.Random):
     """A document with some of its values written with their source."""
     if isinstance(node, dict):
-        made = {key: item if key == "source" else wrapped(item, chance) for key, item in node.items()}
+        made = {key: item if key == "source" else wrapped(item, choice) for key, item in node.items()}
     else:
-        made = [wrapped(item, chance) for item in node] if isinstance(node, list) else node
-    return {"value": made, "source": "page", "date": "2026-11"} if chance.random() < 0.4 else made
+        made = [wrapped(item, choice) for item in node] if isinstance(node, list) else node
+    return {"value": made, "source": "page", "date": "2026-11"} if choice.random() < 0.4 else made
 
 
 @pytest.mark.parametrize("file", [file for name, file in DOCUMENTS if name == "cluster"], ids=lambda file: file.stem)
@@ -141,15 +144,15 @@ def test_what_is_written_with_sources_is_judged_as_the_published_schema_says(fil
     whole = read_profile(file)
     whole.pop("extends", None)  # of a family as well; what it gives is in there
     library, ours = jsonschema.Draft202012Validator(schema("profile")), Checker(schema("cluster"))
-    chance, refused = random.Random(file.stem), 0
-    for _ in range(200):
-        document = {key: item if key in ABOUT else wrapped(item, chance) for key, item in whole.items()}
-        other = mutated(document, chance) if chance.random() < 0.8 else document
+    choice, refused = chance("sources", file.stem), 0
+    for _ in range(MUTATED // 2):
+        document = {key: item if key in ABOUT else wrapped(item, choice) for key, item in whole.items()}
+        other = mutated(document, choice) if choice.random() < 0.8 else document
         expected = any(library.iter_errors(other))
         found = [*ours.violations(unwrapped(other)), *wrapper_advice(other)]
         assert any(not lacks_in_a_section(one) for one in found) == expected, other
         refused += expected
-    assert 50 < refused < 200
+    assert MUTATED / 8 < refused < MUTATED / 2
 
 
 def lacks_in_a_section(one) -> bool:
