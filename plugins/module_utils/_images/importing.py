@@ -4,7 +4,8 @@
 
 The container tool writes into the folder of the work, beside the place of the image; there it is put when it is whole,
 by one rename, and noted as ours before. What was fetched stays in that folder until then, so that one that was ended
-goes on with it. The key is read by the tool from its own file: it is in no argument and in no variable.
+goes on with it. All goes by the folder as it was entered, for others may make its path lead elsewhere. The key is read
+by the tool from its own file: it is in no argument and in no variable.
 """
 
 import os
@@ -22,6 +23,7 @@ from .files import NOTE
 GIVEN = "digest"  # in the folder of the work: what is being imported
 WORK = """\
 step={step} total={total}
+here=/proc/$$/cwd
 say "$step" 0 "$total" bytes
 mkdir -p cache tmp && rm -rf {draft} || exit 1
 (
@@ -40,7 +42,7 @@ kill "$watch" 2>/dev/null
 wait "$watch" 2>/dev/null
 [ "$code" = 0 ] || exit "$code"
 [ -s {draft} ] || {{ echo "{tool} ended well, but has made no image"; exit 1; }}
-[ ! -e {target} ] || {{ echo "$(basename {target}) is there meanwhile, and was not made by us: it stays"; exit 1; }}
+[ ! -e {target} ] || {{ echo {name}" is there meanwhile, and was not made by us: it stays"; exit 1; }}
 sync {draft} 2>/dev/null
 printf '{{"digest": "%s", "bytes": %s}}' {digest} "$(stat -c %s {draft})" >note.new && mv note.new {note} || exit 1
 mv -n {draft} {target} && [ ! -e {draft} ] || exit 1
@@ -49,7 +51,7 @@ ln -s {name} link.new && mv -T link.new {link} || exit 1
 AWAY = """\
 rm -rf cache tmp
 rm -f mark.json number
-here=$PWD && cd / && rm -rf "$here"
+rm -rf ../"${PWD##*/}"
 """
 
 
@@ -71,7 +73,7 @@ class Import(NamedTuple):
 def commands(wanted: Import) -> str:
     """The shell commands for an import, to be run in the folder of the work."""
     draft = "image.sqsh" if wanted.runtime == "enroot" else "image.sif"
-    target = os.path.join(wanted.folder, wanted.name)
+    target = os.path.join(os.pardir, wanted.name)
     quote = shlex.quote
     if wanted.runtime == "enroot":
         command = "enroot import -o %s %s" % (draft, quote(wanted.address))
@@ -97,20 +99,24 @@ def commands(wanted: Import) -> str:
         digest=quote(wanted.digest),
         note=quote(target + NOTE),
         name=quote(wanted.name),
-        link=quote(os.path.join(wanted.folder, wanted.link)),
+        link=quote(os.path.join(os.pardir, wanted.link)),
     )
 
 
 def _environment(wanted: Import) -> List[Tuple[str, str]]:
     """What tells the tool where its key lies, and where it may write."""
-    scratch = shlex.quote(wanted.temporary) if wanted.temporary else '"$PWD/tmp"'
+    scratch = shlex.quote(wanted.temporary) if wanted.temporary else '"$here/tmp"'
     if wanted.runtime == "enroot":
-        own = [("ENROOT_CACHE_PATH", '"$PWD/cache"'), ("ENROOT_TEMP_PATH", scratch), ("ENROOT_DATA_PATH", '"$PWD/tmp"')]
-        own.append(("ENROOT_RUNTIME_PATH", '"$PWD/tmp"'))
+        own = [
+            ("ENROOT_CACHE_PATH", '"$here/cache"'),
+            ("ENROOT_TEMP_PATH", scratch),
+            ("ENROOT_DATA_PATH", '"$here/tmp"'),
+        ]
+        own.append(("ENROOT_RUNTIME_PATH", '"$here/tmp"'))
         if wanted.credentials:
             own.append(("ENROOT_CONFIG_PATH", shlex.quote(os.path.dirname(wanted.credentials))))
         return own
-    return [("APPTAINER_CACHEDIR", '"$PWD/cache"'), ("APPTAINER_TMPDIR", scratch)]
+    return [("APPTAINER_CACHEDIR", '"$here/cache"'), ("APPTAINER_TMPDIR", scratch)]
 
 
 class ImportJob(Job):
@@ -127,9 +133,8 @@ class ImportJob(Job):
         log = os.path.join(self.folder, "log")
         kept = dict({name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}, **{MARK: self.mark})
         with open(log, "wb", opener=anew) as stream:
-            place = os.path.join(self._wanted.folder, self.name)
             code = subprocess.call(
-                ["bash", "-c", text], stdin=subprocess.DEVNULL, stdout=stream, stderr=stream, cwd=place, env=kept
+                ["bash", "-c", text], stdin=subprocess.DEVNULL, stdout=stream, stderr=stream, cwd=self.folder, env=kept
             )
         if code:
             os.unlink(os.path.join(self.folder, GIVEN))

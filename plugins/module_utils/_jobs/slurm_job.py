@@ -18,7 +18,7 @@ from .._core.errors import AccountError, printable
 from .._core.host import Host
 from .._slurm.commands import AT_WORK, WAITING, Seen, look, told
 from .._slurm.script import MARK, PROGRESS, RESULT, script
-from .job import Progress, end_marked, own_folder, put, words_in
+from .job import Progress, as_opened, end_marked, own_folder, put, words_in
 
 NUMBER, LOG, SCRIPT = "number", "log", "job.sh"
 SETTLING = 20  # seconds in which what a killed run had sent may still arrive
@@ -128,7 +128,7 @@ class SlurmJob:
         with the job, for later runs. Raises AccountError: nothing was submitted, or it says that this is not known.
         """
         handle = own_folder(above, os.path.basename(self.folder), self.folder)
-        held = "/proc/self/fd/%d" % handle
+        held = as_opened(handle)
         try:
             found_again = self._left_by_a_killed_run(held)
             if found_again:
@@ -136,7 +136,7 @@ class SlurmJob:
             for name in (RESULT, PROGRESS, NUMBER, LOG):
                 _forget(held, name)
             name = "hpc.onboard-%s-%s" % (wanted.purpose, os.urandom(6).hex())
-            put(os.path.join(held, SCRIPT), script(self.folder, wanted.work))
+            put(os.path.join(held, SCRIPT), script(self.folder, name, wanted.work))
             mark = {"name": name, "at": int(time.time()), "minutes": wanted.minutes, "given": given or {}}
             put(os.path.join(held, MARK), json.dumps(mark))
             number = self._sent(held, name, wanted)
@@ -165,8 +165,8 @@ class SlurmJob:
 
     def _sent(self, held: str, name: str, wanted: Wanted) -> str:
         line = ["--parsable", "--job-name=" + name, "--chdir=" + self.folder, "--output=/dev/null", "--no-requeue"]
-        line += ["--time=%d" % wanted.minutes] + wanted.options + [os.path.join(self.folder, SCRIPT)]
-        words = told("sbatch", line, errors=True)
+        line += ["--time=%d" % wanted.minutes] + wanted.options
+        words = told("sbatch", line, errors=True, input_from=os.path.join(held, SCRIPT))
         number = next((one.split(";")[0] for one in reversed((words or "").split()) if one.split(";")[0].isdigit()), "")
         if number and "error" not in (words or ""):
             return number

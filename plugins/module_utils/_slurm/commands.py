@@ -57,10 +57,11 @@ def look(name: str, number: str) -> Optional[Seen]:
     return Seen("", "")
 
 
-def told(name: str, arguments: List[str], errors: bool = False) -> Optional[str]:
+def told(name: str, arguments: List[str], errors: bool = False, input_from: str = os.devnull) -> Optional[str]:
     """What a command of Slurm's prints; None where it fails. errors: what it complains of, too, and that it failed.
 
-    It is given no environment but what finds it: what lies in ours would go into the job.
+    It is given no environment but what finds it: what lies in ours would go into the job. input_from: the file that it
+    reads as standard input.
     """
     program = found(name, os.environ.get("PATH", "")) or found(name, PLACES)
     if program is None:
@@ -70,7 +71,7 @@ def told(name: str, arguments: List[str], errors: bool = False) -> Optional[str]
     kept = {
         one: os.environ[one] for one in ("PATH", "HOME", "USER", "LOGNAME", "SLURM_CONF", "LANG") if one in os.environ
     }
-    quoted = " ".join(shlex.quote(one) for one in [program] + arguments)
+    quoted = " ".join(shlex.quote(one) for one in [program] + arguments) + " <" + shlex.quote(input_from)
     command = quoted + (" 2>&1 || echo error" if errors else " && echo .")
     answer = said(["/bin/sh", "-c", command], kept, SECONDS)
     text = answer.text

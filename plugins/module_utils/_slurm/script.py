@@ -17,6 +17,8 @@ PRELUDE = """\
 # A job of hpc.onboard. What it does stands at the end.
 umask 077
 cd {folder} || exit 1
+case $(stat -c %u:%a .) in "$(id -u)":*00) ;; *) exit 1 ;; esac
+grep -qF {name} {mark} || exit 1
 {say}end() {{ # CODE
     [ -e {mark} ] || exit "$1"
     printf '{{"code": %s}}' "$1" >result.new && mv result.new {result}
@@ -34,7 +36,10 @@ end "$?"
 """
 
 
-def script(folder: str, work: str) -> str:
-    """The whole script of a job: what it does, and around it the files that tell how it is."""
-    head = PRELUDE.format(say=SAY, folder=shlex.quote(folder), mark=MARK, result=RESULT)
+def script(folder: str, name: str, work: str) -> str:
+    """The whole script of a job of that name: what it does, and around it the files that tell how it is.
+
+    The path to its folder may lead elsewhere by now: it works only where its name is noted in a folder of its owner's.
+    """
+    head = PRELUDE.format(say=SAY, folder=shlex.quote(folder), name=shlex.quote(name), mark=MARK, result=RESULT)
     return head + work + CODA

@@ -234,7 +234,7 @@ class AccountSession:
         """
         is_told = self._action._connection.transport == "ssh"
         is_cut = is_told and isinstance(error.__context__, OSError)
-        began = self._is_between or not is_cut and (not is_told or payload.BEGUN in str(error))
+        began = self._is_between or (not is_cut and (not is_told or payload.BEGUN in str(error)))
         from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import closed_door, shut_door  # few fail
 
         if (self._shut or self.door) and not began:

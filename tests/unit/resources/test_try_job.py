@@ -46,8 +46,8 @@ def said(tmp_path: Path, *checks: dict[str, Any], **environment: str) -> Any:
     job = try_job.TryJob(try_job.TryJob.whole({"folder": "~/.try", "checks": list(checks)})).bound(host)
     folder = home / ".try"
     folder.mkdir(0o700)
-    (folder / slurm_job.MARK).write_text("{}")
-    text = slurm_job.script(str(folder), job.work(host))  # type: ignore[attr-defined]
+    (folder / slurm_job.MARK).write_text('{"name": "hpc.onboard-try-1"}')
+    text = slurm_job.script(str(folder), "hpc.onboard-try-1", job.work(host))  # type: ignore[attr-defined]
     given = {"PATH": "/usr/bin:/bin", "HOME": str(home), **environment}
     subprocess.run(["bash", "-c", text], env=given, check=True, timeout=60)
     return examine(job, host)
