@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .harness import TREE
-from .swapping import CONDA, Area
+from .swapping import CONDA, IMPORT, Area
 
 sys.path.insert(0, str(TREE / "collections"))
 ROOM = "ansible_collections.hpc.onboard.plugins.module_utils."
@@ -30,6 +30,9 @@ accounts, errors, hosts, resources = (
 jobs, made, download = (importlib.import_module(f"{ROOM}_jobs.{name}") for name in ("job", "made", "download"))
 engine, lock = (importlib.import_module(f"{ROOM}_engine.{name}") for name in ("engine", "lock"))
 receipts = importlib.import_module(ROOM + "_receipt.receipt")
+images, lookup = (
+    importlib.import_module(ROOM + name) for name in ("_resources.container_image", "_registry.image_lookup")
+)
 for _path in sorted(Path(TREE, "plugins/module_utils").glob("_*/*.py")):  # who takes other rights could load none
     importlib.import_module(f"{ROOM}{_path.parent.name}.{_path.stem}")
 
@@ -38,6 +41,7 @@ KINDS = {
     "storage_link": ("storage_link", "StorageLink"),
     "path_script": ("path_script", "PathScript"),
     "conda_install": ("conda_install", "CondaInstall"),
+    "container_image": ("container_image", "ContainerImage"),
 }
 codecs.lookup("unicode_escape")  # loaded, too
 Way = Callable[[str], Any]
@@ -159,13 +163,13 @@ def conda(where: Area, state: str) -> Any:
     return class_of("conda_install")({**options, "state": state})
 
 
-def at_work(where: Area, state: str) -> None:
-    """Start the job, and wait until it has ended."""
+def at_work(where: Area, resource: Any, job: str) -> None:
+    """Start the job of that name, and wait until it has ended."""
     host = host_at(where.home)
     with refusals():
-        resources.reconcile(conda(where, state).bound(host), host)
+        resources.reconcile(resource.bound(host), host)
     deadline = time.monotonic() + 60
-    while job_of(where.handle):
+    while job_of(where.handle, job):
         assert time.monotonic() < deadline, "the job does not end"
         time.sleep(0.002)
 
@@ -177,7 +181,7 @@ def installation(where: Area) -> bool:
     shutil.rmtree(f"{within}/c", ignore_errors=True)
     os.makedirs(f"{within}/{CONDA}", 0o700, exist_ok=True)
     Path(within, CONDA, "installer.sh").write_bytes(INSTALLER)
-    at_work(where, "present")
+    at_work(where, conda(where, "present"), CONDA)
     return os.path.exists(f"{within}/c/{made.MADE}")
 
 
@@ -186,13 +190,33 @@ def removal(where: Area) -> bool:
     within = f"/proc/self/fd/{where.handle}"
     os.makedirs(f"{within}/c/bin", exist_ok=True)
     Path(within, "c", made.MADE).write_text(f"miniforge 26.1.1-3 for {os.uname().machine}")
-    at_work(where, "absent")
+    at_work(where, conda(where, "absent"), CONDA)
     return not os.path.exists(f"{within}/c")
 
 
-def job_of(folder: int) -> bool:
+IMAGE = "nvcr.io/a/b:1"
+PULL = '#!/bin/sh\nmkdir -p "$APPTAINER_CACHEDIR/x" && echo x >"$APPTAINER_CACHEDIR/x/l" && echo image >"$2"\n'
+
+
+def import_of_image(where: Area) -> bool:
+    """An image that a stand-in for apptainer pulls; what the registry says of it is known."""
+    within, tool = f"/proc/self/fd/{where.handle}", where.home / "apptainer"
+    for name in os.listdir(within):
+        if name.startswith("nvcr.io"):
+            os.unlink(f"{within}/{name}")
+    tool.write_text(PULL)
+    tool.chmod(0o700)
+    os.environ["PATH"] = f"{where.home}:/usr/bin:/bin"
+    images._LOOKED[IMAGE, "None"] = lookup.Looked("sha256:" + "ab" * 32, 10)
+    image = class_of("container_image")
+    asked = image(image.whole({"image": IMAGE, "folder": str(where.mine), "runtime": "apptainer"}))
+    at_work(where, asked, IMPORT)
+    return any(name.endswith(".sif.hpc.onboard") for name in os.listdir(within))
+
+
+def job_of(folder: int, job: str) -> bool:
     """Whether a job is at work there; one that ended without success is cleared away."""
-    place = f"/proc/self/fd/{folder}/{CONDA}"
+    place = f"/proc/self/fd/{folder}/{job}"
     progress = jobs.progress_of(place)
     if progress and "failed" in progress:
         shutil.rmtree(place)
@@ -233,6 +257,7 @@ WORKS = {
     "lock": Work(locked),
     "installation": Work(installation, enough=2, rest=0.3),
     "removal": Work(removal, enough=20),
+    "import": Work(import_of_image, enough=2, rest=0.3),
     "command": Work(lambda where: command(where, where.home), enough=2, rest=0.3),
     "command at home": Work(lambda where: command(where, where.mine), enough=1, rest=0.3),
 }

@@ -28,7 +28,17 @@ EXCHANGE, NOREPLACE = 2, 1
 HERE = -100
 DUMPABLE = 4
 CONDA = ".c.hpc.onboard"  # where a job of conda's has what it fetched
-NAMES = ("a", "l", "bin", "new", "c", CONDA, ".config")  # in every bait lies something of the names that are ours
+IMPORT = ".nvcr.io+a+b+1.import"  # likewise of an import
+NAMES = (
+    "a",
+    "l",
+    "bin",
+    "new",
+    "c",
+    CONDA,
+    IMPORT,
+    ".config",
+)  # in every bait lies something of the names that are ours
 TRAP = "#!/bin/sh\ntouch %s\n"
 TRAPS = ("c/bin/conda", f"{CONDA}/installer.sh")  # what would be run, if anything of his were
 OURS = "the private folder in the area"
