@@ -78,8 +78,7 @@ def commands(wanted: Import) -> str:
     if wanted.runtime == "enroot":
         command = "enroot import -o %s %s" % (draft, quote(wanted.address))
     else:
-        command = "apptainer pull --disable-cache=false %s %s" % (draft, quote(wanted.address))
-        command = command.replace("--disable-cache=false ", "")
+        command = "apptainer pull %s %s" % (draft, quote(wanted.address))
     load = ""
     if wanted.module:
         load = "command -v %s >/dev/null || { . /etc/profile; module load %s; }\n" % (
@@ -111,8 +110,8 @@ def _environment(wanted: Import) -> List[Tuple[str, str]]:
             ("ENROOT_CACHE_PATH", '"$here/cache"'),
             ("ENROOT_TEMP_PATH", scratch),
             ("ENROOT_DATA_PATH", '"$here/tmp"'),
+            ("ENROOT_RUNTIME_PATH", '"$here/tmp"'),
         ]
-        own.append(("ENROOT_RUNTIME_PATH", '"$here/tmp"'))
         if wanted.credentials:
             own.append(("ENROOT_CONFIG_PATH", shlex.quote(os.path.dirname(wanted.credentials))))
         return own
