@@ -167,7 +167,7 @@ def test_what_an_ended_run_left_is_taken_out(
     way: str, home: Home, what: str, count: Callable[[str, int, int], None]
 ) -> None:
     with writing() as writer:
-        moments = sample(list(range(1, calls(writer, home, way) + 1)), 20, home.name, way, what)
+        moments = sample(list(range(1, calls(writer, home, way) + 1)), 10, home.name, way, what)
         each = 2 if EXHAUSTIVE else 1
         faults = [
             (at, one)
