@@ -89,7 +89,7 @@ CHOSEN = {  # field -> the file that reads it; we chose the word, so nobody else
     "conda.below": "plugin_utils/_capabilities/parts/conda_installer.py",
     "conda.by_machine": "plugin_utils/_capabilities/parts/conda_installer.py",
     "conda.distribution": "plugin_utils/_capabilities/parts/conda_installer.py",
-    "launchers[].name": "plugin_utils/_terminal/cheatsheet.py",
+    "launchers[].name": "plugin_utils/_capabilities/table.py",
     "launchers[].minutes": "plugin_utils/_capabilities/table.py",
     "sandbox_environment": "plugin_utils/_accounts/sandbox.py",
 }

@@ -54,7 +54,8 @@ def script_of(settings: Settings) -> str:
     """
     lines = [f"{name}={quoted(settings['name'], name, value)}" for name, value in variables(settings).items()]
     head = f"#!/bin/bash\n# Runs a command on a compute node; {settings['name']} --help says how.\n\n"
-    return head + "\n".join(lines) + "\n\n" + BODY.read_text(encoding="utf-8")
+    body = BODY.read_text(encoding="utf-8").replace("usrun.sh", settings["name"])
+    return head + "\n".join(lines) + "\n\n" + body
 
 
 def variables(settings: Settings) -> dict[str, str]:

@@ -264,6 +264,7 @@ def _launcher(cluster: Settings) -> dict[str, Any]:
     elsewhere = cluster.get("home", {}).get("on_compute") in ("ticket", "none")
     areas = [one["path"] for one in cluster.get("storage", []) if one.get("on_compute") == "rw" and "path" in one]
     return {
+        "name": usual.get("name", "usrun.sh"),
         "scheduler": scheduler.get("kind", "none"),
         "site": cluster.get("name", ""),
         "runtime": container.get("in_jobs") or (runtime if runtime in STARTING else "none"),

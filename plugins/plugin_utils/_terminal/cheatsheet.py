@@ -192,7 +192,8 @@ def _running(profile: Part) -> Rows:
     yield Row("", container.get("uri_note", ""), DETAIL)
     yield Row("", container.get("note", ""), DETAIL)
     for script in profile.get("launchers", ()):
-        yield Row(script["name"], _joined(script["image"], f"{script['minutes']} minutes"))
+        minutes = f"{script['minutes']} minutes" if "minutes" in script else ""
+        yield Row(script["name"], _joined(script.get("image"), minutes) or "starts a command on a compute node")
         yield Row("", script.get("note", ""), DETAIL)
     conda, compute = profile.get("conda", {}), profile.get("compute", {})
     yield Row(

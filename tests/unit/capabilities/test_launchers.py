@@ -82,7 +82,8 @@ def test_the_same_words_are_the_sites_own_way(cluster: str) -> None:
 @pytest.mark.parametrize("cluster", PROFILES)
 def test_every_site_has_one_that_a_shell_can_read(cluster: str, tmp_path: Path) -> None:
     settings = at(cluster)
-    assert declare(settings)["resources"][1]["options"]["path"] == "~/bin/usrun.sh"
+    path = declare(settings)["resources"][1]["options"]["path"]
+    assert path == ("~/bin/usrun-clariden.sh" if cluster == "clariden" else "~/bin/usrun.sh")
     file = tmp_path / "usrun.sh"
     file.write_text(script_of(settings), encoding="utf-8")
     done = subprocess.run(["shellcheck", "--severity=warning", str(file)], capture_output=True, text=True, check=False)
