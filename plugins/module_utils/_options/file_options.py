@@ -5,6 +5,7 @@
 They are loaded for accounts that have some.
 """
 
+import re
 from typing import Any
 
 from .._core.errors import AccountError
@@ -74,6 +75,18 @@ class SchedulerOptions(Options):
         for name in ("account", "likely"):
             if self.options[name]:
                 check_word(name, self.options[name])
+
+
+def with_found(text: str, name: str, value: str) -> str:
+    """A text with what was found in it. Where nothing was, the option that would name it goes, and its line.
+
+    >>> with_found("#SBATCH --account=@slurm_account@\\nsrun -n1 --account=@slurm_account@ x\\n", "slurm_account", "")
+    'srun -n1 x\\n'
+    """
+    word = "@%s@" % name
+    if not value:
+        text = re.sub(r"^#SBATCH --[a-z-]+=%s\n|(?<= )--[a-z-]+=%s ?" % (word, word), "", text, flags=re.MULTILINE)
+    return text.replace(word, value)
 
 
 def check_text(name: str, value: Any) -> None:

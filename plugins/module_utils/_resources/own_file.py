@@ -8,7 +8,7 @@ from typing import Dict, List, Optional
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.resource import Evidence, Resource, State, noted_as
-from .._options.file_options import OwnFileOptions
+from .._options.file_options import OwnFileOptions, with_found
 
 AWAY = "move it away (mv -n {0} {0}.mine), then run again"
 FOREIGN, EDITED = "file that is not ours", "file that was changed by hand since we wrote it"
@@ -26,7 +26,7 @@ class OwnFile(OwnFileOptions, Resource):
         """This file with what is found on the account in its text (see _options/file_options.py)."""
         content = self.options.get("content")
         for name, one in self._found(host).items():
-            content = str(content).replace("@%s@" % name, one["value"])
+            content = with_found(str(content), name, one["value"])
         return super(OwnFile, type(self)(dict(self.options, content=content))).bound(host)
 
     def _found(self, host: Host) -> Dict[str, Dict[str, str]]:

@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.launchers import PLAIN, PLAIN_WORDS, one_gpu
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import Settings, nothing, resource
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import (
+    SLURM_ACCOUNT,
+    Settings,
+    nothing,
+    resource,
+    scheduler_question,
+)
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import ROLES
 
 if TYPE_CHECKING:
@@ -40,9 +46,6 @@ def declare(settings: Settings) -> Declaration:
     names = _names(settings["templates"])
     if not names and not settings["own"]:
         return {"resources": [], "notes": []}
-    if settings["account_required"] and not settings["account"] and settings["state"] == "present":
-        shown = f" ({settings['accounts_command']} shows yours)" if settings["accounts_command"] else ""
-        return nothing("to_decide", f"a job names its account here{shown}: say job_scripts: {{account: NAME}}")
     words = vocabulary(settings)
     texts = {f"{name}.sh": FILES / f"{name}.sh.template" for name in names if name != "import" or words["import"]}
     contents = {name: filled(file.read_text(encoding="utf-8"), words, file.name) for name, file in texts.items()}
@@ -50,11 +53,19 @@ def declare(settings: Settings) -> Declaration:
     folder, state = settings["folder"], settings["state"]
     asks = "sbatch --test-only" if settings["ask_slurm"] else ""
     scripts = [
-        resource("path_script", path=f"{folder}/{name}", content=content, asks=_asks(asks, name, content), state=state)
+        resource(
+            "path_script",
+            path=f"{folder}/{name}",
+            content=content,
+            found=["slurm_account"] if SLURM_ACCOUNT in content and state == "present" else None,
+            asks=_asks(asks, name, content),
+            state=state,
+        )
         for name, content in contents.items()
     ]
     output = resource("directory", path=f"{folder}/output", root=settings["root"], state=state)
-    return {"resources": [output, *scripts] if state == "present" else [*scripts, output], "notes": []}
+    first = [scheduler_question(settings), output]
+    return {"resources": [*first, *scripts] if state == "present" else [*scripts, output], "notes": []}
 
 
 def _names(wanted: Sequence[str]) -> Sequence[str]:
@@ -110,6 +121,7 @@ def vocabulary(settings: Settings) -> dict[str, list[str]]:
         "nodes": [str(nodes)],
         "links": [str(settings["links"])],
         "command": [settings["command"]],
+        "slurm_account": [SLURM_ACCOUNT],
         "person": _lines([*person, *_mail(settings)]),
         "person_words": person,
         "gpu": _lines(gpu_words(settings, 1, 1)),
@@ -165,7 +177,9 @@ def _without_own(words: list[str], settings: Settings) -> list[str]:
 
 
 def _person(settings: Settings) -> list[str]:
-    return [f"--{name}={settings[name]}" for name in ("account", "partition", "qos") if settings[name]]
+    """The account is found on the cluster."""
+    own = [f"--{name}={settings[name]}" for name in ("partition", "qos") if settings[name]]
+    return [f"--account={SLURM_ACCOUNT}", *own]
 
 
 def _mail(settings: Settings) -> list[str]:

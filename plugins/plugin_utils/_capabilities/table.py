@@ -187,9 +187,7 @@ def site_settings(cluster: Settings, project: str = "", account: str = "") -> di
         **{f"launchers_{name}": value for name, value in _launcher(cluster).items()},
         **{f"job_scripts_{name}": value for name, value in _scripts(cluster).items()},
         **{f"python_envs_{name}": value for name, value in _python(cluster, areas).items()},
-        **{f"launchers_{name}": value for name, value in slurm.items()},
-        "job_scripts_account": slurm["account"] or slurm["likely_account"],
-        "job_scripts_account_required": slurm["account_required"],
+        **{f"{role}_{name}": value for role in ("launchers", "job_scripts") for name, value in slurm.items()},
         **{f"container_images_{name}": value for name, value in image_settings(cluster, project).items()},
         **{f"tool_caches_{name}": value for name, value in _off_home(caches, areas).items()},
         "conda_wanted": conda.get("usual", False),
@@ -234,7 +232,7 @@ def _python(cluster: Settings, areas: Iterable[Settings]) -> dict[str, Any]:
 def _scripts(cluster: Settings) -> dict[str, Any]:
     """What scripts of jobs take from the site: as the launcher, and where a job can read and write."""
     launcher, container = _launcher(cluster), cluster.get("container", {})
-    said = ("scheduler", "site", "module", "gpu", "cpu", "accounts_command")
+    said = ("scheduler", "site", "module", "gpu", "cpu")
     place = launcher["home_in_jobs"]
     area: Settings = next((one for one in cluster.get("storage", []) if place and one.get("path") == place), {})
     return {

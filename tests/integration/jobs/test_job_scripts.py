@@ -100,7 +100,33 @@ def test_slurm_takes_every_script_and_each_does_what_it_is_for(bed: Any, site: s
     assert set(before) <= set(account.tree())
 
 
-@turns(2)
+@turns(3)
+def test_who_names_no_account_has_scripts_that_name_the_one_that_slurm_knows(bed: Any) -> None:
+    slurm = bed.slurm("daint")
+    account = bed.new_account("daint", files={"step": STEP})
+    account.ssh("chmod 755 . step")
+    slurm.admit(account, ["lattice"])
+    said = {account.name: {"job_scripts": {"templates": ["batch", "interactive"], "command": f"{account.home}/step"}}}
+    ran = onboard(bed, account, more=ONLY, settings=said)
+    assert ran.code == 0, ran.text
+    assert b"#SBATCH --account=lattice\n" in account.read("jobs/batch.sh")
+    submitted(account, "jobs", "batch.sh")
+    assert outputs(account, "jobs", "batch-*.out")[0].endswith("for lattice\n")
+    assert "for lattice" in account.login_shell(f"jobs/interactive.sh {account.home}/step", timeout=60).stdout
+
+    other = bed.new_account("daint")
+    slurm.admit(other, ["lattice", "optics"])
+    said = {other.name: {"job_scripts": {"templates": ["batch"]}}}
+    waits = onboard(bed, other, more=ONLY, settings=said)
+    assert waits.code == 2
+    assert "you have several Slurm accounts (lattice, optics). Choose one" in " ".join(waits.text.split())
+    assert not other.exists("jobs/batch.sh")
+    said[other.name]["scheduler"] = {"account": "optics"}
+    assert onboard(bed, other, more=ONLY, settings=said).code == 0
+    assert b"#SBATCH --account=optics\n" in other.read("jobs/batch.sh")
+
+
+@turns(3)
 def test_a_script_that_slurm_would_not_take_is_said_in_words(bed: Any) -> None:
     slurm = bed.slurm("narval")
     account = bed.new_account("narval")
@@ -113,7 +139,7 @@ def test_a_script_that_slurm_would_not_take_is_said_in_words(bed: Any) -> None:
     assert slurm.jobs(account) == []
 
 
-@turns(2)
+@turns(3)
 def test_a_script_that_was_changed_there_is_the_persons_and_stays(bed: Any) -> None:
     account = bed.new_account("narval")
     said = {account.name: {"job_scripts": {"templates": ["batch", "chain"]}}}

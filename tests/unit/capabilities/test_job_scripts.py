@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import yaml
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.module_utils._options.file_options import with_found
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import read_profile, render
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.job_scripts import OURS, WORD, declare, filled
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import site_settings
@@ -58,7 +59,7 @@ def sbatch(text: str) -> list[str]:
 def test_every_script_is_sound_for_bash_and_for_shellcheck(
     cluster: str, wishes: dict[str, Any], tmp_path: Path
 ) -> None:
-    texts = scripts(at(cluster, account="abc", **wishes))
+    texts = {name: with_found(text, "slurm_account", "abc") for name, text in scripts(at(cluster, **wishes)).items()}
     assert {name.removesuffix(".sh") for name in texts} >= set(OURS) - {"import"}
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
@@ -74,39 +75,45 @@ def test_every_script_is_sound_for_bash_and_for_shellcheck(
 
 
 @pytest.mark.parametrize(
-    ("cluster", "name", "asked"),
+    ("cluster", "account", "name", "asked"),
     [
-        ("lrz", "batch.sh", ["--gres=gpu:1"]),
-        ("lrz", "import.sh", ["--partition=lrz-cpu", "--qos=cpu"]),
-        ("wilson", "gpus.sh", ["--partition=gpu_gce", "--gres=gpu:a100:2"]),
-        ("wilson", "nodes.sh", ["--partition=gpu_gce", "--gres=gpu:a100:2"]),
-        ("dfki", "gpus.sh", ["--gpus=2"]),
-        ("dfki", "nodes.sh", ["--gpus-per-node=2"]),
-        ("narval", "nodes.sh", ["--account=def-ada", "--gpus-per-node=a100:2"]),
-        ("daint", "batch.sh", ["--account=def-ada", "--gpus=1"]),
+        ("lrz", "", "batch.sh", ["--gres=gpu:1"]),
+        ("lrz", "", "import.sh", ["--partition=lrz-cpu", "--qos=cpu"]),
+        ("wilson", "", "gpus.sh", ["--partition=gpu_gce", "--gres=gpu:a100:2"]),
+        ("wilson", "", "nodes.sh", ["--partition=gpu_gce", "--gres=gpu:a100:2"]),
+        ("dfki", "", "gpus.sh", ["--gpus=2"]),
+        ("dfki", "ml", "nodes.sh", ["--account=ml", "--gpus-per-node=2"]),
+        ("narval", "def-ada", "nodes.sh", ["--account=def-ada", "--gpus-per-node=a100:2"]),
+        ("daint", "def-ada", "batch.sh", ["--account=def-ada", "--gpus=1"]),
     ],
 )
-def test_a_script_asks_as_the_site_wants_it(cluster: str, name: str, asked: list[str]) -> None:
-    said = sbatch(scripts(at(cluster))[name])
+def test_a_script_asks_as_the_site_wants_it(cluster: str, account: str, name: str, asked: list[str]) -> None:
+    said = sbatch(with_found(scripts(at(cluster))[name], "slurm_account", account))
     usual = ("--job-name", "--output", "--time", "--nodes", "--ntasks-per-node")
     assert [word for word in said if not word.startswith(usual)] == asked
 
 
 def test_a_persons_own_words_win_over_the_sites() -> None:
     said = sbatch(scripts(at("wilson", partition="wc_gpu", qos="opp", account="wc"))["batch.sh"])
-    assert said[3:] == ["--account=wc", "--partition=wc_gpu", "--qos=opp", "--gres=gpu:a100:1"]
+    assert said[3:] == ["--account=@slurm_account@", "--partition=wc_gpu", "--qos=opp", "--gres=gpu:a100:1"]
 
 
 def test_at_wilson_they_lie_where_jobs_can_read() -> None:
     found = declare(at("wilson"))["resources"]
-    assert found[0]["options"]["path"].startswith("/work1/def-ada")
-    assert {str(Path(one["options"]["path"]).parent) for one in found[1:]} == {found[0]["options"]["path"][:-7]}
+    assert found[1]["options"]["path"].startswith("/work1/def-ada")
+    assert {str(Path(one["options"]["path"]).parent) for one in found[2:]} == {found[1]["options"]["path"][:-7]}
 
 
-def test_without_the_account_that_a_site_requires_nothing_is_written() -> None:
-    declared = declare(at("daint", account=""))
-    assert declared["resources"] == []
-    assert "job_scripts: {account: NAME}" in declared["notes"][0]["text"]
+def test_the_account_is_asked_for_on_the_cluster_before_any_script_is_written() -> None:
+    question, _output, *files = declare(at("daint", account="wc"))["resources"]
+    assert question == {"kind": "scheduler", "options": {"account": "wc", "likely": "def-ada", "required": "yes"}}
+    assert all(one["options"]["found"] == ["slurm_account"] for one in files if one["kind"] == "path_script")
+
+
+def test_where_no_account_is_found_the_option_that_would_name_it_goes() -> None:
+    text = with_found(scripts(at("dfki"))["interactive.sh"], "slurm_account", "")
+    assert "--time=60 --gpus=1 " in text
+    assert "account" not in "".join(with_found(one, "slurm_account", "") for one in scripts(at("dfki")).values())
 
 
 @pytest.mark.parametrize(
@@ -133,7 +140,7 @@ def test_a_persons_template_has_the_same_words_and_an_unknown_one_is_named_with_
     own = [{"name": "mine.sh", "file": "mine.sh"}]
     texts = scripts(at("narval", templates=[], own=own, files_from=str(tmp_path)))
     assert texts == {
-        "mine.sh": "#!/bin/bash\n#SBATCH --account=def-ada\n#SBATCH --gpus-per-node=a100:1\n"
+        "mine.sh": "#!/bin/bash\n#SBATCH --account=@slurm_account@\n#SBATCH --gpus-per-node=a100:1\n"
         "srun x --time=60 a@b.example\n"
     }
     with pytest.raises(AccountError, match=r"mine:2: nobody knows @gqu@; these are known: @gpu@"):
