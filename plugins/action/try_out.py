@@ -9,6 +9,7 @@ The documentation is in plugins/modules/try_out.py.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from ansible.errors import AnsibleConnectionFailure
@@ -16,7 +17,6 @@ from ansible.plugins.action import ActionBase
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import CAPABILITIES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import result as _result
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import trial as _trial
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import (
     AccountSession,
     Variables,
@@ -26,14 +26,14 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.answer impor
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation import Conversation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.offboarding import absent
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input import extra_vars
+from ansible_collections.hpc.onboard.plugins.plugin_utils._trial import report, trial
 
 if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import AccountResult
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import TryResult
 
-SETTINGS: dict[str, extra_vars.Reader] = {"try_gpu": extra_vars.truth, "try_wait": extra_vars.number}
+ARGUMENTS = {"part": {"type": "str", "choices": ["settings", "account", "report"], "default": "account"}}
 WAIT = 300  # seconds that a job is waited for; the next run goes on
 SECONDS = 90
 
@@ -46,38 +46,58 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
     TRANSFERS_FILES = False
 
     def run(self, tmp: str | None = None, task_vars: Variables | None = None) -> Mapping[str, object]:
-        """Submit the job, or find it again, and say what it has found."""
+        """Take the part: read the settings, let the job of one account try it, or report on all accounts."""
         super().run(tmp, task_vars)
+        _validation, arguments = self.validate_argument_spec(ARGUMENTS)
         session = AccountSession(self, task_vars)
         try:
+            if arguments["part"] == "settings":
+                report.settings(session.variables, session.value)
+                return {"kind": "try_settings", "changed": False}
+            if arguments["part"] == "report":
+                moment = datetime.now(UTC).isoformat(timespec="seconds")
+                return report.reported(session.variables, session.value, moment, session.is_check_run)
             return _tried(session)
         except AnsibleConnectionFailure as error:
             return session.unreached(error)
         except (AccountError, NoAnswer) as error:
-            return {"kind": "account", "failed": True, "msg": str(error)}
+            kind = "try_account" if arguments["part"] == "account" else "try_settings"
+            return {"kind": kind, "failed": True, "msg": str(error)}
 
 
-def _tried(session: AccountSession) -> AccountResult:
+def _tried(session: AccountSession) -> TryResult:
+    """Submit the job, or find it again, and say what it has found."""
     cluster = session.variables.get("cluster") or {}
-    given = extra_vars.read("try", SETTINGS, session.variables, session.value)
+    given = report.settings(session.variables, session.value)
     if session.sandbox or cluster.get("scheduler", {}).get("kind") != "slurm":
         raise AccountError("no job can be tried: Slurm is not here" + (", this is practice" if session.sandbox else ""))
-    wishes = _trial.Wishes(
+    wishes = trial.Wishes(
         given.get("try_gpu", False),
         str(session.value("launchers_image") or ""),
         str(session.value("launchers_home_in_jobs") or ""),
     )
     declared = session.collect(list(CAPABILITIES), []).resources
-    trial = _trial.trial(cluster, declared, wishes)
-    plan = Plan.of(_trial.entries(cluster, declared, trial.checks, wishes), session.key).entries
+    found = trial.trial(cluster, declared, wishes)
+    plan = Plan.of(trial.entries(cluster, declared, found.checks, wishes), session.key).entries
     wait = 0 if "asks_each_time" in (session.variables.get("account") or ()) else given.get("try_wait", WAIT)
     job = _asked(session, plan, session.work, wait)
-    told: list[Outcome] = [job]
+    checks: list[Outcome] = []
     if not session.is_check_run and job["status"] != "not_measured":
         looked = _asked(session, plan, "examine", 0)
-        told = _trial.results(job, looked) if looked["before"] else [job]
+        checks = trial.results(job, looked) if looked["before"] else []
         _asked(session, [absent(plan[-1])], "reconcile", 0)
-    return _result.result(told, _trial.notes(trial.untried), session.is_check_run)
+    result = _result.result(checks or [job], trial.notes(found.untried), session.is_check_run)
+    tried = report.tried(job, checks, found, session.is_check_run)
+    return {
+        "kind": "try_account",
+        "changed": result["changed"],
+        "failed": result["failed"],
+        "msg": result["msg"],
+        "outcomes": result["outcomes"],
+        "notes": result["notes"],
+        "remarks": result["remarks"],
+        "tried": tried,
+    }
 
 
 def _asked(session: AccountSession, plan: list[PlanEntry], work: str, wait: int) -> Outcome:

@@ -17,7 +17,17 @@ description:
     and starts the container.
   - C(-e try_gpu=true) asks for a GPU as well. C(-e try_wait=SECONDS) says how long the job is waited for, 300 seconds
     else. One that still waits then is looked at by the next run, and not submitted again.
+  - C(-e try_output=FILE) writes what was found as JSON; its schema is C(docs/schemas/try.schema.json).
   - Once it is done, the job's files are gone. C(offboard.yml) cancels one that waits.
+options:
+  part:
+    description: Whether to check the settings of the run, to try it on one account, or to report on all of them.
+    type: str
+    default: account
+    choices:
+    - settings
+    - account
+    - report
 attributes:
   check_mode:
     description: Asks Slurm whether it would take the job (C(sbatch --test-only)).
@@ -35,6 +45,14 @@ requirements:
 EXAMPLES = r"""
 - name: Let a small job try it
   hpc.onboard.try_out:
+  register: tried
+  ignore_errors: true
+  ignore_unreachable: true
+
+- name: Say what was found
+  hpc.onboard.try_out:
+    part: report
+  run_once: true
 """
 
 RETURN = r"""
@@ -42,5 +60,14 @@ outcomes:
   description: One for each thing that was tried; see M(hpc.onboard.converge).
   type: list
   elements: dict
-  returned: always
+  returned: by an account
+tried:
+  description: State, checks and what was not tried, as the schema has them.
+  type: dict
+  returned: by an account
+accounts:
+  description: The same of all accounts, with their names.
+  type: list
+  elements: dict
+  returned: by the report
 """

@@ -1,12 +1,14 @@
 """Environment modules on a stand-in cluster, as the Alliance has them: Lmod, a Python, and the site's own wheels.
 
-The wheels are real ones, fetched once: virtualenv and what it needs. The site's pip knows no other place.
+The wheels are real ones, fetched once: virtualenv and what it needs. The site's pip knows no other place. And uv, a
+program that people bring along.
 SPDX-License-Identifier: GPL-3.0-or-later
 """
 
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 from tests.testbed.cluster import Cluster
@@ -36,7 +38,7 @@ class Modules:
             shutil.unpack_archive(wheel, self.root / "cvmfs/tools", "zip")
         (self.root / "cvmfs/pip.conf").write_text("[global]\nno-index = true\nfind-links = /cvmfs/wheels\n")
         (self.root / "etc/profile.d/site-modules.sh").write_text(_PROFILE)
-        self._module("StdEnv/2023", 'setenv("SITE_STANDARD", "2023")\n')
+        self.add_module("StdEnv/2023", 'setenv("SITE_STANDARD", "2023")\n')
         self.add_python("3.11")
 
     def add_python(self, version: str) -> None:
@@ -46,17 +48,28 @@ class Modules:
         run("env", "PYTHONPATH=/cvmfs/tools", "/usr/bin/python3", "-m", "virtualenv", "--no-download", "-q", place)
         words = ["install", "-q", "--no-index", "--find-links", "/cvmfs/wheels", "virtualenv"]
         run(f"{place}/bin/python", "-m", "pip", *words)
-        self._module(f"python/{version}", _PYTHON.replace("VERSION", version))
+        self.add_module(f"python/{version}", _PYTHON.replace("VERSION", version))
 
     def remove_python(self, version: str) -> None:
         """Offer it no longer."""
         shutil.rmtree(self.root / "cvmfs/python" / version)
         (self.root / f"cvmfs/modules/python/{version}.lua").unlink()
 
-    def _module(self, name: str, text: str) -> None:
+    def add_module(self, name: str, text: str) -> None:
+        """Offer a module of this name with this text, as Lmod reads it."""
         file = self.root / f"cvmfs/modules/{name}.lua"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
+
+
+def uv() -> bytes:
+    """The program uv, from its wheel, fetched when that is not there yet."""
+    folder = _KEPT.with_name("uv")
+    if not list(folder.glob("uv-*.whl")):
+        words = ["--only-binary=:all:", "--no-deps", "-q", "-d", str(folder), "uv"]
+        subprocess.run([sys.executable, "-m", "pip", "download", *words], check=True)
+    with zipfile.ZipFile(next(folder.glob("uv-*.whl"))) as wheel:
+        return wheel.read(next(name for name in wheel.namelist() if name.endswith("/scripts/uv")))
 
 
 def _fetched() -> list[Path]:

@@ -39,10 +39,14 @@ class PythonEnvJob(ProgramJob):
         os.makedirs(self._versions, exist_ok=True)
         put(os.path.join(self.folder, MAKING), self._place)
         put(os.path.join(self._versions, MADE), self._wanted.about())
-        self._make()
-        self._install()
-        self.say("writing the lock", 3, STEPS)
-        self._finish()
+        try:
+            self._make()
+            self._install()
+            self.say("writing the lock", 3, STEPS)
+            self._finish()
+        except (AccountError, OSError):
+            self._start_over()  # so that it takes no room: perhaps there was none
+            raise
         os.unlink(os.path.join(self.folder, MAKING))
         before = self._turn()
         self._let_go(before)

@@ -10,6 +10,7 @@ run wants to know whether the job waits or is gone.
 
 import json
 import os
+import re
 import shutil
 import time
 from typing import Any, Dict, List, NamedTuple, Optional
@@ -34,6 +35,8 @@ REASONS = {
     "DEADLINE": "it could not start in time",
     "BOOT_FAIL": "its node did not start",
 }
+LIMIT = re.compile(r"\b(?:Assoc|QOS)(?:Max|Grp)(?:Submit)?Jobs?(?:Per[A-Za-z]+)?Limit\b")  # words of Slurm's
+AT_LIMIT = "as many of your jobs wait or run as may at a time, %s"
 GONE = "Slurm does not know job %s any more, and it has left no word"
 
 
@@ -176,6 +179,9 @@ class SlurmJob:
         if seen is None:
             raise AccountError("whether Slurm has taken the job is not known: run again later (%s)" % _short(words))
         _forget(held, MARK)
+        limit = LIMIT.search(words or "")
+        if limit:
+            raise AccountError("Slurm took no job: %s. Run again when one has ended" % (AT_LIMIT % limit.group(0)))
         raise AccountError("Slurm did not take the job: %s" % (_short(words) or "sbatch said nothing"))
 
     def cancel(self, host: Host) -> None:
@@ -215,8 +221,9 @@ def _ended(code: int, held: str, number: str) -> Standing:
 
 def _queued(number: str, seen: Optional[Seen] = None) -> Progress:
     reason = printable(seen.reason, 60) if seen and seen.reason not in ("", "None") else ""
-    step = "job %s is queued%s" % (number, " (%s)" % reason if reason else "") if number else "a job is queued"
-    return {"step": step, "done": None, "total": None, "unit": "steps", "patience": PATIENCE}
+    step = "job %s is queued" % number if number else "a job is queued"
+    why = {"why": AT_LIMIT % reason if LIMIT.match(reason) else reason} if reason else {}
+    return dict({"step": step, "done": None, "total": None, "unit": "steps", "patience": PATIENCE}, **why)
 
 
 def _began(held: str, mark: Dict[str, Any]) -> float:

@@ -16,6 +16,7 @@ from .slurm_job import SlurmJob, Standing, Wanted
 TRIED = "tried"
 ENVIRONMENT = ".config/hpc.onboard/env."
 SECONDS = 60  # for one of the things that are tried
+CONTAINER_SECONDS = 180  # a large image is unpacked on the node
 YES = "yes"
 WAYS = {  # how a thing is tried: a command that says why it fails, and its last arguments, the words of the check
     "writes": """t=$(mktemp "$0/.hpc.onboard-try.XXXXXX") && echo x >"$t"; r=$?; rm -f "$t"; exit "$r" """,
@@ -26,6 +27,11 @@ case $0 in *fish | *csh) "$0" -c "source '$1'" ;; *) . "$1" ;; esac""",
     "gpu": """[ -n "$CUDA_VISIBLE_DEVICES$ROCR_VISIBLE_DEVICES" ] || { echo "the job was given none"; exit 1; }
 ! command -v nvidia-smi >/dev/null || nvidia-smi -L""",
     "reach": """timeout 10 bash -c 'exec 3<>"/dev/tcp/$0/$1"' "$0" "$1" || { echo "no answer in 10 s"; exit 1; }""",
+    "proxy_module": """command -v module >/dev/null || . /etc/profile >/dev/null 2>&1
+module load "$0" || exit 1
+p=${https_proxy:-$http_proxy}; [ -n "$p" ] || { echo "it names no proxy"; exit 1; }
+p=${p#*://}; p=${p%%/*}; case $p in *:*) ;; *) p=$p:80 ;; esac
+timeout 10 bash -c 'exec 3<>"/dev/tcp/${0%:*}/${0##*:}"' "$p" || { echo "no answer in 10 s"; exit 1; }""",
     "container": """"$0" --gpus=0 --image="$1" true""",
 }
 FUNCTION = """\
@@ -33,9 +39,9 @@ try_it() { # WHAT COMMAND...
     what=$1 said=yes
     shift
     say "trying: $what"
-    words=$(timeout %d "$@" 2>&1 </dev/null) || said=no
-    words=$(printf %%s "$words" | tail -n 1 | tr -c '[:print:]' ' ')
-    printf '%%s\\t%%s\\t%%.300s\\n' "$what" "$said" "$words" >>tried.new
+    words=$(timeout "$limit" "$@" 2>&1 </dev/null) || said=no
+    words=$(printf %s "$words" | tail -n 1 | tr -c '[:print:]' ' ')
+    printf '%s\\t%s\\t%.300s\\n' "$what" "$said" "$words" >>tried.new
 }
 rm -f tried.new
 """
@@ -119,7 +125,7 @@ class TryJob(Resource):
 
     def work(self, host: Host) -> str:
         """The shell commands of the job."""
-        lines = [FUNCTION % SECONDS]
+        lines = [FUNCTION]
         for one in self.options["checks"]:
             words = [str(word) for word in one["words"]]
             number = int(one.get("paths", 0))
@@ -129,7 +135,8 @@ class TryJob(Resource):
                 dialect = "fish" if shell.endswith("fish") else "csh" if shell.endswith("csh") else "sh"
                 words = [shell, os.path.join(host.home, ENVIRONMENT + dialect)]
             line = ["try_it", one["what"], "bash", "-c", WAYS[one["way"]]] + words
-            lines.append(" ".join(shlex.quote(word) for word in line) + "\n")
+            limit = CONTAINER_SECONDS if one["way"] == "container" else SECONDS
+            lines.append("limit=%d\n%s\n" % (limit, " ".join(shlex.quote(word) for word in line)))
         return "".join(lines) + "mv tried.new " + TRIED
 
     def _sbatch(self, host: Host) -> List[str]:

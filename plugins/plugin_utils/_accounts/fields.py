@@ -54,6 +54,9 @@ READ = {  # field -> the file that reads it, below plugins
     "launchers[].image": "plugin_utils/_capabilities/table.py",
     "launchers[].mounts": "plugin_utils/_capabilities/table.py",
     "compute.tmp": "plugin_utils/_capabilities/table.py",
+    "compute.internet": "plugin_utils/_trial/trial.py",
+    "compute.module": "plugin_utils/_capabilities/table.py",
+    "compute.proxy": "plugin_utils/_capabilities/table.py",
     "mirrors.pypi": "plugin_utils/_capabilities/table.py",
     "wheels.no_index": "plugin_utils/_capabilities/table.py",
     "wheels.search": "plugin_utils/_capabilities/table.py",
@@ -62,6 +65,8 @@ READ = {  # field -> the file that reads it, below plugins
     "scheduler.account": "plugin_utils/_capabilities/table.py",
     "scheduler.gpu": "plugin_utils/_capabilities/table.py",
     "scheduler.cpu": "plugin_utils/_capabilities/table.py",
+    "scheduler.partitions": "plugin_utils/_audit/watch_places.py",
+    "scheduler.test": "plugin_utils/_trial/trial.py",
     "quota_command": "plugin_utils/_audit/watch_places.py",
 }
 COMING = {  # field -> what will read it: a door to the account, or a capability for jobs
@@ -70,12 +75,7 @@ COMING = {  # field -> what will read it: a door to the account, or a capability
     "auth.certificate_hours": "doors: certificate",
     "arch": "jobs: container_images, which are of one architecture",
     "storage[].on_compute": "jobs: job_scripts, what a job can write",
-    "compute.internet": "jobs: python_envs and container_images, whether a job can fetch anything",
-    "compute.module": "jobs: job_scripts",
-    "compute.proxy": "jobs: job_scripts",
     "mirrors.conda": "jobs: conda, whose channels have a mirror",
-    "scheduler.submit_from": "jobs: job_scripts",
-    "scheduler.partitions": "jobs: job_scripts",
     "scheduler.hours": "jobs: job_scripts",
     "scheduler.jobs": "jobs: job_scripts",
 }

@@ -104,7 +104,7 @@ def _slurm(cluster: Facts, present: Iterable[PlanEntry]) -> Options:
     """What jobs say of themselves: the account that is chosen, and what stands in the profile's options of jobs."""
     scheduler = cluster["scheduler"]
     asked = next((one["options"] for one in present if one["kind"] == "scheduler"), {})
-    words = f"{scheduler.get('gpu', '')} {scheduler.get('cpu', '')}".split()
+    words = " ".join(scheduler.get(name, "") for name in ("gpu", "cpu", "test")).split()
     return {
         "account": asked.get("account", ""),
         "likely": asked.get("likely", ""),

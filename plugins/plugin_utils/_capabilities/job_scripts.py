@@ -191,8 +191,11 @@ def _lines(words: list[str]) -> list[str]:
 
 
 def _load(settings: Settings) -> list[str]:
-    """The lines that load modules, and activate the environment, which loads its own."""
-    modules = [f"module load {shlex.quote(one)}" for one in settings["modules"]]
+    """The lines that open the way out, load modules, and activate the environment, which loads its own."""
+    wanted = [*filter(None, [settings["proxy_module"]]), *settings["modules"]]
+    modules = [f"module load {shlex.quote(one)}" for one in wanted]
+    proxy = shlex.quote(settings["proxy"])
+    modules += [f"export http_proxy={proxy} https_proxy={proxy}"] if settings["proxy"] else []
     return modules + ([f". {settings['environment']}/activate"] if settings["environment"] else [])
 
 

@@ -77,6 +77,8 @@ def variables(settings: Settings) -> dict[str, str]:
         "account_required": "yes" if settings["account_required"] else "",
         "accounts_command": settings["accounts_command"],
         "home_in_jobs": settings["home_in_jobs"],
+        "proxy": settings["proxy"],
+        "proxy_module": settings["proxy_module"],
     }
 
 

@@ -232,7 +232,7 @@ def _python(cluster: Settings, areas: Iterable[Settings]) -> dict[str, Any]:
 def _scripts(cluster: Settings) -> dict[str, Any]:
     """What scripts of jobs take from the site: as the launcher, and where a job can read and write."""
     launcher, container = _launcher(cluster), cluster.get("container", {})
-    said = ("scheduler", "site", "module", "gpu", "cpu")
+    said = ("scheduler", "site", "module", "gpu", "cpu", "proxy", "proxy_module")
     place = launcher["home_in_jobs"]
     area: Settings = next((one for one in cluster.get("storage", []) if place and one.get("path") == place), {})
     return {
@@ -275,6 +275,8 @@ def _launcher(cluster: Settings) -> dict[str, Any]:
         "cpu": scheduler.get("cpu", ""),
         "accounts_command": scheduler.get("accounts_command", ""),
         "home_in_jobs": areas[0] if elsewhere and areas else "",
+        "proxy": cluster.get("compute", {}).get("proxy", ""),
+        "proxy_module": cluster.get("compute", {}).get("module", ""),
     }
 
 

@@ -82,6 +82,7 @@ VERBS = {
         (
             ("hpc-onboard try lrz", "one cluster's accounts"),
             ("hpc-onboard try -e try_gpu=true", "with a GPU"),
+            ("hpc-onboard try -e try_output=jobs.json", "for programs"),
         ),
     ),
     "audit": Verb(

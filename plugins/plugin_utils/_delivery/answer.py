@@ -195,7 +195,11 @@ def _progress(progress: Document | None) -> Progress | None:
         "total": None if total is None else bounded(total),
         "unit": one_of(UNITS, progress["unit"]),
     }
-    return {**under_way, "patience": bounded(progress["patience"])} if "patience" in progress else under_way
+    if "patience" in progress:
+        under_way["patience"] = bounded(progress["patience"])
+    if "why" in progress:
+        under_way["why"] = harmless(progress["why"], 200)
+    return under_way
 
 
 def _receipt(receipt: Document | None) -> Receipt | None:

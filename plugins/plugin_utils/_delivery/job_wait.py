@@ -20,7 +20,12 @@ from ansible_collections.hpc.onboard.plugins.module_utils._jobs.download import 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import make_private
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome, UnderWay
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import (
+        Evidence,
+        Outcome,
+        Progress,
+        UnderWay,
+    )
 
     Ask = Callable[[list[int], float], list[Outcome]]
     Bring = Callable[[int, dict[str, str]], Outcome]
@@ -96,7 +101,14 @@ def _after(outcome: Outcome, seen: Outcome) -> Outcome:
         return {**outcome, "status": seen["status"], "reason": seen["reason"], "progress": None}
     if seen["progress"] is None and seen["fields"]:
         return _failed(outcome, "it ended, and is still not as wanted: " + ", ".join(seen["fields"]))
-    return {**outcome, "progress": seen["progress"], "remarks": seen["remarks"]}
+    return {**outcome, "progress": _still(outcome["progress"], seen["progress"]), "remarks": seen["remarks"]}
+
+
+def _still(before: Progress | None, now: Progress | None) -> Progress | None:
+    """How far it is now. Why it has not begun was asked once, and holds for as long as it is at the same step."""
+    if before is None or now is None or "failed" in before or "failed" in now or "why" not in before:
+        return now
+    return now if before["step"] != now["step"] else {"why": before["why"], **now}
 
 
 def _left(outcome: Outcome) -> Outcome:
@@ -104,8 +116,10 @@ def _left(outcome: Outcome) -> Outcome:
     progress = under_way(outcome)
     if progress is None:
         return outcome
-    reason = LEFT.format(identity=outcome["identity"], step=progress["step"])
-    return {**outcome, "status": "not_measured", "reason": reason, "progress": None}
+    why = f" ({progress['why']})" if "why" in progress else ""
+    reason = LEFT.format(identity=outcome["identity"], step=progress["step"] + why)
+    evidence: Evidence = {**outcome["evidence"], "under_way": progress}
+    return {**outcome, "status": "not_measured", "reason": reason, "progress": None, "evidence": evidence}
 
 
 def fetched(url: str, sha256: str, said: Said) -> Path:

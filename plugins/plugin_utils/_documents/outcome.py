@@ -57,7 +57,8 @@ class Evidence(TypedDict, total=False):
     still stands. severities: field of a watch's state -> how bad it is there. theirs: what is in the way is the
     user's own, to be moved away. rotated: another machine has rotated the key since. mends: field of a watch's state ->
     what mends it there without a loss. obstacle: why it could not be changed, where nothing differs. open_folder: of a
-    key, in which others may write. slurm: what Slurm offers, where it was asked in this run.
+    key, in which others may write. slurm: what Slurm offers, where it was asked in this run. under_way: what goes on by
+    itself, where nobody waits for it any longer.
     """
 
     verdict: Verdict
@@ -69,13 +70,14 @@ class Evidence(TypedDict, total=False):
     obstacle: str
     open_folder: str
     slurm: SlurmOffers
+    under_way: UnderWay
 
 
 @final
 class UnderWay(TypedDict):
     """How far work is that goes on by itself. done and total are None where they are not known.
 
-    patience: seconds that a run waits for it at most, where it may not even begin for hours.
+    patience: seconds that a run waits for it at most, where it may not even begin for hours. why: it has not begun.
     """
 
     step: str
@@ -83,6 +85,7 @@ class UnderWay(TypedDict):
     total: int | None
     unit: Unit
     patience: NotRequired[int]
+    why: NotRequired[str]
 
 
 @final

@@ -217,6 +217,55 @@ class PreflightReport(Ended):
     accounts: list[dict[str, str]]
 
 
+TryState = Literal["works", "fails", "waiting", "no_job", "foreseen", "not_tried"]
+
+
+class TriedOne(TypedDict):
+    """One thing that a job tried. why: the reason where it does not work, else empty."""
+
+    what: str
+    way: str
+    works: bool
+    why: str
+
+
+class Tried(TypedDict):
+    """What a job said of one account: docs/schemas/try.schema.json. text: why there is nothing that it said."""
+
+    state: TryState
+    text: str
+    checks: list[TriedOne]
+    untried: list[dict[str, str]]
+
+
+@final
+class TryResult(TypedDict):
+    """Of a job that tries what an account was set up for."""
+
+    kind: Literal["try_account"]
+    changed: bool
+    failed: bool
+    msg: str
+    outcomes: list[Outcome]
+    notes: list[Note]
+    remarks: list[Remark]
+    tried: Tried
+
+
+class TrySettings(TypedDict):
+    """Of the part of a try that reads what a person wants of it."""
+
+    kind: Literal["try_settings"]
+    changed: Literal[False]
+
+
+class TryReport(Ended):
+    """Of the part of a try that tells all accounts together. accounts: those of the document."""
+
+    kind: Literal["try_report"]
+    accounts: list[dict[str, Any]]
+
+
 class OneResult(TypedDict):
     """Of the module of a kind. diff: where it changed something; msg: where it failed."""
 

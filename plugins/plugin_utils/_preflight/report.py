@@ -4,16 +4,13 @@
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError, explained
-from ansible_collections.hpc.onboard.plugins.module_utils._core.files import replace
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import PreflightReport
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input import extra_vars
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state import document_file
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_words import STATES
 
 SCHEMA = "hpc.onboard/preflight/1.0"
@@ -35,7 +32,8 @@ def reported(variables: Mapping[str, Any], value: extra_vars.Value, moment: str)
     rows = [{"name": name, **_row(found[name])} for name in names]
     shut = [row["name"] for row in rows if row["state"] != "open"]
     if wishes.get("preflight_output"):
-        _write(Path(wishes["preflight_output"]), {"schema": SCHEMA, "finished": moment, "accounts": rows})
+        document = {"schema": SCHEMA, "finished": moment, "accounts": rows}
+        document_file.write("preflight_output", Path(wishes["preflight_output"]), document)
     said = f"{len(shut)} of {len(rows)} accounts cannot be entered now" if shut else "all accounts can be entered"
     return {"kind": "preflight_report", "changed": False, "failed": bool(shut), "msg": said, "accounts": rows}
 
@@ -45,17 +43,3 @@ def _row(result: Mapping[str, Any]) -> dict[str, str]:
     if result.get("state") not in STATES:
         return {**NOT_LOOKED_AT, "text": str(result.get("msg") or NOT_LOOKED_AT["text"])}
     return {part: str(result.get(part, "")) for part in PARTS}
-
-
-def _write(path: Path, document: Mapping[str, Any]) -> None:
-    """Write the document for the user alone, whole or not at all."""
-    folder = path.expanduser().absolute().parent
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        at = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            replace(at, path.name, (json.dumps(document, indent=1) + "\n").encode(), 0o600, {})
-        finally:
-            os.close(at)
-    except OSError as error:
-        raise AccountError(f"preflight_output: {explained(error, f'writing {path}')}") from None

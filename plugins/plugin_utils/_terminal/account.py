@@ -147,7 +147,7 @@ class Renderer:
 KINDS = {  # of the results of our actions that say none, since Ansible failed or skipped the task itself
     "hpc.onboard.converge": "account",
     "hpc.onboard.offboard": "account",
-    "hpc.onboard.try_out": "account",
+    "hpc.onboard.try_out": "try_account",
     "hpc.onboard.doctor": "doctor",
     "hpc.onboard.rotate": "rotation_share",
     "hpc.onboard.audit": "audit_settings",
@@ -159,26 +159,23 @@ KINDS = {  # of the results of our actions that say none, since Ansible failed o
     "hpc.onboard.answer": "brought",
 }
 RENDERERS = {  # for each kind that a result names, its class, in the file of this room that it is loaded with
+    **dict.fromkeys(("preflight_settings", "preflight_account", "try_settings", "mend_asked"), "audit.Part"),
+    **dict.fromkeys(("audit_settings", "audit_account", "offboard_part", "ssh_config_part"), "audit.Part"),
     "doctor": "checks.Doctor",
     "door": "doors.Door",
     "door_ahead": "doors.Ahead",
-    "preflight_settings": "audit.Part",
-    "preflight_account": "audit.Part",
     "preflight_report": "doors.Report",
     "rotation_lead": "rotation.Lead",
     "rotation_share": "rotation.Share",
-    "audit_settings": "audit.Part",
-    "audit_account": "audit.Part",
     "audit_report": "audit.Report",
     "mend_shown": "mend.Shown",
-    "mend_asked": "audit.Part",
     "mend_account": "mend.Mended",
-    "offboard_part": "audit.Part",
-    "ssh_config_part": "audit.Part",
-    "ssh_config": "ssh_config.Names",
     "offboard_shown": "offboard.Shown",
+    "ssh_config": "ssh_config.Names",
     "exported": "doors.Exported",
     "brought": "doors.Brought",
+    "try_account": "audit.Judged",
+    "try_report": "audit.Verdict",
 }
 
 

@@ -1,6 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""An audit in lines for a person: its report tells of all accounts together, and nothing else of it says anything."""
+"""An audit in lines for a person: its report tells of all accounts together, and nothing else of it says anything.
+
+And what other playbooks have in common with it, whose last part judges all accounts.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +23,19 @@ class Part(Renderer):
 
     def error(self, result: Result) -> str:
         return str(result.get("msg", "")) if result.get("failed") else ""
+
+
+class Judged(Renderer):
+    """What came of one account that tells it itself; the last part judges all of them."""
+
+    is_judged_later = True
+
+
+class Verdict(Part):
+    """The last part, where each account has told what there is to tell."""
+
+    def error(self, result: Result) -> str:
+        return "" if "accounts" in result else super().error(result)
 
 
 class Report(Part):

@@ -19,8 +19,9 @@ import pytest
 
 from tests.effort import EXHAUSTIVE, chance, turns
 from tests.integration.runs import REPOSITORY, keyring_environment, onboard, play, seen_from
+from tests.testbed.modules import uv
 
-pytestmark = [pytest.mark.testbed, turns(7)]
+pytestmark = [pytest.mark.testbed, turns(9)]
 
 ONLY = ("--tags", "python_envs")
 JOB = b"""#!/bin/bash -l
@@ -30,6 +31,7 @@ mkdir $SLURM_TMPDIR
 """
 ML: dict[str, Any] = {"name": "ml", "modules": ["StdEnv/2023", "python/3.11"], "packages": ["filelock", "distlib<1"]}
 LINK = "envs/ml"
+MARK = ".hpc.onboard"  # in the folder of all versions: whose it is
 MOMENTS = 12 if EXHAUSTIVE else 1
 
 
@@ -229,15 +231,59 @@ def index(bed: Any, tmp_path: Path) -> Iterator[int]:
         server.shutdown()
 
 
-def test_elsewhere_it_comes_from_an_index_and_lies_in_the_data_area(bed: Any, index: int) -> None:
-    account = bed.new_account("dfki")
+@pytest.mark.parametrize("maker", ["uv", "venv"])
+def test_elsewhere_it_comes_from_an_index_and_lies_in_the_data_area(bed: Any, index: int, maker: str) -> None:
+    account = bed.new_account("dfki", files={".local/bin/uv": uv()} if maker == "uv" else {})
+    account.ssh("[ ! -e .local/bin/uv ] || chmod 755 .local/bin/uv")
+    before = account.tree()
     said = settings(
         account, {"name": "ml", "packages": ["filelock"], "python": "/usr/bin/python3"},
         index=f"http://{seen_from(account)}:{index}/simple",
     )  # fmt: skip
     ran = onboard(bed, account, more=ONLY, settings=said)
     assert ran.code == 0, ran.text
-    used = account.login_shell(f". /data/{account.user}/envs/ml/activate && python -c 'import filelock'")
-    assert used.returncode == 0, used.stderr
+    place = f"/data/{account.user}/envs"
+    used = account.login_shell(f". {place}/ml/activate && python -c 'import filelock, sys; print(sys.prefix)'")
+    assert used.stdout.startswith(f"{place}/.ml.versions/"), used.stderr
+    assert (b"\nuv = " in account.read(f"{place}/ml/pyvenv.cfg")) == (maker == "uv")
+    assert account.read(f"{place}/ml/requirements.lock").startswith(b"filelock==")
     assert not account.exists("envs")
-    assert not account.exists(f"/data/{account.user}/envs/ml/activate-in-job")
+    assert not account.exists(f"{place}/ml/activate-in-job")
+    assert not account.exists(f"{place}/.ml.hpc.onboard")
+    assert not {path for path in account.tree().keys() - before.keys() if "/.cache" in path}
+    again = onboard(bed, account, more=ONLY, settings=said)
+    assert (again.code, again.of(account.name)["changed"]) == (0, False), again.text
+
+
+def test_two_runs_at_once_make_one(bed: Any, account: Any) -> None:
+    runs = [_begun(bed, account, settings(account, ML)) for _number in range(2)]
+    said = [run.communicate(timeout=150)[0] for run in runs]
+    assert [run.returncode for run in runs] == [0, 0], said
+    assert_whole(account)
+    assert len(list(account.path("envs/.ml.versions").iterdir())) == 2  # this one, and the mark
+
+
+def test_on_a_full_disk_the_old_one_goes_on_and_nothing_is_half_left(bed: Any, account: Any) -> None:
+    world, entry = bed.cluster("narval").world, account.login_entry
+    account.ssh("mkdir -m 0700 envs")
+    folder, who = f"{account.home}/envs", f"uid={entry.uid},gid={entry.gid},mode=700"
+    world.run("mount", "-t", "tmpfs", "-o", f"size=200m,{who}", "tmpfs", folder)
+    try:
+        assert onboard(bed, account, more=ONLY, settings=settings(account, ML)).code == 0
+        first = version(account)
+        used = int(account.ssh("du -sk envs").stdout.split()[0])
+        world.run("mount", "-o", f"remount,size={used + 2000}k,{who}", folder)
+        more = settings(account, {**ML, "packages": ["filelock", "packaging"]})
+        ran = onboard(bed, account, more=ONLY, settings=more)
+        assert ran.code == 2
+        assert "No space left" in outcome(ran, account)["reason"], outcome(ran, account)["reason"]
+        assert version(account) == first
+        assert sorted(os.listdir(account.path("envs/.ml.versions"))) == sorted([MARK, os.path.basename(first)])
+        used_now = account.login_shell(f". ~/{LINK}/activate && python -c 'import distlib'")
+        assert used_now.returncode == 0, used_now.stderr
+        world.run("mount", "-o", f"remount,size=200m,{who}", folder)
+        assert onboard(bed, account, more=ONLY, settings=more).code == 0
+        assert version(account) != first
+        assert_whole(account)
+    finally:
+        world.run("umount", "-l", folder)

@@ -135,6 +135,14 @@ def test_what_a_script_could_not_bear_is_refused(wrong: dict[str, Any], said: st
         declare(at("lrz", **wrong))
 
 
+def test_a_job_opens_the_way_out_before_all_else() -> None:
+    text = scripts(at("narval", proxy_module="httpproxy", proxy="http://p.example.org:3128", modules=["python/3.11"]))
+    lines = text["batch.sh"].splitlines()
+    start = lines.index("module load httpproxy")
+    proxy = "export http_proxy=http://p.example.org:3128 https_proxy=http://p.example.org:3128"
+    assert lines[start + 1 : start + 3] == ["module load python/3.11", proxy]
+
+
 def test_a_persons_template_has_the_same_words_and_an_unknown_one_is_named_with_its_line(tmp_path: Path) -> None:
     (tmp_path / "mine.sh").write_text("#!/bin/bash\n@person@\n@gpu@\n@nccl@\nsrun x --time=@time@ a@b.example\n")
     own = [{"name": "mine.sh", "file": "mine.sh"}]

@@ -35,6 +35,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._state import (
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import account_key, local_key
 from ansible_collections.hpc.onboard.plugins.plugin_utils._status import memory, standing
 from ansible_collections.hpc.onboard.plugins.plugin_utils._transfer import state_file
+from ansible_collections.hpc.onboard.plugins.plugin_utils._trial import report as trial_report
 from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 
@@ -47,7 +48,7 @@ REGISTRY = Registry().with_resources([(one["$id"], Resource.from_contents(one)) 
 KNOWN = (
     *(notes.SCHEMA, engine.SCHEMA, engine.PLAN, signed_record.SCHEMA, ledger.HEAD_SCHEMA, versions.SCHEMA),
     *(audit_history.KNOWN_SCHEMA, audit_history.RUN_SCHEMA, state_file.SCHEMA, accepted.BASELINE, waivers.SCHEMA),
-    *(report.SCHEMA, preflight.SCHEMA, last_runs.SCHEMA, said_done.SCHEMA, standing.SCHEMA),
+    *(report.SCHEMA, preflight.SCHEMA, trial_report.SCHEMA, last_runs.SCHEMA, said_done.SCHEMA, standing.SCHEMA),
     *(program.SCHEMA, by_hand.SCHEMA, exports.SCHEMA, slurm_offers.SCHEMA),
 )
 WRITTEN_BY_PEOPLE = {"accounts", "cluster", "profile"}  # which are checked, and have no version
@@ -96,6 +97,7 @@ def written(scene: Scene, state: Path) -> dict[str, Any]:
         "state": state_file.collect(),
         "waivers": {"schema": waivers.SCHEMA, "waivers": []},
         "preflight": preflighted(state),
+        "try": tried(state),
         **remembered(state),
     }
 
@@ -124,6 +126,17 @@ def preflighted(state: Path) -> Any:
     looked = {"a@lrz": {"looked": {"state": "ended", "text": "the ticket ended", "next": "kinit"}}}
     variables = {"ansible_play_hosts_all": ["a@lrz"], "hostvars": looked, "preflight_output": str(file)}
     preflight.reported(variables, variables.get, ledger.now())
+    return json.loads(file.read_text(encoding="utf-8"))
+
+
+def tried(state: Path) -> Any:
+    """The document of a try of two accounts, one of which was not reached."""
+    file = state / "try.json"
+    one = {"what": "~ can be written", "way": "writes", "works": False, "why": "it is full"}
+    said = {"state": "fails", "text": "", "checks": [one], "untried": [{"what": "a container", "why": "no image"}]}
+    jobs = {"a@lrz": {"tried": {"tried": said}}, "b@lrz": {"tried": {"msg": "no way there"}}}
+    variables = {"ansible_play_hosts_all": ["a@lrz", "b@lrz"], "hostvars": jobs, "try_output": str(file)}
+    assert trial_report.reported(variables, variables.get, ledger.now(), False)["failed"]
     return json.loads(file.read_text(encoding="utf-8"))
 
 

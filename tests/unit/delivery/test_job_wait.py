@@ -17,7 +17,7 @@ def outcome(progress: dict[str, Any] | None = None, **more: Any) -> Outcome:
     """What the account says of a resource."""
     fields = ["conda"] if progress else []
     found = {"identity": "conda /data", "status": "missing", "fields": fields, "reason": None, "remarks": []}
-    return {**found, "before": {}, "after": {}, "seconds": 0.1, "progress": progress, **more}
+    return {**found, "evidence": {}, "before": {}, "after": {}, "seconds": 0.1, "progress": progress, **more}
 
 
 def at(step: str) -> dict[str, Any]:
@@ -106,6 +106,15 @@ def test_what_ended_and_is_not_as_wanted_is_a_failure() -> None:
 def test_a_file_system_that_hangs_meanwhile_is_said() -> None:
     found = Account(outcome(None, status="not_measured", reason="hangs")).settled([outcome(at("one"))])[0]
     assert (found["status"], found["reason"]) == ("not_measured", "hangs")
+
+
+def test_why_a_job_has_not_begun_is_kept_while_it_waits_and_no_longer() -> None:
+    queued = {**at("job 5 is queued"), "why": "QOSMaxJobsPerUserLimit"}
+    waiting = Account(outcome(at("job 5 is queued"))).settled([outcome(queued)], seconds=0.01)[0]
+    assert "(job 5 is queued (QOSMaxJobsPerUserLimit))" in str(waiting["reason"])
+    assert waiting["evidence"]["under_way"] == queued
+    begun = Account(outcome(at("trying"))).settled([outcome(queued)], seconds=0.01)[0]
+    assert "(trying)" in str(begun["reason"])
 
 
 def test_when_the_time_is_over_it_goes_on_and_is_not_said_to_be_done() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.trial import Wishes, entries, results, trial
+from ansible_collections.hpc.onboard.plugins.plugin_utils._trial.trial import Wishes, entries, results, trial
 
 LINK = {"kind": "storage_link", "capability": "storage_links", "options": {"path": "~/work", "target": "/work/ada"}}
 KEY = {
@@ -20,7 +20,7 @@ EVERY: Any = [LINK, KEY, SCRIPT, ENVIRONMENT]
 
 def whats(cluster: Any, wishes: Wishes, declared: Any = EVERY) -> tuple[list[str], list[str]]:
     found = trial(cluster, declared, wishes)
-    return [one["what"] for one in found.checks], found.untried
+    return [one["what"] for one in found.checks], [one.what for one in found.untried]
 
 
 def test_what_is_declared_is_tried() -> None:
@@ -40,7 +40,7 @@ def test_what_is_declared_is_tried() -> None:
 def test_what_cannot_work_is_not_tried_and_said() -> None:
     checks, untried = whats({"compute": {"internet": "none"}}, Wishes(False, "", "/work/ada"))
     assert checks == ["/work/ada can be written"]
-    assert [one.partition(":")[0] for one in untried] == ["~", "~/enroot/.credentials", "nvcr.io", "a container"]
+    assert untried == ["~", "~/enroot/.credentials", "nvcr.io", "a container"]
 
 
 def test_a_proxy_stands_for_the_registry() -> None:
@@ -48,9 +48,30 @@ def test_a_proxy_stands_for_the_registry() -> None:
     assert "the proxy proxy.example.org is reached" in checks
 
 
+def test_the_proxy_of_jobs_goes_before_that_of_login_nodes_and_its_module_before_both() -> None:
+    cluster = {"proxies": {"https": "http://login.example.org:1"}, "compute": {"proxy": "http://jobs.example.org:2"}}
+    (check,) = [one for one in trial(cluster, EVERY, Wishes(False, "", "")).checks if one["way"] == "reach"]
+    assert check["words"] == ["jobs.example.org", "2"]
+    by_module: Any = {**cluster, "compute": {"module": "httpproxy", "internet": "none"}}
+    (check,) = [one for one in trial(by_module, EVERY, Wishes(False, "", "")).checks if "proxy" in one["what"]]
+    assert (check["way"], check["words"]) == ("proxy_module", ["httpproxy"])
+
+
 def test_what_is_to_be_absent_is_not_tried() -> None:
     gone = [{**one, "options": {**one["options"], "state": "absent"}} for one in EVERY]
     assert whats({}, Wishes(False, "", ""), gone)[0] == ["~ can be written"]
+
+
+def test_where_no_image_is_usual_the_first_one_that_is_kept_is_started() -> None:
+    image: Any = {"kind": "container_image", "capability": "container_images", "options": {"image": "nvcr.io/a/b:1"}}
+    assert whats({}, Wishes(False, "", ""), [SCRIPT, image])[0][-1] == "a container starts from nvcr.io/a/b:1"
+    assert whats({}, Wishes(False, "/i.sqsh", ""), [SCRIPT, image])[0][-1] == "a container starts from /i.sqsh"
+
+
+def test_where_the_site_has_a_partition_for_tests_the_job_goes_there() -> None:
+    scheduler = {"gpu": "--gpus=1", "cpu": "--partition=cpu", "test": "--partition=debug"}
+    jobs = [entries({"scheduler": scheduler}, [], [], Wishes(gpu, "", ""))[1] for gpu in (False, True)]
+    assert [one["options"]["options"] for one in jobs] == [["--partition=debug"], ["--gpus=1"]]
 
 
 def test_the_job_asks_for_the_least() -> None:

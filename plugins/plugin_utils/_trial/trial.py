@@ -29,11 +29,18 @@ class Wishes(NamedTuple):
     home: str
 
 
+class Untried(NamedTuple):
+    """What a job does not try, and why."""
+
+    what: str
+    why: str
+
+
 class Trial(NamedTuple):
     """The checks of an account's job, and what is not tried, with the reason."""
 
     checks: list[Check]
-    untried: list[str]
+    untried: list[Untried]
 
 
 def trial(cluster: Mapping[str, Any], declared: Sequence[PlanEntry], wishes: Wishes) -> Trial:
@@ -41,14 +48,14 @@ def trial(cluster: Mapping[str, Any], declared: Sequence[PlanEntry], wishes: Wis
     there = [one for one in declared if one["options"].get("state", "present") == "present"]
     found = Trial([], [])
     if wishes.home:
-        found.untried.append(f"~: {NO_HOME}")
+        found.untried.append(Untried("~", NO_HOME))
     else:
         found.checks.append(_check("~ can be written", "writes", "~", paths=1))
     for path in dict.fromkeys(_places(there)):
         found.checks.append(_check(f"{path} can be written", "writes", path, paths=1))
     for path in dict.fromkeys(_key_files(there)):
         if wishes.home and path.startswith("~"):
-            found.untried.append(f"{path}: {NO_HOME}")
+            found.untried.append(Untried(path, NO_HOME))
         else:
             found.checks.append(_check(f"{path} is found, for you alone", "key", path, paths=1))
     if any(one["kind"] == "shell_environment" for one in there) and not wishes.home:
@@ -66,7 +73,8 @@ def entries(
     """The plan: the question for the Slurm account, as the launcher asks it, and the job."""
     scheduler = cluster.get("scheduler", {})
     asked = next((one["options"] for one in declared if one["kind"] == "scheduler"), {})
-    options = str(scheduler.get("gpu", "--gpus=1") if wishes.gpu else scheduler.get("cpu", "")).split()
+    least = scheduler.get("test", scheduler.get("cpu", ""))
+    options = str(scheduler.get("gpu", "--gpus=1") if wishes.gpu else least).split()
     folder = f"{wishes.home or '~'}/{FOLDER}"
     job = resource("try_job", folder=folder, checks=checks, options=options, minutes=MINUTES)
     return [{**one, "capability": NAME} for one in (resource("scheduler", **asked), job)]
@@ -90,9 +98,9 @@ def results(job: Outcome, told: Outcome) -> list[Outcome]:
     ]
 
 
-def notes(untried: Sequence[str]) -> list[Note]:
+def notes(untried: Sequence[Untried]) -> list[Note]:
     """What is not tried, as the console tells what is left out."""
-    return [{"capability": NAME, "code": "not_here", "text": f"not tried: {text}"} for text in untried]
+    return [{"capability": NAME, "code": "not_here", "text": f"not tried: {one.what}: {one.why}"} for one in untried]
 
 
 def _check(what: str, way: str, *words: str, paths: int = 0) -> Check:
@@ -117,27 +125,34 @@ def _key_files(there: Sequence[PlanEntry]) -> Iterator[str]:
 def _network(cluster: Mapping[str, Any], there: Sequence[PlanEntry], found: Trial) -> None:
     """The registry that a key is for, or the proxy in its place."""
     hosts = [str(one["options"][name]) for one in there for name in ("machine", "registry") if one["options"].get(name)]
-    proxy = urlsplit(str(cluster.get("proxies", {}).get("https", "")))
+    compute = cluster.get("compute", {})
+    proxy = urlsplit(str(compute.get("proxy") or cluster.get("proxies", {}).get("https", "")))
     if not hosts:
         return
     host = next((name for name in hosts if "." in name and not name.startswith("authn")), hosts[0]).split("/")[0]
-    if proxy.hostname:
+    if "module" in compute:
+        module = str(compute["module"])
+        found.checks.append(_check(f"the proxy of the module {module} is reached", "proxy_module", module))
+    elif proxy.hostname:
         words = (proxy.hostname, str(proxy.port or 80))
         found.checks.append(_check(f"the proxy {proxy.hostname} is reached", "reach", *words))
-    elif cluster.get("compute", {}).get("internet") == "none":
-        found.untried.append(f"{host}: compute nodes have no Internet here")
+    elif compute.get("internet") == "none":
+        found.untried.append(Untried(host, "compute nodes have no Internet here"))
     else:
         found.checks.append(_check(f"{host} is reached", "reach", host, "443"))
 
 
 def _container(there: Sequence[PlanEntry], wishes: Wishes, found: Trial) -> None:
+    """The launcher with the image that it is told of, or else with the first one that is kept there."""
     script = next((one for one in there if one["kind"] == "path_script" and one["capability"] == "launchers"), None)
     if not script:
         return
-    if not wishes.image:
-        found.untried.append("a container: no image is named (launchers: {image: …})")
+    kept = (str(one["options"]["image"]) for one in there if one["kind"] == "container_image")
+    image = wishes.image or next(kept, "")
+    if not image:
+        found.untried.append(Untried("a container", "no image is named (launchers: {image: …})"))
     elif wishes.home:
-        found.untried.append(f"a container: usrun.sh lies in the home, and {NO_HOME}")
+        found.untried.append(Untried("a container", f"usrun.sh lies in the home, and {NO_HOME}"))
     else:
-        words = (str(script["options"]["path"]), wishes.image)
-        found.checks.append(_check(f"a container starts from {wishes.image}", "container", *words, paths=1))
+        words = (str(script["options"]["path"]), image)
+        found.checks.append(_check(f"a container starts from {image}", "container", *words, paths=1))
