@@ -69,7 +69,10 @@ QUEUES = {
         ),
         (Qos("cpu"),),
     ),
-    "dfki": Queues((Node("serv-9200", "a100", 8),), (Partition("batch", ("serv-9200",), hours=72),)),
+    "dfki": Queues(
+        (Node("serv-9200", "a100", 8), Node("serv-9201", "a100", 8)),
+        (Partition("batch", ("serv-9200", "serv-9201"), hours=72),),
+    ),
     "pegasus": Queues(
         (Node("serv-3300", "rtx3090", 8), Node("serv-3301", "a100", 8)),
         (Partition("RTX3090", ("serv-3300",), 72), Partition("A100-40GB", ("serv-3301",), 72)),
@@ -85,8 +88,8 @@ QUEUES = {
         default_qos="opp",
     ),
     "narval": Queues(
-        (Node("ng10101", "a100", 4), Node("nc10101")),
-        (Partition("gpubase_bygpu_b1", ("ng10101", "nc10101"), hours=168),),
+        (Node("ng10101", "a100", 4), Node("ng10102", "a100", 4), Node("nc10101")),
+        (Partition("gpubase_bygpu_b1", ("ng10101", "ng10102", "nc10101"), hours=168),),
     ),
     "daint": Queues(
         (Node("nid005001", "gh200", 4), Node("nid005002", "gh200", 4)),

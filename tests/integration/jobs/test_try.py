@@ -191,9 +191,10 @@ def test_a_job_starts_the_image_that_was_declared(bed: Any) -> None:
         person = Person(bed, "dfki", launchers={"image": ""}, container_images=wanted)
         assert person.tried(person.runs())[f"a container starts from {image}"] is None
         assert world.path("/run/standin/started").read_text().split() == [site]
-        world.path(site).unlink()
-        gone = person.tried(person.runs())[f"a container starts from {image}"]
-        assert gone
+        gone = "/data/enroot/gone.sqsh"
+        person.said[person.account.name]["launchers"] = {"image": gone}
+        said = person.tried(person.runs())[f"a container starts from {gone}"]
+        assert said == f"usrun.sh: {gone} is not there. See what is: ls /data/enroot"
         assert person.is_clean()
     finally:
         for name in (site, f"{site}.packages"):
