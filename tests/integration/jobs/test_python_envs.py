@@ -21,7 +21,7 @@ from tests.effort import EXHAUSTIVE, chance, turns
 from tests.integration.runs import REPOSITORY, keyring_environment, onboard, play, seen_from
 from tests.testbed.modules import uv
 
-pytestmark = [pytest.mark.testbed, turns(9)]
+pytestmark = [pytest.mark.testbed, turns(10)]
 
 ONLY = ("--tags", "python_envs")
 JOB = b"""#!/bin/bash -l

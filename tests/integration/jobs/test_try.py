@@ -21,7 +21,7 @@ import pytest
 from tests.effort import EXHAUSTIVE, chance, turns
 from tests.integration.runs import REPOSITORY, Ran, keyring_environment, play, seen_from
 
-pytestmark = [pytest.mark.testbed, turns(10)]
+pytestmark = [pytest.mark.testbed, turns(11)]
 
 FOLDER = ".hpc.onboard-try"
 SCHEMA = json.loads((REPOSITORY / "docs/schemas/try.schema.json").read_text(encoding="utf-8"))

@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+import socketserver
 import subprocess
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +87,34 @@ def test_what_does_not_work_is_said_with_its_reason(tmp_path: Path, one: Any, wh
     assert seen.status == "blocked"
     assert seen.before["x"].startswith(why)
     assert seen.before["home"] == "yes"
+
+
+@pytest.mark.parametrize(
+    ("said", "limit"),
+    [
+        ("sbatch: error: AssocMaxSubmitJobLimit\nsbatch: error: Batch job submission failed", "AssocMaxSubmitJobLimit"),
+        ("sbatch: error: QOSMaxSubmitJobPerUserLimit", "QOSMaxSubmitJobPerUserLimit"),
+        ("QOSMaxJobsPerUserLimit", "QOSMaxJobsPerUserLimit"),
+        ("AssocGrpSubmitJobsLimit", "AssocGrpSubmitJobsLimit"),
+        ("sbatch: error: QOSMaxWallDurationPerJobLimit", None),
+        ("QOSMinGRES", None),
+        ("Priority", None),
+    ],
+)
+def test_a_limit_of_how_many_jobs_there_may_be_is_told_from_others(said: str, limit: str | None) -> None:
+    found = slurm_job.LIMIT.search(said)
+    assert (found.group(0) if found else None) == limit
+
+
+def test_the_proxy_of_a_module_is_looked_for_where_the_module_says(tmp_path: Path) -> None:
+    with socketserver.TCPServer(("127.0.0.1", 0), socketserver.BaseRequestHandler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        here = f"http://127.0.0.1:{server.server_address[1]}/"
+        module = f"() {{ [ $2 != none ] || return 0; export https_proxy={here}; }}"
+        one, none = (check(name, "proxy_module", name) for name in ("httpproxy", "none"))
+        seen = said(tmp_path, one, none, **{"BASH_FUNC_module%%": module})
+        server.shutdown()
+    assert seen.before == {"httpproxy": "yes", "none": "no: it names no proxy"}
 
 
 def test_words_are_no_commands(tmp_path: Path) -> None:
