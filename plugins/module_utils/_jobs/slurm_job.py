@@ -36,7 +36,7 @@ REASONS = {
     "BOOT_FAIL": "its node did not start",
 }
 LIMIT = re.compile(r"\b(?:Assoc|QOS)(?:Max|Grp)(?:Submit)?Jobs?(?:Per[A-Za-z]+)?Limit\b")  # words of Slurm's
-AT_LIMIT = "as many of your jobs wait or run as may at a time, %s"
+AT_LIMIT = "you have as many jobs as the site allows at a time (%s)"
 GONE = "Slurm does not know job %s any more, and it has left no word"
 
 

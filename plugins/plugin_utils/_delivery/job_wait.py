@@ -116,7 +116,7 @@ def _left(outcome: Outcome) -> Outcome:
     progress = under_way(outcome)
     if progress is None:
         return outcome
-    why = f" ({progress['why']})" if "why" in progress else ""
+    why = f": {progress['why']}" if "why" in progress else ""
     reason = LEFT.format(identity=outcome["identity"], step=progress["step"] + why)
     evidence: Evidence = {**outcome["evidence"], "under_way": progress}
     return {**outcome, "status": "not_measured", "reason": reason, "progress": None, "evidence": evidence}

@@ -49,7 +49,7 @@ def live(moment: Moment, progress: Mapping[str, UnderWay], look: Look) -> Line:
 
 def _step(name: str, progress: UnderWay, room: int, look: Look) -> Line:
     """A long step: its account, what it is, a bar and the amounts, as far as there is room for them."""
-    why = f" ({progress['why']})" if "why" in progress else ""
+    why = f": {progress['why']}" if "why" in progress else ""
     text = flat(f"{name}  {progress['step']}{why}")
     said = amount(progress)
     if not said or room - cells(said) < 12:

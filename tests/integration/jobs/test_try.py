@@ -103,7 +103,7 @@ def test_what_was_found_is_a_document_too(bed: Any, tmp_path: Path) -> None:
     try:
         said = person.document(tmp_path / "a.json", "-e", "try_wait=2")
         assert (said["code"], said["state"], said["checks"]) == (2, "waiting", [])
-        assert "is queued (PartitionDown)" in said["text"]
+        assert "is queued: PartitionDown" in said["text"]
         person.account.ssh("chmod 644 .apptainer/docker-config.json")
     finally:
         person.slurm.resume("gpubase_bygpu_b1")
@@ -144,13 +144,15 @@ def test_a_limit_of_jobs_is_said_in_a_line_and_the_next_run_goes_on(bed: Any) ->
         refused = person.runs()
         assert refused.code == 2
         said = " ".join(refused.text.split())
-        assert "Slurm took no job: as many of your jobs wait or run as may at a time, QOSMaxSubmitJobPerUser" in said
+        assert "Slurm took no job: you have as many jobs as the site allows at a time (QOSMaxSubmitJobPerUser" in said
         assert person.slurm.jobs(person.account) == []
         person.slurm.limit("normal", "MaxSubmitJobsPerUser=-1 MaxJobsPerUser=0")
         for _turn in range(2):
             waits = person.runs("try.yml", "-e", "try_wait=3")
             assert waits.code == 2
-            assert "may at a time, QOSMaxJobsPerUserLimit" in " ".join(waits.text.split()), waits.text
+            assert "you have as many jobs as the site allows at a time (QOSMaxJobsPerUserLimit)" in " ".join(
+                waits.text.split()
+            ), waits.text
             assert len(person.slurm.jobs(person.account, running=True)) == 1
     finally:
         person.slurm.limit("normal", "MaxSubmitJobsPerUser=-1 MaxJobsPerUser=-1")
