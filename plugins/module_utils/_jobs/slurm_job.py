@@ -220,9 +220,9 @@ def _ended(code: int, held: str, number: str) -> Standing:
 
 
 def _queued(number: str, seen: Optional[Seen] = None) -> Progress:
-    reason = printable(seen.reason, 60) if seen and seen.reason not in ("", "None") else ""
+    code = printable(seen.code, 60) if seen and seen.code not in ("", "None") else ""
     step = "job %s is queued" % number if number else "a job is queued"
-    why = {"why": AT_LIMIT % reason if LIMIT.match(reason) else reason} if reason else {}
+    why = {"why": AT_LIMIT % code if LIMIT.match(code) else code} if code else {}
     return dict({"step": step, "done": None, "total": None, "unit": "steps", "patience": PATIENCE}, **why)
 
 

@@ -26,11 +26,11 @@ ABSENT = "%s is not here: is this the login node of the cluster, and is Slurm's 
 
 
 class Seen(NamedTuple):
-    """What Slurm says of a job: its number and state, both empty where it knows none."""
+    """What Slurm says of a job: its number and state, both empty where it knows none. code: its word for why."""
 
     number: str
     state: str
-    reason: str = ""
+    code: str = ""
 
 
 def look(name: str, number: str) -> Optional[Seen]:

@@ -184,10 +184,8 @@ def _progress(progress: Document | None) -> Progress | None:
         return None
     if "failed" in progress:
         wants = progress.get("wants") or {}
-        return {
-            "failed": harmless(progress["failed"]),
-            "wants": {name: harmless(wants[name], 500) for name in WANTS if wants},
-        }
+        brought = {name: harmless(wants[name], 500) for name in WANTS if wants}
+        return {"failed": harmless(progress["failed"]), "wants": brought}
     done, total = progress["done"], progress["total"]
     under_way: UnderWay = {
         "step": harmless(progress["step"], 200),
@@ -195,11 +193,8 @@ def _progress(progress: Document | None) -> Progress | None:
         "total": None if total is None else bounded(total),
         "unit": one_of(UNITS, progress["unit"]),
     }
-    if "patience" in progress:
-        under_way["patience"] = bounded(progress["patience"])
-    if "why" in progress:
-        under_way["why"] = harmless(progress["why"], 200)
-    return under_way
+    waits: UnderWay = {**under_way, "patience": bounded(progress["patience"])} if "patience" in progress else under_way
+    return {**waits, "why": harmless(progress["why"], 200)} if "why" in progress else waits
 
 
 def _receipt(receipt: Document | None) -> Receipt | None:
