@@ -25,7 +25,8 @@ WORK = """\
 step={step} total={total}
 here=/proc/$$/cwd
 say "$step" 0 "$total" bytes
-mkdir -p cache tmp && rm -rf {draft} || exit 1
+rm -rf tmp {draft}
+mkdir -p cache tmp || exit 1
 (
     while sleep 2; do
         done=$(du -sb cache 2>/dev/null | cut -f1)
@@ -103,18 +104,22 @@ def commands(wanted: Import) -> str:
 
 
 def _environment(wanted: Import) -> List[Tuple[str, str]]:
-    """What tells the tool where its key lies, and where it may write."""
-    scratch = shlex.quote(wanted.temporary) if wanted.temporary else '"$here/tmp"'
+    """What tells the tool where its key lies, and where it may write.
+
+    enroot mounts what it has unpacked, in a namespace of its own, where no path by way of /proc can be mounted on: so
+    that place is said from the folder that was entered. It makes a folder of a random name there.
+    """
     if wanted.runtime == "enroot":
         own = [
             ("ENROOT_CACHE_PATH", '"$here/cache"'),
-            ("ENROOT_TEMP_PATH", scratch),
+            ("ENROOT_TEMP_PATH", shlex.quote(wanted.temporary or "tmp")),
             ("ENROOT_DATA_PATH", '"$here/tmp"'),
             ("ENROOT_RUNTIME_PATH", '"$here/tmp"'),
         ]
         if wanted.credentials:
             own.append(("ENROOT_CONFIG_PATH", shlex.quote(os.path.dirname(wanted.credentials))))
         return own
+    scratch = shlex.quote(wanted.temporary) if wanted.temporary else '"$here/tmp"'
     return [("APPTAINER_CACHEDIR", '"$here/cache"'), ("APPTAINER_TMPDIR", scratch)]
 
 

@@ -7,114 +7,20 @@ What is imported with is a stand-in for enroot, which reads addresses and keys a
 from __future__ import annotations
 
 import contextlib
-import gzip
-import io
 import os
 import signal
 import subprocess
-import tarfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.effort import EXHAUSTIVE, chance, turns
-from tests.integration.runs import KEY, REPOSITORY, Ran, keyring_environment, onboard, play, seen_from
-from tests.testbed.registry import Authority, Registry
+from tests.integration.jobs.image_scene import IDENTITY, IMAGE, ONLY, PLAIN, REPOSITORY_OF_IMAGE, SITES, Scene, layer
+from tests.integration.runs import KEY, REPOSITORY, keyring_environment, play
 
 pytestmark = [pytest.mark.testbed, turns(12)]
-
-ONLY = ("--tags", "storage_links,enroot_credentials,registry_auth,container_images,launchers")
-REPOSITORY_OF_IMAGE = "uni-muster/pytorch"
-IMAGE = f"nvcr.io/{REPOSITORY_OF_IMAGE}:24.03-py3"
-PLAIN = "nvcr.io+uni-muster+pytorch+24.03-py3"
-IDENTITY = f"image {IMAGE}"
-SITES = {  # where images lie
-    "wilson": "/wclustre/{project}/{user}/images",
-    "lrz": "/dss/dssfs04/lwp-dss-0002/{project}/{project}-dss-0000/{user}/images",
-    "dfki": "/data/{user}/images",
-}
-
-
-def layer(text: str) -> bytes:
-    """A layer of an image that holds one file."""
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w") as tar:
-        entry = tarfile.TarInfo("etc/image")
-        entry.size = len(text)
-        tar.addfile(entry, io.BytesIO(text.encode()))
-    return gzip.compress(packed.getvalue(), mtime=0)
-
-
-class Scene:
-    """An account at a site with Slurm and a registry."""
-
-    def __init__(self, bed: Any, registry: Registry, site: str, digest: str) -> None:
-        self.bed, self.registry, self.digest = bed, registry, digest
-        self.slurm = bed.slurm(site)
-        self.account = bed.new_account(site)
-        self.slurm.admit(self.account)
-        self.folder = SITES[site].format(user=self.account.user, project=self.account.project)
-        self.wait_for_imports(0)
-
-    def settings(self, **more: Any) -> dict[str, Any]:
-        """What the accounts file says."""
-        return {self.account.name: {"container_images": {"images": [{"image": IMAGE}], **more}}}
-
-    def run(self, *more: str, **said: Any) -> Ran:
-        """Onboard the account."""
-        return onboard(self.bed, self.account, more=(*ONLY, *more), settings=self.settings(**said))
-
-    def submitted(self) -> list[str]:
-        """The names of all jobs of ours that there ever were."""
-        return [name for name in self.slurm.jobs(self.account) if name.startswith("hpc.onboard")]
-
-    def wait_for_imports(self, seconds: int) -> None:
-        """How long each import takes from now on."""
-        self.slurm.cluster.world.run("sh", "-c", f"mkdir -p /run/standin && echo {seconds} >/run/standin/seconds")
-
-    def text(self, name: str = f"{PLAIN}.sqsh") -> str:
-        """What the image holds."""
-        file = f"{self.folder}/{name}"
-        return str(self.slurm.cluster.world.run("unsquashfs", "-cat", file, "etc/image"))
-
-    def left(self) -> list[str]:
-        """What lies in the folder of images."""
-        return sorted(os.listdir(self.account.path(self.folder)))
-
-
-@pytest.fixture(scope="module")
-def registries(bed: Any) -> Iterator[dict[str, Registry]]:
-    """Registries by the site that reaches them, each as nvcr.io; each is started by the first who asks."""
-    made: dict[str, Registry] = {}
-    yield made
-    for registry in made.values():
-        registry.close()
-
-
-@pytest.fixture
-def scene(bed: Any, registries: dict[str, Registry]) -> Callable[..., Scene]:
-    """Make a scene at a site."""
-
-    def make(site: str = "lrz") -> Scene:
-        if site not in registries:
-            address = seen_from(bed.cluster(site))
-            registries[site] = Registry(
-                ("nvcr.io", "authn.nvidia.com"), address, 443, authority=Authority("authority of images")
-            ).__enter__()
-            world = bed.cluster(site).world
-            with (world.root / "etc/hosts").open("a") as hosts:
-                hosts.write(f"{address} nvcr.io authn.nvidia.com\n")
-            with (world.root / "etc/ssl/certs/ca-certificates.crt").open("ab") as known:
-                known.write(Path(registries[site].ca_file).read_bytes())
-        registry = registries[site]
-        registry.allow(KEY, [REPOSITORY_OF_IMAGE])
-        digest = registry.push(REPOSITORY_OF_IMAGE, "24.03-py3", layer("the first"))
-        return Scene(bed, registry, site, digest)
-
-    return make
 
 
 @pytest.mark.parametrize("site", [pytest.param(site, marks=turns(len(SITES))) for site in SITES])

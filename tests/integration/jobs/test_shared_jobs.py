@@ -15,7 +15,7 @@ import pytest
 from tests.effort import turns
 from tests.integration.audit.audit_scene import by_root
 
-from .test_container_images import PLAIN, Scene, registries, scene  # noqa: F401
+from .image_scene import PLAIN, Scene
 
 pytestmark = [pytest.mark.testbed, turns(3)]
 
@@ -62,7 +62,7 @@ class Trap:
         until(lambda: not self.here.slurm.jobs(self.here.account, running=True))
 
 
-def test_a_job_that_finds_another_folder_in_its_place_does_nothing_there(scene: Any) -> None:  # noqa: F811
+def test_a_job_that_finds_another_folder_in_its_place_does_nothing_there(scene: Any) -> None:
     here = scene()
     trap = Trap(here)
     here.slurm.pause("lrz-cpu")
@@ -79,7 +79,7 @@ def test_a_job_that_finds_another_folder_in_its_place_does_nothing_there(scene: 
     assert here.text() == "the first"
 
 
-def test_no_script_but_ours_is_submitted(scene: Any) -> None:  # noqa: F811
+def test_no_script_but_ours_is_submitted(scene: Any) -> None:
     here = scene()
     trap = Trap(here)
     world = here.slurm.cluster.world
@@ -104,7 +104,7 @@ def test_no_script_but_ours_is_submitted(scene: Any) -> None:  # noqa: F811
     assert here.text() == "the first"
 
 
-def test_an_import_on_the_login_node_stays_in_its_folder(scene: Any) -> None:  # noqa: F811
+def test_an_import_on_the_login_node_stays_in_its_folder(scene: Any) -> None:
     here = scene("wilson")
     trap = Trap(here)
     here.wait_for_imports(4)

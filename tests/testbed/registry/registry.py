@@ -31,7 +31,7 @@ TAG = "1.0"
 NAMES = ("127.0.0.1", "localhost")
 MANIFEST = "application/vnd.docker.distribution.manifest.v2+json"
 
-_SERVICE = "registry of a test"
+_SERVICE = "registry.of-a-test"
 _CONFIGURATION = """
 version: 0.1
 log: {{level: info, formatter: text}}
