@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is asked of a container image, and what must not reach an account; apart from the others, since few have one."""
+"""What is asked of images and their caches, and what must not reach an account; apart, since few ask for them."""
 
 import re
 from typing import Any, Dict
@@ -54,3 +54,18 @@ class ContainerImageOptions(Options):
                 raise AccountError("packages: %r is not the name of a package" % package)
         if not 1 <= self.options["minutes"] <= 2880:
             raise AccountError("minutes: %d is no time limit for an import" % self.options["minutes"])
+
+
+class EmptiedCacheOptions(Options):
+    """What is asked of a container tool's cache that is to be emptied."""
+
+    KIND = "emptied_cache"
+    TITLE = "cache %(path)s"
+    OPTIONS = {
+        "path": {"type": "path", "required": True},
+        "runtime": {"type": "str", "required": True, "choices": ["enroot", "apptainer"]},
+        "state": STATE,
+    }
+
+    def check(self) -> None:
+        check_path("path", self.options["path"])

@@ -25,7 +25,7 @@ CACHES = {
 def declare(settings: Settings) -> Declaration:
     """What an account gets.
 
-    settings: runtime, folder (empty where the site gives none), root, why, state.
+    settings: runtime, folder (empty where the site gives none), root, why, clean, state.
     """
     if settings["runtime"] not in CACHES:
         return nothing("not_here", settings["why"] or "no container tool with a cache of yours here")
@@ -38,4 +38,6 @@ def declare(settings: Settings) -> Declaration:
         for folder in dict.fromkeys(variables.values())
     ]
     section = resource("shell_environment", section="container_caches", variables=variables, state=settings["state"])
-    return {"resources": [*(folders if settings["state"] == "present" else []), section], "notes": []}
+    cache = resource("emptied_cache", path=f"{base}/cache", runtime=settings["runtime"])
+    cleaned = [cache] if settings["clean"] and settings["state"] == "present" else []
+    return {"resources": [*(folders if settings["state"] == "present" else []), section, *cleaned], "notes": []}

@@ -81,6 +81,7 @@ KINDS = {  # of resources, each with the module that says what is asked of it; "
     "conda_install": "_options.conda_options",
     "container_image": "_options.image_options",
     "directory": "_core.values",
+    "emptied_cache": "_options.image_options",
     "enroot_credential": "_core.values",
     "key_leftovers": "",
     "netrc_entry": "_core.values",
@@ -102,7 +103,7 @@ def _class_name(kind: str) -> str:
     return "".join(word.capitalize() for word in kind.split("_"))
 
 
-ELSEWHERE = {"scheduler": "_jobs", "try_job": "_jobs"}  # kinds that lie in another room: of jobs, and nothing kept
+ELSEWHERE = {"emptied_cache": "_images", "scheduler": "_jobs", "try_job": "_jobs"}  # rooms of kinds that keep nothing
 PLACES = {kind: f"{ELSEWHERE.get(kind, '_resources')}.{kind}.{_class_name(kind)}" for kind in KINDS}
 """Where the class of each kind is, below module_utils."""
 USUAL = [kind for kind, module in KINDS.items() if module == "_core.values"] + ["path_script"]

@@ -32,7 +32,8 @@ def test_what_is_imported_by_a_job_starts_and_holds_what_the_image_does(here: Sc
     assert ran.statuses(here.account.name)[IDENTITY] == "missing"
     file = f"{PLAIN}+{here.digest[7:19]}.sqsh"
     assert here.left() == [file, f"{file}.hpc.onboard", f"{PLAIN}.sqsh"]
-    within = f"export ENROOT_RUNTIME_PATH=/tmp/judged; enroot create -n judged {here.folder}/{PLAIN}.sqsh && enroot start judged cat /etc/image"
+    start = f"enroot create -n judged {here.folder}/{PLAIN}.sqsh && enroot start judged cat /etc/image"
+    within = f"export ENROOT_RUNTIME_PATH=/tmp/judged; {start}"
     step = here.account.login_shell(
         f"usrun.sh --gpus=0 --partition=lrz-cpu --qos=cpu --image=none bash -c '{within}'", timeout=60
     )

@@ -79,6 +79,11 @@ LIVES: dict[str, list[dict[str, Any]]] = {
     "container_image": [
         {"image": "nvcr.io/nvidia/pytorch:24.03-py3", "folder": "~/there", "runtime": "enroot", "state": "absent"}
     ],
+    "emptied_cache": [
+        {"path": "~/there", "runtime": "enroot"},
+        {"path": "~/a-link", "runtime": "apptainer"},
+        {"path": "~/there", "runtime": "apptainer", "state": "absent"},
+    ],
     "scheduler": [{}, {"account": "p1", "likely": "p2", "required": "yes"}],
     "try_job": [{"folder": "~/.hpc.onboard-try", "state": "absent"}],
     "token_file": [{}, {"path": "~/a-link/token"}, {"state": "absent"}],

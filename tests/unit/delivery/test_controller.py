@@ -217,7 +217,7 @@ def kinds(declaration: Declaration) -> list[tuple[str, str]]:
     return named
 
 
-LINKS = {"by": "us", "why": "", "state": "present"}
+LINKS = {"by": "us", "why": "", "clean": False, "state": "present"}
 AREA = {"name": "work", "path": "/work/p/me", "root": "/work/p", "create": True, "link": "work"}
 
 
@@ -263,7 +263,7 @@ def test_enroot_credentials_name_secrets_and_hold_none(settings: dict[str, Any],
 
 
 def test_apptainers_cache_is_named_without_the_folder_that_it_adds_itself() -> None:
-    settings = {"runtime": "apptainer", "folder": "/s/c/", "root": "/s", "why": "", "state": "present"}
+    settings = {"runtime": "apptainer", "folder": "/s/c/", "root": "/s", "why": "", "clean": False, "state": "present"}
     declaration = container_caches.declare(settings)
     variables = declaration["resources"][-1]["options"]["variables"]
     assert variables["APPTAINER_CACHEDIR"] == variables["SINGULARITY_CACHEDIR"] == "/s/c"
