@@ -17,7 +17,7 @@ from .._options.image_options import EmptiedCacheOptions
 
 LAYER = re.compile(r"[0-9a-f]{64}(?:\.[A-Za-z0-9]{10})?\Z")  # of enroot, and one that was not fetched to its end
 OF_APPTAINER = ("blob", "library", "net", "oci-tmp", "oras", "shub")
-NOTHING = "nothing"
+NOTHING = "0 bytes"
 
 
 class EmptiedCache(EmptiedCacheOptions, Resource):
@@ -27,13 +27,13 @@ class EmptiedCache(EmptiedCacheOptions, Resource):
         return [self.options["path"]]
 
     def desired(self, host: Host) -> State:
-        return {"holds": NOTHING} if self.options["state"] == "present" else {}
+        return {"size": NOTHING} if self.options["state"] == "present" else {}
 
     def inspect(self, host: Host) -> State:
         if self.options["state"] == "absent":
             return {}
         found = self._found(host)
-        return {"holds": self._size(host, found) if found else NOTHING}
+        return {"size": self._size(host, found) if found else NOTHING}
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         there = host.entry(self.options["path"])

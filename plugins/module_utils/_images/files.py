@@ -41,6 +41,12 @@ class ImageFiles:
             return False
         return note is not None and there != note["bytes"] and not self._host.root
 
+    def size(self, names: Sequence[str]) -> str:
+        """How much these hold together, as a person reads it."""
+        from .._scan.amounts import size
+
+        return size(sum(os.lstat(self._host.held(os.path.join(self.folder, name))).st_size for name in names))
+
     def ours(self) -> List[str]:
         """The names of all that we have made."""
         names = [name for name in self._host.names(self.folder) if self.is_name(name)]
@@ -84,3 +90,21 @@ class ImageFiles:
 
 def _plain(name: str) -> str:
     return name.lower().replace("_", "-")
+
+
+def too_little_room(host: Host, folder: str, needed: int, doing: str) -> Optional[str]:
+    """Why there is too little room for so many bytes where a folder is or will be; None where there is enough."""
+    from .._jobs.machine import room
+    from .._scan.amounts import size
+
+    above = folder
+    while host.kind_behind(above) == "nothing":
+        above = os.path.dirname(above)
+    for whose, left in zip(("the file system", "your quota"), room(host.real(above))):
+        if left.bytes is not None and left.bytes < needed:
+            return (
+                "%s has %s left at %s, and %s takes about %s for a while:"
+                " remove files or ask the site for more, then run again"
+                % (whose, size(left.bytes), host.shown(above), doing, size(needed))
+            )
+    return None

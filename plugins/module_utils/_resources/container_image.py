@@ -13,7 +13,7 @@ from typing import Any, Dict, List, Optional, Tuple
 from .._core.files import Entry
 from .._core.host import Host
 from .._core.resource import Resource, State
-from .._images.files import ImageFiles
+from .._images.files import ImageFiles, too_little_room
 from .._options import image_name
 from .._options.image_name import ImageName
 from .._options.image_options import ContainerImageOptions
@@ -80,6 +80,16 @@ class ContainerImage(ContainerImageOptions, Resource):
         return dict(state, old="none") if self.options["old"] == "remove" else state
 
     def inspect(self, host: Host) -> State:
+        found = self._inspected(host)
+        going = [name for name in self._files(host).ours() if not self._files(host).is_changed(name)]
+        if self.options["state"] == "present" or not found or not going:
+            return found
+        return dict(found, size=self._files(host).size(going))
+
+    def is_as_we_left(self, found: State, host: Host) -> bool:
+        return super().is_as_we_left({name: value for name, value in found.items() if name != "size"}, host)
+
+    def _inspected(self, host: Host) -> State:
         link = host.entry(self._link)
         if link is not None and not self._is_our_link(link, host):
             return {"is": link.kind}
@@ -111,7 +121,11 @@ class ContainerImage(ContainerImageOptions, Resource):
             )
         if self.options["state"] == "absent":
             if before.get("digest") == "changed by somebody":
-                return "%s was changed by somebody: it stays" % host.shown(os.path.join(self._folder, before["image"]))
+                place = host.shown(os.path.join(self._folder, before["image"]))
+                return "%s was changed by somebody: it stays, with %s" % (
+                    place,
+                    self._files(host).size([before["image"]]),
+                )
             return None
         if self._of_site(host) or self._importing(host):
             return None
@@ -140,28 +154,15 @@ class ContainerImage(ContainerImageOptions, Resource):
             return "%s is there and was not made by us: move it away, then run again" % host.shown(
                 os.path.join(self._folder, wanted)
             )
-        return self._too_little_room(host)
-
-    def _too_little_room(self, host: Host) -> Optional[str]:
-        from .._jobs.machine import room
-        from .._scan.amounts import size
-
         needed = self._looked(host).bytes * TIMES[self.options["runtime"]]
-        above = self._folder
-        while host.kind_behind(above) == "nothing":
-            above = os.path.dirname(above)
-        for whose, left in zip(("the file system", "your quota"), room(host.real(above))):
-            if left.bytes is not None and left.bytes < needed:
-                return (
-                    "%s has %s left at %s, and importing %s takes about %s for a while:"
-                    " remove files or ask the site for more, then run again"
-                    % (whose, size(left.bytes), host.shown(above), self.options["image"], size(needed))
-                )
-        return None
+        return too_little_room(host, self._folder, needed, "importing %s" % self.options["image"])
 
     def remarks(self, host: Host) -> List[str]:
         if self.options["state"] == "absent":
-            return []
+            staying = [name for name in self._files(host).ours() if self._files(host).is_changed(name)]
+            return [
+                "%s stays, with %s: changed by somebody" % (name, self._files(host).size([name])) for name in staying
+            ]
         link = host.entry(self._link)
         told = []
         if link is not None and link.kind == "link" and not link.target.startswith("/"):

@@ -256,7 +256,8 @@ def _outcome(outcome: Outcome, view: View, with_diff: bool) -> Iterator[Line]:
     status = outcome["status"]
     word = FORESEEN.get(status, WORDS[status]) if view.check else WORDS[status]
     mark, style = STYLES[status]
-    text = outcome["identity"]
+    size = outcome["before"].get("size") if status in CHANGES else ""
+    text = outcome["identity"] + (f", {size}" if size else "")
     if outcome["after"].get("target"):
         text += f" -> {outcome['after']['target']}"
     yield from told(mark, word, style, text, view.look)
@@ -264,8 +265,8 @@ def _outcome(outcome: Outcome, view: View, with_diff: bool) -> Iterator[Line]:
         yield from told("", "", "", outcome["reason"], view.look)
     old = outcome["before"].get("target")
     if status == "different" and old != outcome["after"].get("target"):
-        led = "it leads to" if view.check else "it led to"
-        yield from told("", "", "", f"{led} {old}: what lies there stays there", view.look)
+        led = "leads" if view.check else "led"
+        yield from told("", "", "", f"it {led} to {old}: what lies there stays there", view.look)
     progress = outcome.get("progress")
     if progress:
         yield from told("", "", "note", _how_far(progress), view.look)
@@ -283,8 +284,7 @@ def _how_far(progress: Progress) -> str:
         return f"an earlier try failed: {progress['failed']}"
     from ansible_collections.hpc.onboard.plugins.plugin_utils._text.amounts import amount  # little takes minutes
 
-    said = amount(progress)
-    return f"under way: {progress['step']}" + (f", {said}" if said else "")
+    return ", ".join(filter(None, [f"under way: {progress['step']}", amount(progress)]))
 
 
 def steps(heading: str, left: list[ManualStep], look: Look, indent: int = 4) -> list[Line]:

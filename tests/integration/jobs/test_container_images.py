@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import time
@@ -242,6 +243,11 @@ def test_offboarding_takes_images_out_and_cancels_the_job(scene: Callable[..., S
         ran = here.run("-e", "converge_wait=0") if when == "queued" else here.run()
         assert ran.code == (2 if when == "queued" else 0), ran.text
         file = here.bed.accounts_file([here.account], settings=here.settings())
+        shown = play(here.bed, "-i", str(file), "--check", playbook="offboard.yml")
+        if when == "there":
+            assert re.search(
+                rf"to take out image {re.escape(IMAGE)}, \d+(\.\d)? (bytes|kB)", " ".join(shown.text.split())
+            )
         gone = play(here.bed, "-i", str(file), "-e", "offboard_sure=true", playbook="offboard.yml")
         assert gone.code == 0, gone.text
         assert not here.account.exists(here.folder), here.left()

@@ -10,8 +10,11 @@ from typing import Any
 
 import pytest
 from account_scene import Folder, Link, Plain, Scene, Thing
+from ansible_collections.hpc.onboard.plugins.module_utils._core.account import Account
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
 from ansible_collections.hpc.onboard.plugins.module_utils._options.image_options import ContainerImageOptions
+from ansible_collections.hpc.onboard.plugins.module_utils._resources.container_image import ContainerImage
 from resource_tables import Case, judge, table
 
 NAME = "nvcr.io/nvidia/pytorch:24.03-py3"
@@ -107,3 +110,24 @@ def test_what_must_not_reach_an_account_is_refused(options: dict[str, Any], said
     with pytest.raises(AccountError) as refused:
         ContainerImageOptions(ContainerImageOptions.whole({**IMAGE, **options}))
     assert said in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("noted", "size", "stays"),
+    [(1500, "3.0 kB", None), (1499, "1.5 kB", "stays, with 1.5 kB")],
+    ids=["unchanged", "changed by somebody"],
+)
+def test_what_goes_and_what_stays_is_said_with_its_size(
+    tmp_path: Path, noted: int, size: str, stays: str | None
+) -> None:
+    images = tmp_path / "images"
+    images.mkdir(mode=0o700)
+    for digest, there in ((DIGEST, 1500), (OLD, noted)):
+        (images / Path(file(digest)).name).write_bytes(b"x" * 1500)
+        (images / f"{Path(file(digest)).name}.hpc.onboard").write_text(f'{{"digest": "{digest}", "bytes": {there}}}')
+    (images / f"{Path(PLAIN).name}.sqsh").symlink_to(Path(file(DIGEST)).name)
+    host = Host(Account(str(tmp_path), "/bin/bash", {}), b"k" * 32)
+    asked = {**IMAGE, "folder": str(images), "root": str(tmp_path), "state": "absent"}
+    image = ContainerImage(ContainerImage.whole(asked))
+    assert image.inspect(host)["size"] == size
+    assert image.remarks(host) == ([f"{Path(file(OLD)).name} {stays}: changed by somebody"] if stays else [])

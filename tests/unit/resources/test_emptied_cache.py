@@ -37,4 +37,4 @@ def test_emptied_cache(scene: Scene, case: Case) -> None:
 def test_how_much_there_was_and_is_left_is_said(scene: Scene) -> None:
     scene.make({**CACHE, **LAYERS})
     (outcome,) = scene.run({"kind": "emptied_cache", **ENROOT})
-    assert (outcome["before"], outcome["after"]) == ({"holds": "2.0 kB"}, {"holds": "nothing"})
+    assert (outcome["before"], outcome["after"]) == ({"size": "2.0 kB"}, {"size": "0 bytes"})
