@@ -1,7 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A container image as a file in a folder of the account's, named for its digest, and a link to it without one.
-
 An image is ours by the note that lies beside it. Where the site has the image itself, the link leads to that. What the
 tag stands for by now is asked of the registry, from here and with the key in the container tool's own file; where that
 cannot be asked, the image that is there is as good as wanted.
@@ -87,6 +86,7 @@ class ContainerImage(ContainerImageOptions, Resource):
         return dict(found, size=self._files(host).size(going))
 
     def is_as_we_left(self, found: State, host: Host) -> bool:
+        """As for any resource; how large it is was not noted."""
         return super().is_as_we_left({name: value for name, value in found.items() if name != "size"}, host)
 
     def _inspected(self, host: Host) -> State:
