@@ -51,13 +51,13 @@ do; the names of the login nodes were put in.
 class Terminal:
     """A shell in tmux, in which somebody types."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, environment: Mapping[str, str], folder: Path, before: Sequence[str] = ()) -> None:
+        """before: the words of a command that starts the shell."""
         self._server = ["tmux", "-L", f"record{time.monotonic_ns()}", "-f", "/dev/null"]
-        environment = {**desk.bed.client.environment(), **desk.environment, "PS1": "$ ", "TERM": "screen-256color"}
         settings = [f"{name}={value}" for name, value in environment.items() if name != "TERM"]
-        shell = shlex.join(["env", "-i", "TERM=screen-256color", *settings, "sh"])
+        shell = shlex.join([*before, "env", "-i", "TERM=screen-256color", "PS1=$ ", *settings, "sh"])
         size = ["-x", str(COLUMNS), "-y", str(ROWS)]
-        self._tmux("new-session", "-d", *size, "-c", str(desk.folder), shell)
+        self._tmux("new-session", "-d", *size, "-c", str(folder), shell)
         self._tmux("set-option", "-g", "history-limit", "5000")
 
     def __enter__(self) -> Terminal:
@@ -105,7 +105,8 @@ def with_keyring(desk: Desk, folder: Path) -> Desk:
 
 def record(desk: Desk, *typed: tuple[str, str]) -> str:
     """The screen after these were typed, each when the screen ends with what stands before it."""
-    with Terminal(with_keyring(desk, Path(desk.bed.folder) / "person")) as terminal:
+    with_keyring(desk, Path(desk.bed.folder) / "person")
+    with Terminal({**desk.bed.client.environment(), **desk.environment}, desk.folder) as terminal:
         for awaited, words in typed:
             terminal.types(awaited, words() if callable(words) else words)
         return terminal.seen()

@@ -56,6 +56,9 @@ options:
       - C(scheduler) chooses the Slurm account of your jobs, C(account), where you have several.
       - C(storage) gives paths of storage areas, by name.
       - C(links) makes links of your own in the home, from C(~/data) to C($SCRATCH/data), say.
+      - C(steps) gives days (C(due)) to what only you can do there, and holds steps of your own (C(text)).
+        C(hpc-onboard status) and the audit tell of one from 30 days before its day, until C(hpc-onboard done) says that
+        it is done.
       - C(without) lists roles that the account does not want.
       - C(sandbox) is as above, for this account.
       - C(jump_user) is the user name on the jump host, where it differs.
@@ -177,7 +180,12 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible is 
         repeated = lines.duplicates()
         if repeated:  # told now, before Ansible warns of it in its own words
             raise Mistakes(repeated)
-        document = self.loader.load_from_file(path, cache="none", trusted_as_template=True)
+        try:
+            document = self.loader.load_from_file(path, cache="none", trusted_as_template=True)
+        except AnsibleParserError:  # the text is YAML, so what is left is a value that cannot be
+            if impossible := lines.impossible_days():
+                raise Mistakes(impossible) from None
+            raise
         return AccountsFile(lines, document, Roles())
 
     def _add(self, host: Host) -> None:

@@ -157,6 +157,13 @@ class AccountsFile:
         project = str(entry["project"]) if entry.get("project") else None
         names = {"user": user, **({"project": project} if project else {})}
         cluster = render(profile, names, mapping(entry.get("storage")))
+        if entry.get("steps"):
+            from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.defaults import with_own_steps
+
+            cluster = {
+                **cluster,
+                "human_steps": with_own_steps(cluster.get("human_steps", ()), mapping(entry["steps"])),
+            }
         sandbox = entry.get("sandbox", self.document.get("sandbox", False))
         return Account(name, user, project, entry, cluster, bool(sandbox))
 
@@ -185,7 +192,7 @@ def is_plain(entry: Entry, profile: Profile) -> bool:
     """Whether an entry says usual words alone, of which nothing more can be wrong than its schema says."""
     variables = {word for word in map(str, mapping(entry.get("vars"))) if word.startswith("ansible_")}
     areas = {area["name"] for area in profile["storage"]}
-    says_more = entry.keys() & {"without", "jump_user"}
+    says_more = entry.keys() & {"without", "jump_user", "steps"}
     return not says_more and variables <= USUAL_VARS and mapping(entry.get("storage")).keys() <= areas
 
 

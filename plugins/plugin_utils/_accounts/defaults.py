@@ -4,10 +4,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import Profile
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema import mapping
+
+if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import Profile
 
 Entry = dict[str, Any]  # what the accounts file says of an account, or of all of them
 
@@ -32,4 +35,17 @@ def fitting(shared: Entry, cluster: Profile) -> Entry:
     areas = {area["name"] for area in cluster["storage"]}
     if "storage" in entry:
         entry["storage"] = {name: path for name, path in mapping(entry["storage"]).items() if name in areas}
+    if "steps" in entry:
+        known = {step["id"] for step in cluster.get("human_steps", ())}
+        entry["steps"] = {
+            name: step for name, step in mapping(entry["steps"]).items() if name in known or "text" in step
+        }
     return entry
+
+
+def with_own_steps(steps: Iterable[Mapping[str, Any]], own: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What only a person can do for an account: a site's steps with the account's own words, and its own ones."""
+    site = {str(step["id"]): dict(step) for step in steps}
+    words = {name: {**step, **({"due": str(step["due"])} if "due" in step else {})} for name, step in own.items()}
+    further = [{"id": name, **step} for name, step in words.items() if name not in site]
+    return [*({**step, **words.get(name, {})} for name, step in site.items()), *further]

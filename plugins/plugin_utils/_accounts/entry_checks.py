@@ -46,6 +46,9 @@ def wrong_entry(lines: Lines, name: str, entry: Entry, profile: Profile, roles: 
     storage, areas = mapping(entry.get("storage")), {area["name"] for area in profile["storage"]}
     for word, text in own_words.misspelt_areas(storage, areas).items():
         yield lines.mistake((*place, "storage", word), text, at_key=True)
+    known = {step["id"]: step for step in profile.get("human_steps", ())}
+    for word, text in own_words.wrong_steps(mapping(entry.get("steps")), known).items():
+        yield lines.mistake((*place, "steps", word), text, at_key=True)
 
 
 def wrong_defaults(lines: Lines, shared: Entry, roles: Roles, clusters: Sequence[Profile] | None) -> Iterator[Mistake]:
@@ -66,6 +69,9 @@ def wrong_defaults(lines: Lines, shared: Entry, roles: Roles, clusters: Sequence
         advice = nearest(str(word), areas)
         text = f'no cluster of these accounts has a storage area "{word}"; {advice} One of your own goes under "links".'
         yield lines.mistake((*place, "storage", word), text, at_key=True)
+    known = {step["id"]: step for one in clusters for step in one.get("human_steps", ())}
+    for word, text in own_words.wrong_steps(mapping(shared.get("steps")), known).items():
+        yield lines.mistake((*place, "steps", word), text, at_key=True)
 
 
 def _unknown_roles(lines: Lines, place: Place, entry: Entry, roles: Roles) -> Iterator[Mistake]:

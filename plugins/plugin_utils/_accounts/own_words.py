@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import nearest
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import is_day, nearest, no_day
 
 PREFIX = "ansible_"
 # What Ansible itself reads for an account that is reached by ssh, or is a folder of this machine. Tests compare it with
@@ -33,6 +33,7 @@ sudo_user system_tmpdirs target_log_info timeout user worker_session_isolation
 """
 ANSIBLES = {f"{PREFIX}{word}" for word in WORDS.split()}
 INTERPRETER = re.compile(rf"{PREFIX}\w+_interpreter")
+DAY = re.compile(r"\d{4}-\d\d-\d\d")  # in its form; of another one the schema speaks
 CONNECTIONS = {"ssh", "smart", "local", "paramiko", "paramiko_ssh"}
 BECOME = {"sudo", "su", "runas"}
 USUAL = ("ansible_connection", "ansible_host", "ansible_port", "ansible_python_interpreter", "ansible_user")
@@ -66,6 +67,19 @@ def misspelt_areas(given: Iterable[str], known: Iterable[str]) -> dict[str, str]
         near = next((area for area in sorted(areas - names) if is_slip(name, area)), None)
         if near:
             found[name] = f'unknown area "{name}"; did you mean "{near}"? One of your own needs a name less like it.'
+    return found
+
+
+def wrong_steps(given: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """What to say of each step of an account that cannot be. known: the site's, by their names."""
+    found = {}
+    for name, step in given.items():
+        if "done" in known.get(name, {}):
+            found[name] = f'"{name}" is seen done by itself and takes no words of yours. Give your step another name.'
+        elif name not in known and "text" not in step:
+            found[name] = f'unknown step "{name}"; {nearest(name, known)} One of your own needs "text: WHAT TO DO".'
+        elif DAY.fullmatch(str(step.get("due"))) and not is_day(str(step["due"])):
+            found[name] = no_day(str(step["due"]))
     return found
 
 

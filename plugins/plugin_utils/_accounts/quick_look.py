@@ -47,8 +47,22 @@ def accounts(file: Path) -> list[Named]:
         family = sites[cluster].get("family")
         groups = tuple(str(one).replace("-", "_") for one in (cluster, family) if one)
         sandbox = bool(said.get("sandbox", document.get("sandbox", False)))
-        found.append(Named(str(name), cluster, sandbox, groups, tuple(sites[cluster].get("human_steps", ()))))
+        found.append(Named(str(name), cluster, sandbox, groups, tuple(_with_own(sites[cluster], document, said))))
     return found
+
+
+def _with_own(profile: Mapping[str, Any], document: Mapping[str, Any], entry: Mapping[str, Any]) -> list[Any]:
+    """The human steps of a site, with the words that the file has for an account there."""
+    listed = profile.get("human_steps", [])
+    shared = document.get("defaults")
+    said: list[Any] = [one.get("steps") for one in (shared, entry) if isinstance(one, dict)]
+    every = [pair for steps in said if isinstance(steps, dict) for pair in steps.items()]
+    own = {str(name): step for name, step in every if isinstance(step, dict)}
+    if not own:
+        return list(listed)
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.defaults import with_own_steps  # few have any
+
+    return [step for step in with_own_steps(listed, own) if "text" in step]
 
 
 def site(cluster: str, folders: Sequence[Path]) -> dict[str, Any]:

@@ -87,12 +87,13 @@ def open_steps(
     """The steps that nothing shows and nobody has said to be done, or that are due again. said: of the account."""
     found: list[Seen] = []
     for step in steps:
-        if manual_steps.is_said(step, said, today):
+        if manual_steps.is_settled(step, said, today):
             continue
         told, mark = manual_steps.told(step), said.get(str(step["id"]))
         rule, kind, text = "STP-001", MISSING, f"Nobody has said that this is done: {told['text']}"
-        if mark:
-            rule, kind, text = "STP-002", STALE, f"Due again since {manual_steps.until(step, mark)}: {told['text']}"
+        if due := manual_steps.due_day(step, mark):
+            when = f"{'Due again' if mark else 'Due'} {'since' if due <= today else 'on'} {due}"
+            rule, kind, text = "STP-002", STALE, f"{when}: {told['text']}"
         one = _finding(rule, f"step {told['id']}", "", kind, text, here("hpc-onboard", "done", account, told["id"]))
         one["cause"] = WATCHED[rule][1]
         if "url" in told:

@@ -99,7 +99,7 @@ RULES = {
     "SES-001": Rule("A certificate or a ticket ends soon", "medium"),
     "PRO-001": Rule("Nobody has checked the cluster's profile for months", "low"),
     "STP-001": Rule("A step that only you can do is not said to be done", "info"),
-    "STP-002": Rule("A step that only you can do is due again", "info"),
+    "STP-002": Rule("A step that only you can do is due", "info"),
     "ORP-001": Rule("Something that was set up here is not declared any more", "low"),
     "RUN-001": Rule("It could not be measured", "info"),
     "RUN-002": Rule("An account could not be measured", "high"),

@@ -4,7 +4,8 @@
 
 A cluster's profile lists its human steps in order, and says by which sign each is seen done: 'reached', the
 account was reached; 'key', the keyring has the key that 'secret' names; 'link', the path of the storage area is
-known. A step without a sign is open until the person says that it is done, and again when 'every_days' are over.
+known. A step without a sign is open until the person says that it is done, and again when 'every_days' are over. One
+to which the accounts file gives a day ('due') is open from AHEAD_DAYS before that day until it is said done for it.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 Told = Mapping[str, Any]  # of a cluster's profile, which its schema describes
 Marks = Mapping[str, "StepMark"]  # of an account: step -> who said that it is done
+AHEAD_DAYS = 30
 SECRET = "ngc"  # whose step it is that says no more than that a key is missing
 
 
@@ -36,16 +38,32 @@ class Signs(NamedTuple):
 
 def open_steps(steps: Iterable[Told], signs: Signs, said: Marks, today: date) -> list[Told]:
     """The steps of a profile that are neither seen done nor said done."""
-    return [step for step in steps if _is_open(step, signs) and not is_said(step, said, today)]
+    return [step for step in steps if _is_open(step, signs) and not is_settled(step, said, today)]
 
 
-def is_said(step: Told, said: Marks, today: date) -> bool:
-    """Whether a person has said that the step is done, for as long as that holds."""
+def is_settled(step: Told, said: Marks, today: date) -> bool:
+    """Whether a person has said that the step is done, for as long as that holds, or its own day is far ahead."""
     mark = said.get(str(step["id"]))
-    if mark is None:
-        return False
-    ended = until(step, mark)
-    return ended is None or today < ended
+    day = due_day(step, mark)
+    if day is None:
+        return mark is not None
+    ahead = AHEAD_DAYS if day == own_day(step, mark) else 0
+    return today.toordinal() < day.toordinal() - ahead
+
+
+def due_day(step: Told, mark: StepMark | None) -> date | None:
+    """The day on which the step is to be done, or done again; None where nothing says one."""
+    return own_day(step, mark) or (until(step, mark) if mark else None)
+
+
+def own_day(step: Told, mark: StepMark | None) -> date | None:
+    """The day that the accounts file gives the step, as long as it is not said done for that day."""
+    if "due" not in step or (mark and mark.get("due") == step["due"]):
+        return None
+    try:
+        return date.fromisoformat(step["due"])
+    except ValueError:
+        return date.min  # a day that is none is told at once; a run says the line
 
 
 def until(step: Told, mark: StepMark) -> date | None:
@@ -93,7 +111,11 @@ def _before_reaching(steps: list[Told]) -> list[Told]:
 def told(step: Told) -> ManualStep:
     """The step as it is told to people, and as others read it."""
     text: ManualStep = {"id": str(step["id"]), "text": str(step["text"])}
-    return {**text, "url": str(step["url"])} if step.get("url") else text
+    if step.get("url"):
+        text["url"] = str(step["url"])
+    if step.get("due"):
+        text["due"] = str(step["due"])
+    return text
 
 
 def of_account(variables: Mapping[str, Any], result: AccountResult | Unreached) -> list[ManualStep]:

@@ -43,7 +43,8 @@ class SlurmRecord(TypedDict):
 
 
 class StepMark(TypedDict):
-    """That a person said a step is done: when, in UTC, and who on which machine."""
+    """That a person said a step is done: when, in UTC, and who on which machine. due: the own day it is done for."""
 
     at: str
     by: str
+    due: NotRequired[str]

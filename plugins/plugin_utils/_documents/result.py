@@ -21,11 +21,12 @@ class Remark(TypedDict):
 
 
 class ManualStep(TypedDict):
-    """What only a person can do, and where. id: its name in the cluster's profile."""
+    """What only a person can do, and where. id: its name. due: the day that the accounts file gives it, 2027-03-31."""
 
     id: str
     text: str
     url: NotRequired[str]
+    due: NotRequired[str]
 
 
 class Diff(TypedDict):

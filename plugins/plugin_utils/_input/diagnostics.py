@@ -5,8 +5,10 @@ SPDX-License-Identifier: GPL-3.0-or-later
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -138,6 +140,27 @@ class Lines:
         """One mistake for each key that stands twice in a mapping; YAML would let the last one win."""
         advice = '"{}" stands here again; the first is on line {}. Keep one of them.'
         return [Mistake(self.file, line, advice.format(key, first)) for key, first, line in repeated_keys(self.root())]
+
+    def impossible_days(self) -> list[Mistake]:
+        """One mistake for each day that no calendar has, such as 2027-02-30."""
+        found = []
+        for number, line in enumerate(self.text.splitlines(), 1):
+            words = re.findall(r"\b[0-9]{4}-[0-9]{2}-[0-9]{2}\b", line)
+            found += [Mistake(self.file, number, no_day(word)) for word in words if not is_day(word)]
+        return found
+
+
+def is_day(word: str) -> bool:
+    """Whether there is such a day: 2027-03-31."""
+    try:
+        return date.fromisoformat(word).isoformat() == word
+    except ValueError:
+        return False
+
+
+def no_day(word: str) -> str:
+    """What to say of a word that is to be a day and is none."""
+    return f'"{word}" is not a day of the calendar; write it as 2027-03-31.'
 
 
 def compose(file: Path, text: str) -> yaml.Node | None:

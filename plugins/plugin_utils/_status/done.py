@@ -9,15 +9,20 @@ import getpass
 import shutil
 import socket
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
+from typing import Any
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.quick_look import Named
 from ansible_collections.hpc.onboard.plugins.plugin_utils._command.refused import Refused
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.manual_steps import until
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.manual_steps import (
+    due_day,
+    own_day,
+    until,
+)
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.record import StepMark
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import nearest
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import is_day, nearest, no_day
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import said_done
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._status import choice
@@ -32,12 +37,17 @@ def main(arguments: Sequence[str], program: str) -> int:
     )
     parser.add_argument("account", metavar="ACCOUNT", help="simone@wilson")
     parser.add_argument("step", nargs="?", metavar="STEP", help="its short name, as status shows it")
-    parser.add_argument("--not", dest="undone", action="store_true", help="it is not done after all")
+    word = parser.add_mutually_exclusive_group()
+    word.add_argument("--on", default="", metavar="DAY", help="the day on which it was done, 2026-09-01; else today")
+    word.add_argument("--not", dest="undone", action="store_true", help="it is not done after all")
     parser.add_argument("-i", "--inventory", action="append", default=[], metavar="FILE", help="the accounts file")
     wish = parser.parse_args(arguments)
     try:
         account = _account(wish.account, choice.accounts_file(wish.inventory))
-        said = _said(account, wish.step, wish.undone) if wish.step else _listed(account)
+        if (wish.on or wish.undone) and not wish.step:
+            raise Refused("--on and --not go with a step; without them, this lists the steps")
+        moment = _moment(wish.on, datetime.now(UTC))
+        said = _said(account, wish.step, None if wish.undone else moment) if wish.step else _listed(account)
     except (Refused, StateError) as error:
         print(f"{program}: {error}", file=sys.stderr)
         return 2
@@ -62,17 +72,40 @@ def _account(name: str, file: Path | None) -> Named:
     return found
 
 
-def _said(account: Named, name: str, undone: bool) -> list[tuple[str, int]]:
-    """Keep it, and say so."""
+def _moment(day: str, now: datetime) -> str:
+    """When it was done: now, or on that day. Raises Refused."""
+    if not day:
+        return now.strftime("%Y-%m-%dT%H:%M:%SZ")
+    if not is_day(day):
+        raise Refused(no_day(day))
+    if day > str(date.today()):
+        raise Refused(f"--on {day} is still to come; say it when it is done")
+    return f"{day}T00:00:00Z"
+
+
+def _said(account: Named, name: str, moment: str | None) -> list[tuple[str, int]]:
+    """Keep that the step was done at that moment, or with None that it is not, and say so."""
     step = next((one for one in account.steps if one["id"] == name), None)
     if step is None:
         raise Refused(f'"{name}" is not a step of {account.name}; {nearest(name, [s["id"] for s in account.steps])}')
-    mark: StepMark = {"at": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"), "by": _me()}
-    is_new = said_done.say(account.name, name, None if undone else mark)
-    if undone:
+    if moment is None:
+        is_new = said_done.say(account.name, name, None)
         return [(f"{name} of {account.name} is open again: {step['text']}" if is_new else f"{name} was not done.", 0)]
+    mark: StepMark = {"at": moment, "by": _me()}
+    if "due" in step:
+        mark["due"] = step["due"]
+    said_done.say(account.name, name, mark)
+    return [(f"{name} of {account.name} {_done(step, mark)}. --not takes that back.", 0)]
+
+
+def _done(step: Mapping[str, Any], mark: StepMark) -> str:
+    """What holds of a step that is said done, and what comes next."""
     ended = until(step, mark)
-    return [(f"{name} of {account.name} is done{f', until {ended}' if ended else ''}. --not takes that back.", 0)]
+    if ended and ended <= date.today():
+        return f"was done on {mark['at'][:10]} and is due again since {ended}"
+    if ended:
+        return f"is done, until {ended}"
+    return f"is done for {mark['due']}; the next day goes into the accounts file" if "due" in mark else "is done"
 
 
 def _me() -> str:
@@ -85,9 +118,12 @@ def _listed(account: Named) -> list[tuple[str, int]]:
     out = []
     for step in account.steps:
         mark = said.get(step["id"])
-        word = f"said done on {mark['at'][:10]} by {mark['by']}" if mark else _sign(step.get("done"))
-        ended = until(step, mark) if mark else None
-        word += f", until {ended}" if ended and ended >= date.today() else ", and due again" if ended else ""
+        word = f"done on {mark['at'][:10]}, as {mark['by']} said" if mark else _sign(step.get("done"))
+        due, own = due_day(step, mark), own_day(step, mark)
+        if due and own:
+            word = f"due on {due}" + (f"; {word}" if mark else "; open until you say that it is done")
+        elif due:
+            word += f", until {due}" if due > date.today() else f", and due again since {due}"
         out += [(f"{step['id']}  {step['text']}", 0), *([(step["url"], 4)] if "url" in step else []), (word, 4)]
     return out
 

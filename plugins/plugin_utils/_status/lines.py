@@ -111,16 +111,17 @@ def _audited(audit: Ended | None, now: datetime) -> str:
 
 def _steps(accounts: Iterable[AccountStatus], look: Look) -> list[Line]:
     """Each step once, with the accounts that it is open for, and how to say that it is done."""
-    found: dict[tuple[str, str, str], list[str]] = {}
+    found: dict[tuple[str, str, str, str], list[str]] = {}
     for account in accounts:
         for step in account["steps"]:
-            found.setdefault((step["id"], step["text"], step.get("url", "")), []).append(account["name"])
+            what = (step["id"], step["text"], step.get("url", ""), step.get("due", ""))
+            found.setdefault(what, []).append(account["name"])
     out: list[Line] = []
-    for (name, text, url), names in found.items():
-        out += item("-", f"{text} ({name}, {', '.join(names)})", 2, look)
+    for (name, text, url, due), names in found.items():
+        out += item("-", f"{text} ({', '.join([name, *names, *([f'due {due}'] if due else [])])})", 2, look)
         out += indented(url, 4, look, "faint") if url else []
     if found:
-        (name, _text, _url), names = next(iter(found.items()))
+        (name, *_rest), names = next(iter(found.items()))
         said = " ".join(command_line.command("done", [names[0], name]))
         out += indented(f"When one is done: {said}", 2, look, "faint")
     return out

@@ -291,7 +291,7 @@ def steps(heading: str, left: list[ManualStep], look: Look, indent: int = 4) -> 
     """What only a person can do, each with its link on a line of its own, to be opened or copied."""
     lines = indented(heading, indent, look, "note") if left else []
     for step in left:
-        lines += item("-", step["text"], indent, look)
+        lines += item("-", step["text"] + (f" (due {step['due']})" if "due" in step else ""), indent, look)
         if step.get("url"):
             lines += indented(step["url"], indent + 2, look, "faint")
     return lines

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import resource
 import subprocess
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +76,45 @@ def test_the_life_of_an_account_as_status_tells_it(bed: Any) -> None:
     assert "taken out" in desk.types("status", account.name).stdout
 
 
+def test_a_day_of_ones_own_is_told_until_it_is_said_done_for_it(bed: Any) -> None:
+    soon, later = (str(datetime.now(UTC).date() + timedelta(days)) for days in (10, 300))
+    account = bed.new_account("lrz")
+    contract = {"text": "Ask for a longer contract", "due": soon}
+    steps = {"contract": contract, "export_control": {"due": later}}
+    desk = Desk(bed, account, settings={account.name: {"steps": steps}})
+
+    def open_ones() -> dict[str, str]:
+        return {step["id"]: step.get("due", "") for step in of(status(desk), account.name)["steps"]}
+
+    assert desk.types("onboard").returncode == 0
+    assert open_ones() == {"ai_group": "", "contract": soon}
+    assert f"due {soon}" in " ".join(desk.types("status").stdout.split())
+    assert f"Due on {soon}: Ask for a longer contract (STP-002)" in " ".join(desk.types("audit").stdout.split())
+    listed = desk.types("done", account.name).stdout
+    assert f"due on {soon}" in listed
+    assert f"due on {later}" in listed
+
+    assert desk.types("done", account.name, "contract").returncode == 0
+    assert open_ones() == {"ai_group": ""}
+    assert "STP-002" not in desk.types("audit").stdout
+    file = Path(desk.file)
+    file.write_text(file.read_text().replace(soon, "2026-11-01"))
+    assert open_ones()["contract"] == "2026-11-01", "a new day is a new step"
+
+
+def test_what_is_wanted_every_year_is_due_a_year_after_the_day_on_which_it_was_done(bed: Any) -> None:
+    account = bed.new_account("lrz")
+    desk, name = Desk(bed, account), "export_control"
+    assert desk.types("onboard").returncode == 0
+    for days, is_open in ((360, False), (370, True)):
+        day = datetime.now(UTC).date() - timedelta(days)
+        said = desk.types("done", account.name, name, "--on", str(day)).stdout
+        again = day + timedelta(365)
+        assert (f"is due again since {again}" if is_open else f"is done, until {again}") in " ".join(said.split())
+        assert (name in [step["id"] for step in of(status(desk), account.name)["steps"]]) == is_open
+    assert f"Due again since {again}: Agree" in " ".join(desk.types("audit").stdout.split())
+
+
 def test_what_is_left_out_is_said_once(bed: Any) -> None:
     account = bed.new_account("wilson")
     desk = Desk(bed, account)
@@ -117,6 +157,9 @@ def test_without_an_accounts_file_it_says_what_comes_first(bed: Any) -> None:
         (["status", "wislon"], 'did you mean "wilson"?'),
         (["done", "nobody@wilson", "account"], '"nobody@wilson" is not an account'),
         (["done", "{name}", "acount"], 'did you mean "account"?'),
+        (["done", "{name}", "account", "--on", "2026-02-30"], '"2026-02-30" is not a day of the calendar'),
+        (["done", "{name}", "account", "--on", "2999-01-01"], "--on 2999-01-01 is still to come"),
+        (["done", "{name}", "--not"], "--on and --not go with a step"),
         (["status", "-i", "nope.yml"], "-i nope.yml: there is no such file."),
     ],
 )

@@ -338,7 +338,7 @@ def test_no_text_of_a_profile_or_an_accounts_file_becomes_an_option_a_program_or
 
 @pytest.mark.parametrize(
     ("name", "made", "apart"),
-    [("cluster", profile, {"extends", "without", "read"}), ("accounts", accounts, set())],
+    [("cluster", profile, {"extends", "without", "read"}), ("accounts", accounts, {"ansible_port"})],
 )
 def test_every_text_of_both_schemas_is_tried(name: str, made: Callable[[], dict[str, Any]], apart: set[str]) -> None:
     """The document that is changed has every field, so a field that comes is tried as well."""

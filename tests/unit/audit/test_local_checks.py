@@ -153,6 +153,7 @@ def test_a_cluster_that_takes_plain_keys_is_not_asked_for_certificates() -> None
 
 YEARLY = {"id": "export_control", "text": "Agree to the rules, every year.", "every_days": 365, "url": "https://x.org"}
 ONCE = {"id": "group", "text": "Ask for the group."}
+CONTRACT = {"id": "contract", "text": "Ask for a longer contract."}
 
 
 @pytest.mark.parametrize(
@@ -173,3 +174,13 @@ def test_a_step_that_nothing_shows_is_found_until_it_is_said_and_again_when_it_i
     orders = [step["command"] for one in seen for step in one["fix"] if step["kind"] == "command"]
     steps = ["export_control", "group"][2 - len(found) :]
     assert orders == [["hpc-onboard", "done", "ada@lrz", name] for name in steps]
+
+
+@pytest.mark.parametrize(
+    ("days", "said"), [(40, []), (30, ["Due on {}"]), (0, ["Due since {}"]), (-9, ["Due since {}"])]
+)
+def test_a_day_of_ones_own_is_found_from_a_month_before(days: int, said: list[str]) -> None:
+    due = NOW.date() + datetime.timedelta(days)
+    found = here.open_steps("ada@lrz", [{**CONTRACT, "due": str(due)}], {}, NOW.date())
+    assert [one["text"] for one in found] == [f"{word.format(due)}: {CONTRACT['text']}" for word in said]
+    assert {one["rule"] for one in found} <= {"STP-002"}

@@ -84,3 +84,31 @@ def test_a_sandbox_leaves_nothing_to_a_person_and_neither_does_a_host_of_others(
     assert of_account({}, unreached) == []
     assert of_account({**variables, "account": {"name": "x"}}, unreached)
     assert manual_steps.unseen({**variables, "account": {"name": "x"}})[0]["id"] == "export_control"
+
+
+@pytest.mark.parametrize(
+    ("today", "mark", "is_open"),
+    [
+        (date(2027, 2, 28), None, False),
+        (date(2027, 3, 1), None, True),
+        (date(2028, 1, 1), None, True),
+        (date(2027, 3, 1), {"due": "2027-03-31"}, False),
+        (date(2029, 1, 1), {"due": "2027-03-31"}, False),
+        (date(2027, 3, 1), {"due": "2026-03-31"}, True),
+        (date(2027, 3, 1), {}, True),
+        (date(2027, 2, 1), {}, False),
+    ],
+)
+def test_a_day_of_ones_own_is_told_ahead_and_until_it_is_said_done_for_that_day(
+    today: date, mark: Any, is_open: bool
+) -> None:
+    step = {"id": "contract", "text": "Ask for a longer contract", "due": "2027-03-31"}
+    said = {} if mark is None else {"contract": {"at": "2026-11-01T00:00:00Z", "by": "a@desk", **mark}}
+    assert bool(open_steps([step], Signs(True), said, today)) == is_open
+
+
+def test_what_was_done_for_its_own_day_comes_back_after_its_days() -> None:
+    step = {"id": "rules", "text": "Agree", "due": "2027-03-31", "every_days": 365}
+    said: Any = {"rules": {"at": "2027-03-20T00:00:00Z", "by": "a@desk", "due": "2027-03-31"}}
+    assert open_steps([step], Signs(True), said, date(2028, 3, 18)) == []
+    assert open_steps([step], Signs(True), said, date(2028, 3, 19)) == [step]
