@@ -20,6 +20,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_words import
 SECONDS = 5
 METHODS = re.compile(r"Permission denied \(([a-z0-9,@.-]+)\)")
 LOCKED = re.compile(r"incorrect passphrase|passphrase supplied")
+LONG_SOCKET = re.compile(r"too long for Unix domain socket|ControlPath too long")
 PRINT = re.compile(r"SHA256:[A-Za-z0-9+/=]+")
 ASKED = {"session", "asks_each_time"}  # marks of one at whose door a person is asked (_accounts/open_sessions.py)
 TYPED = {"password", "keyboard-interactive"}  # methods that ask a person
@@ -74,6 +75,9 @@ class ShutDoor(NamedTuple):
         if state == "dropped":
             advice = "The login node turns connections away: it is busy, or had too many from here. Wait some minutes"
             return Shut(state, words, advice)
+        if LONG_SOCKET.search(words):
+            text = f"the path of the socket for kept connections is too long on this machine ({words})"
+            return Shut(state, text, "Give it a shorter folder: export ANSIBLE_SSH_CONTROL_PATH_DIR=/tmp/cp-$USER")
         advice = f"Is the network there, does the site want its VPN or a jump host? {try_it}"
         return Shut(state, words or "ssh ended without a word", advice)
 

@@ -103,3 +103,14 @@ def test_each_reason_has_its_sentence_and_its_command(bed: Any, tmp_path: Path) 
     own[own.index("-i") + 1] = str(bed.key)
     done = subprocess.run([*own, "id -un"], check=False, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     assert done.stdout.strip() == wrong.user, (own, done.stderr)
+
+
+def test_a_socket_whose_path_is_too_long_is_not_taken_for_a_network_that_is_down(bed: Any, tmp_path: Path) -> None:
+    desk = Desk(bed, bed.new_account("dfki"))
+    long = {"ANSIBLE_SSH_CONTROL_PATH_DIR": str(tmp_path / ("long" * 30))}
+    done = desk.types("onboard", **long)
+    said = "".join(done.stdout.split())
+    assert done.returncode == 4, done.stdout + done.stderr
+    assert "socketforkeptconnectionsistoolong" in said, done.stdout
+    assert "exportANSIBLE_SSH_CONTROL_PATH_DIR=/tmp/cp-$USER" in said
+    assert "wantitsVPN" not in said
