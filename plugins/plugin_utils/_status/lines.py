@@ -118,7 +118,7 @@ def _steps(accounts: Iterable[AccountStatus], look: Look) -> list[Line]:
             found.setdefault(what, []).append(account["name"])
     out: list[Line] = []
     for (name, text, url, due), names in found.items():
-        out += item("-", f"{text} ({', '.join([name, *names, *([f'due {due}'] if due else [])])})", 2, look)
+        out += item("-", f"{text.rstrip('.')} ({', '.join([name, *names, *([f'due {due}'] if due else [])])})", 2, look)
         out += indented(url, 4, look, "faint") if url else []
     if found:
         (name, *_rest), names = next(iter(found.items()))

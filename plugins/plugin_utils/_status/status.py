@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from ansible_collections.hpc.onboard.plugins.plugin_utils._command import accounts as which
 from ansible_collections.hpc.onboard.plugins.plugin_utils._command.refused import Refused
 from ansible_collections.hpc.onboard.plugins.plugin_utils._command.verbs import VERBS
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import PROGRAM
@@ -55,7 +56,7 @@ def _shown(wish: argparse.Namespace, program: str) -> int:
         return 0
     is_ascii = (sys.stdout.encoding or "ascii").lower().replace("-", "") != "utf8"
     look = Look(width_of(shutil.get_terminal_size().columns), is_ascii)
-    print(f"Accounts from {found['accounts_file']}\n")
+    print(f"Accounts from {which.from_home(_near(file))}\n")
     for line in lines.lines(found, now, look):
         print(painted(line) if sys.stdout.isatty() and "NO_COLOR" not in os.environ else plain(line))
     return 0
@@ -70,8 +71,6 @@ def painted(line: Line) -> str:
 
 
 def _near(file: Path) -> Path:
-    """The path from here, where it lies below here."""
-    try:
-        return file.relative_to(Path.cwd())
-    except ValueError:
-        return file
+    """The path from here, where it lies below here and here is not the home, from which a run says it."""
+    here = Path.cwd()
+    return file.relative_to(here) if here in file.parents and here != Path.home() else file

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import State
 
 
-LONG, SHOWN = 40, 20  # new lines in a row: more than so many are cut to so many
+LONG, SHOWN = 20, 8  # new lines in a row: more than so many are cut to so many
+HEADED = {"is", "target", "leads to"}  # fields of a new folder or link, whose own line says them
 ENVIRONMENT = ("/env.sh", "/env.csh", "/env.fish")  # one text for each family of shells
 
 
@@ -26,6 +27,8 @@ def difference(before: State, after: State, look: Look, every: bool = False) -> 
     What is written in the words of several shells is shown in those of the login shell, and a long new text by its
     beginning; every: all of it.
     """
+    if not every and not before and after.keys() <= HEADED:
+        return
     hidden = [] if every else unread(before, after)
     before, after = ({name: one[name] for name in one if name not in hidden} for one in (before, after))
     old, new = state_lines(before), state_lines(after)

@@ -47,7 +47,8 @@ class Door(Renderer):
     def lines(self, name: str, result: Result, view: View, like: str | None = None) -> list[Line]:
         word = WORDS.get(str(result.get("state")), "no session")
         lines = heading(name, {**result, "failed": "msg" in result}, word, view)
-        return [*lines, *(indented(str(result["msg"]), 4, view.look) if result.get("msg") else [])]
+        why = str(result.get("msg") or "").removeprefix(f"{word}: ")
+        return [*lines, *(indented(why, 4, view.look) if why else [])]
 
 
 class Ahead(Door):
@@ -103,7 +104,7 @@ class Report(Part):
                 (Span(mark, style), Span(" "), Span(row["name"], "bold"), Span(f"  {STATES[row['state']]}", style))
             )
             for text in filter(None, (row["text"], row["next"])):
-                lines += indented(text, 4, look)
+                lines += indented(text.removeprefix(f"{STATES[row['state']]}: "), 4, look)
         shut = sum(row["state"] != "open" for row in rows)
         said = f"{count(len(rows), 'account')}: {len(rows) - shut} open" + (f", {shut} shut" if shut else "")
         return [*lines, (), (Span(said, "error" if shut else "ok"),)]

@@ -132,7 +132,7 @@ def test_no_line_is_wider_than_the_terminal_and_each_step_stands_there_once(stat
     status = memory.status(Path("accounts.yml"), named, True, NOW)
     found = [plain(line) for line in lines.lines(status, NOW, Look(width))]
     assert [line for line in found if cells(line) > width] == []
-    assert " ".join(" ".join(found).split()).count("Accept the terms.") == 1
+    assert " ".join(" ".join(found).split()).count("Accept the terms") == 1
 
 
 def test_how_long_ago_in_words() -> None:

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""docs/first_ten_minutes.md shows what is on the screen: recorded anew, it says the same, whatever the numbers are."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from tools.record_init import PAGE, recorded
+
+pytestmark = [pytest.mark.testbed, pytest.mark.exhaustive]
+VARYING = re.compile(r"\b[0-9a-f]{12}\b|[0-9]+(\.[0-9]+)*| +")
+
+
+def lines(page: str) -> list[str]:
+    """What it says, but for numbers, keys by their fingerprints, and which of two accounts was ready first."""
+    return sorted(VARYING.sub("", line) for line in page.splitlines())
+
+
+def test_the_page_shows_what_is_on_the_screen(tmp_path: Path) -> None:
+    said = recorded(tmp_path / "person", Path(sys.executable).parent)
+    assert lines(said) == lines(PAGE.read_text(encoding="utf-8"))
+    assert max(map(len, said.partition("```")[2].splitlines())) <= 80

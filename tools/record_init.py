@@ -1,0 +1,121 @@
+"""Write docs/first_ten_minutes.md: from an empty home to two accounts set up, as tmux shows it in 80 columns. As root:
+
+    unshare -m sh -c 'mount -t tmpfs -o mode=1777 x /tmp && .venv/bin/python tools/record_init.py'
+
+The package is a wheel, built here and installed into a fresh environment; the login nodes are the testbed's real sshds,
+one of which asks for a code. Their names stand in place of the testbed's.
+
+SPDX-License-Identifier: GPL-3.0-or-later
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "collections")]
+
+from tests.integration.command.person import Person  # noqa: E402  # the path comes first
+from tests.integration.runs import FileRing  # noqa: E402  # the path comes first
+from tests.testbed import Testbed  # noqa: E402  # the path comes first
+from tests.testbed.coded_door import PORT, CodedDoor, code  # noqa: E402  # the path comes first
+from tools.build_packages import build, last_commit  # noqa: E402  # the path comes first
+from tools.record_doors import READY, Terminal, host_of  # noqa: E402  # the path comes first
+
+PAGE = ROOT / "docs" / "first_ten_minutes.md"
+ANSWER = r"^> *\Z"
+AREA = "/dss/dssfs04/lwp-dss-0002/pr12ab/pr12ab-dss-0000"
+HEAD = """\
+# The first ten minutes
+
+From an empty home to two accounts that are set up: what was typed, and what was on the screen. `tools/record_init.py`
+wrote it down from tmux, 80 columns wide, with a wheel that pip had put into a fresh environment, before real OpenSSH
+servers, one of which asks for a code as LRZ does; the names of the login nodes were put in. What is typed unseen is not
+seen here either. The key for NVIDIA's registry lay in the keyring.
+"""
+SCENES = (
+    ("Say where you have accounts", "hpc-onboard init"),
+    ("See what would be done", "hpc-onboard plan"),
+    ("Set up what was planned, once more: nothing is left to do", "hpc-onboard onboard"),
+    ("How everything stands", "hpc-onboard status"),
+)
+
+
+def install(folder: Path) -> Path:
+    """A fresh environment with a wheel of this checkout; the folder of its programs."""
+    build(ROOT, folder / "dist", last_commit(ROOT))
+    venv.create(folder / "venv", with_pip=True)
+    wheel = next((folder / "dist").glob("*.whl"))
+    subprocess.run([folder / "venv/bin/pip", "install", "-qq", wheel], check=True)
+    return folder / "venv/bin"
+
+
+def record(bed: Testbed, folder: Path, programs: Path) -> list[str]:
+    """What was on the screen, one text for each of SCENES."""
+    dfki = bed.new_account("dfki", user="ada")
+    lrz = bed.new_account("lrz", user="go42tum", project="pr12ab")
+    door = CodedDoor(bed.cluster("lrz"))
+    door.admit([lrz])
+    person = Person(bed, folder)
+    person.knows("serv-6404.kl.dfki.de", "dfki", f"User {dfki.user}")
+    person.knows("login.ai.lrz.de", "lrz", f"User {lrz.user}")
+    settings = person.ssh / "config"
+    asks = "PreferredAuthentications publickey,keyboard-interactive"
+    text = settings.read_text(encoding="ascii")
+    settings.write_text(text.replace(f"User {lrz.user}", f"User {lrz.user}\n    {asks}").replace(
+        f"Port {lrz.port}\n    User {lrz.user}", f"Port {PORT}\n    User {lrz.user}"), encoding="ascii")  # fmt: skip
+    ring = FileRing(folder, kdf=None)
+    environment = {
+        **person.environment,
+        **ring.env,
+        "KEYRING_PROPERTY_PASSPHRASE_FILE": str(ring.passphrase_file),
+        "PATH": f"{programs}:/usr/local/bin:/usr/bin:/bin",
+    }
+    del environment["ANSIBLE_NOCOLOR"]
+    asked = rf"{lrz.name}: [^$]*:\Z"
+    typed = {
+        "hpc-onboard init": [(ANSWER, "1 2"), (ANSWER, AREA), (ANSWER, ""), (ANSWER, "y")],
+        "hpc-onboard plan": [(asked, code), (r"\[y/N\] *\Z", "y")],
+    }
+    seen = []
+    for _title, command in SCENES:
+        with Terminal({**environment, "NO_COLOR": "1"}, person.home, person.command()) as terminal:
+            terminal.types(READY.pattern, command)
+            for awaited, words in typed.get(command, []):
+                terminal.types(awaited, words() if callable(words) else words)
+            seen.append(terminal.seen())
+    return seen
+
+
+def recorded(folder: Path, programs: Path) -> str:
+    """The page, recorded with the hpc-onboard of that folder of programs."""
+    with Testbed() as bed:
+        seen = record(bed, folder, programs)
+        places = {
+            str(folder / "home"): "~",
+            str(folder): "~/keys",
+            f"{bed.cluster('lrz').host} port {PORT}": f"{host_of('lrz')} port 22",
+            bed.cluster("dfki").host: host_of("dfki"),
+            str(bed.folder): "~/.ansible",
+        }
+    parts = [HEAD]
+    for (title, _command), text in zip(SCENES, seen, strict=True):
+        for found, word in places.items():
+            text = text.replace(found, word)
+        parts.append(f"## {title}\n\n```console\n{text}```\n")
+    return "\n".join(parts)
+
+
+def main() -> None:
+    """Record it, and write the page."""
+    with tempfile.TemporaryDirectory(prefix="rec") as folder:
+        programs = install(Path(folder))
+        PAGE.write_text(recorded(Path(folder) / "person", programs), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
