@@ -38,13 +38,8 @@ USUAL_VARS = {  # whoever says no more of Ansible's need not wait for the list o
     *("ansible_host", "ansible_port", "ansible_user", "ansible_connection", "ansible_python_interpreter"),
     *("ansible_ssh_common_args", "ansible_ssh_extra_args", "ansible_ssh_private_key_file"),
 }
-READING_FILES = (
-    "conda",
-    "job_scripts",
-    "own_files",
-    "path_scripts",
-    "python_envs",
-)  # roles whose settings name files of this machine, beside the accounts file
+# Roles whose settings name files of this machine, beside the accounts file.
+READING_FILES = ("conda", "job_scripts", "own_files", "path_scripts", "python_envs")
 USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 
