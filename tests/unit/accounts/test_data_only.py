@@ -276,7 +276,7 @@ def innocent(host: Host) -> None:
     variables = host.variables
     words = shlex.split(variables["ansible_ssh_common_args"])
     if not words:  # an alias: a person's own ssh_config says how it is reached
-        assert host.name.startswith("eve")
+        assert "v" in host.name.partition("@")[0]  # eve, whatever was put into her name
     else:
         option, jump = words
         assert option == "-o"
