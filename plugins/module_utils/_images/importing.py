@@ -107,7 +107,8 @@ def _environment(wanted: Import) -> List[Tuple[str, str]]:
     """What tells the tool where its key lies, and where it may write.
 
     enroot mounts what it has unpacked, in a namespace of its own, where no path by way of /proc can be mounted on: so
-    that place is said from the folder that was entered. It makes a folder of a random name there.
+    that place is said from the folder that was entered. It makes a folder of a random name there. Apptainer mounts
+    nothing, and takes no place but one that begins with /.
     """
     if wanted.runtime == "enroot":
         own = [
