@@ -35,7 +35,7 @@ OPTIONS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # verb done her
         ("--file", "--account", "--project", "--storage", "--jump-user", "--ssh", "--door", "--without"),
     ),
     "status": (("--json",), ("-i", "--inventory")),
-    "done": (("--not",), ("-i", "--inventory")),
+    "done": (("--not",), ("-i", "--inventory", "--on")),
     "cheatsheet": (("--all",), ("--profiles",)),
     "profile": ((), ("-i", "--inventory", "--profiles")),
     "rekey": (("--keep-passphrase",), ("--kdf",)),

@@ -21,7 +21,6 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key
 
 if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import (
-        Evidence,
         Outcome,
         Progress,
         UnderWay,
@@ -118,8 +117,7 @@ def _left(outcome: Outcome) -> Outcome:
         return outcome
     why = f": {progress['why']}" if "why" in progress else ""
     reason = LEFT.format(identity=outcome["identity"], step=progress["step"] + why)
-    evidence: Evidence = {**outcome["evidence"], "under_way": progress}
-    return {**outcome, "status": "not_measured", "reason": reason, "progress": None, "evidence": evidence}
+    return {**outcome, "status": "not_measured", "reason": reason, "progress": None, "left": progress}
 
 
 def fetched(url: str, sha256: str, said: Said) -> Path:

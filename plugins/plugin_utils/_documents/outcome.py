@@ -57,8 +57,7 @@ class Evidence(TypedDict, total=False):
     still stands. severities: field of a watch's state -> how bad it is there. theirs: what is in the way is the
     user's own, to be moved away. rotated: another machine has rotated the key since. mends: field of a watch's state ->
     what mends it there without a loss. obstacle: why it could not be changed, where nothing differs. open_folder: of a
-    key, in which others may write. slurm: what Slurm offers, where it was asked in this run. under_way: what goes on by
-    itself, where nobody waits for it any longer.
+    key, in which others may write. slurm: what Slurm offers, where it was asked in this run.
     """
 
     verdict: Verdict
@@ -70,7 +69,6 @@ class Evidence(TypedDict, total=False):
     obstacle: str
     open_folder: str
     slurm: SlurmOffers
-    under_way: UnderWay
 
 
 @final
@@ -102,7 +100,8 @@ Progress = UnderWay | Failure
 class Outcome(TypedDict):
     """What came of one resource. What an older engine did not tell is there, and empty.
 
-    missing_secret: the name of the key that it waits for, which this machine adds where the keyring has none.
+    This machine adds missing_secret, the name of the key that it waits for, where the keyring has none, and left, the
+    work that goes on by itself where nobody waits for it any longer.
     """
 
     identity: str
@@ -117,3 +116,4 @@ class Outcome(TypedDict):
     remarks: list[str]
     evidence: Evidence
     missing_secret: NotRequired[str]
+    left: NotRequired[UnderWay]

@@ -52,7 +52,7 @@ def tried(job: Outcome, checks: Sequence[Outcome], trial: Trial, check_run: bool
 def _state(job: Outcome, checks: Sequence[Outcome], check_run: bool) -> TryState:
     if checks:
         return "works" if all(one["status"] == "in_place" for one in checks) else "fails"
-    if "under_way" in job["evidence"]:
+    if "left" in job:
         return "waiting"
     if job["status"] in ("blocked", "failed", "not_measured"):
         return "no_job"

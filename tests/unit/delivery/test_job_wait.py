@@ -113,7 +113,7 @@ def test_why_a_job_has_not_begun_is_kept_while_it_waits_and_no_longer() -> None:
     many = 10_000  # more than there is time for
     waiting = Account(*[outcome(at("job 5 is queued"))] * many).settled([outcome(queued)], seconds=0.01)[0]
     assert "(job 5 is queued: QOSMaxJobsPerUserLimit)" in str(waiting["reason"])
-    assert waiting["evidence"]["under_way"] == queued
+    assert waiting["left"] == queued
     begun = Account(*[outcome(at("trying"))] * many).settled([outcome(queued)], seconds=0.01)[0]
     assert "(trying)" in str(begun["reason"])
 

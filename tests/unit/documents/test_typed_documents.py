@@ -108,6 +108,7 @@ def test_an_outcome_is_as_its_schema_says_and_complete() -> None:
     assert shape_of_type(outcome.Failure) == whole(shape_of_schema(answer["$defs"]["ended"], answer))
     kind, members = shape_of_type(outcome.Outcome)
     assert members.pop("missing_secret") == (False, "string")  # which this machine adds
+    assert members.pop("left") == (False, shape_of_type(outcome.UnderWay))  # this, too
     told = shape_of_schema(answer["$defs"]["outcome"], answer)
     told[1]["progress"] = (True, either(map(shape_of_type, (NoneType, outcome.UnderWay, outcome.Failure))))
     assert (kind, members) == whole(told)
