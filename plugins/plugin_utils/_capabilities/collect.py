@@ -13,7 +13,13 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import CAPABILITIES, declaring, load
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import (
+    CAPABILITIES,
+    USUAL,
+    declaring,
+    load,
+    options_of,
+)
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.argument_spec import check
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import Roles
 
@@ -171,6 +177,8 @@ def role_settings(name: str) -> RoleSettings:
 
 
 def prepare_settings() -> None:
-    """Read the settings of all roles, for the processes that are forked from this one."""
+    """Read the settings of all roles, and what is asked of usual kinds, for the processes forked from this one."""
     for name in CAPABILITIES:
         role_settings(name)
+    for kind in USUAL:
+        options_of(kind)

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.answer import LARGEST, NoAnswer
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.backends import MissingKey
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state import slurm_offers
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import (
     account_key,
     shown_by,
@@ -97,8 +98,6 @@ class Conversation:
         }
         self._asks_slurm = not session.sandbox and any(one["kind"] in ASK_SLURM for one in entries)
         if self._asks_slurm:
-            from ansible_collections.hpc.onboard.plugins.plugin_utils._state import slurm_offers
-
             self._plan["found"] = slurm_offers.known(session.name, self._plan["work"] == "examine")
 
     def outcomes(self, wait: int, asks: bool = False) -> list[Outcome]:
@@ -137,8 +136,6 @@ class Conversation:
         """Keep here what Slurm has said, so that it is not asked again today."""
         said = [one["evidence"]["slurm"] for one in outcomes if "slurm" in one["evidence"]]
         if said:
-            from ansible_collections.hpc.onboard.plugins.plugin_utils._state import slurm_offers
-
             slurm_offers.keep(self._session.name, said[0])
 
     def _bring(self, position: int, wants: Mapping[str, str]) -> Outcome:

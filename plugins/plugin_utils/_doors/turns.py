@@ -9,13 +9,13 @@ import hashlib
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import make_private, state_folder
 
 MOST = 4
-GLANCE = 0.05  # seconds between two looks for a place
+GLANCE = 0.005  # seconds between two looks for a place, by the first of those who wait
 
 
 @contextmanager
@@ -24,24 +24,24 @@ def turn(host: str) -> Iterator[None]:
 
     A process that ends leaves its place. Where no place can be noted, nobody waits.
     """
-    places = _places(host)
+    files = _files(host)
     try:
-        while places and not any(map(_is_taken, places)):
-            time.sleep(GLANCE)
+        with suppress(OSError):  # a file system without locks
+            _wait(*files)
         yield
     finally:
-        for place in places:
-            os.close(place)
+        for one in files:
+            os.close(one)
 
 
-def _places(host: str) -> list[int]:
-    """The open files that stand for the places; none where they cannot be made."""
+def _files(host: str) -> list[int]:
+    """The open files that stand for the line before a login host and for the places; none where they cannot be made."""
     folder = state_folder() / "turns"
     name = hashlib.sha256(host.encode()).hexdigest()[:12]
     made: list[int] = []
     try:
         make_private(folder)
-        made.extend(_opened(folder / f"{name}.{number}") for number in range(MOST))
+        made.extend(_opened(folder / f"{name}.{number}") for number in ("line", *range(MOST)))
     except OSError:
         for one in made:
             os.close(one)
@@ -53,10 +53,19 @@ def _opened(path: Path) -> int:
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
 
 
+def _wait(line: int = -1, *places: int) -> None:
+    """Take a place as soon as there is one. The first in the line looks for it, the others sleep."""
+    if places:
+        fcntl.flock(line, fcntl.LOCK_EX)
+        while not any(map(_is_taken, places)):
+            time.sleep(GLANCE)
+        fcntl.flock(line, fcntl.LOCK_UN)
+
+
 def _is_taken(place: int) -> bool:
     """Whether the place could be taken; it stays so until its file is closed."""
     try:
         fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    except BlockingIOError:
         return False
     return True

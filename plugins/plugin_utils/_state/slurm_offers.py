@@ -8,7 +8,7 @@ It is a copy of what the cluster says, and no loss: what is damaged or of a newe
 from __future__ import annotations
 
 import json
-import time
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import state_folder
@@ -51,7 +51,7 @@ def keep(account: str, offers: SlurmOffers) -> None:
         return
     from ansible_collections.hpc.onboard.plugins.plugin_utils._state import durable_files  # once a day
 
-    found: SlurmRecord = {"schema": SCHEMA, "at": time.strftime(WHEN, time.gmtime()), "offers": offers}
+    found: SlurmRecord = {"schema": SCHEMA, "at": datetime.now(UTC).strftime(WHEN), "offers": offers}
     text = json.dumps(found, indent=1, sort_keys=True)
     try:
         with durable_files.told(FOLDER), durable_files.folder(FOLDER) as at:
@@ -61,10 +61,8 @@ def keep(account: str, offers: SlurmOffers) -> None:
 
 
 def _age(found: SlurmRecord) -> float | None:
-    """Seconds since it was asked."""
-    from calendar import timegm
-
+    """Seconds since it was asked; None where that cannot be read."""
     try:
-        return time.time() - timegm(time.strptime(found["at"], WHEN))
-    except ValueError:
+        return (datetime.now(UTC) - datetime.fromisoformat(found["at"])).total_seconds()
+    except (TypeError, ValueError):
         return None

@@ -11,6 +11,7 @@ import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._core.account import Account
 from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
 from ansible_collections.hpc.onboard.plugins.module_utils._jobs import slurm_offers
+from ansible_collections.hpc.onboard.plugins.module_utils._slurm import questions
 
 ONE = "wilson|p1|opp,regular,test|opp|p1\n"
 TWO = "wilson|p2|opp|opp|p1\n" + ONE
@@ -86,7 +87,7 @@ def test_no_account_is_told_from_not_known(tmp_path: Path) -> None:
 
 
 def test_a_program_that_hangs_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slurm_offers, "SECONDS", 0.5)
+    monkeypatch.setattr(questions, "SECONDS", 0.5)
     started = time.monotonic()
     found = slurm_offers.learn(site(tmp_path, sacctmgr="sleep 60", sshare="sleep 60", sinfo="sleep 60"))
     assert time.monotonic() - started < 20
@@ -130,4 +131,4 @@ def test_which_account_is_meant(names: Any, wish: str, likely: str, account: str
     [("(null)", []), ("gpu:8", [""]), ("gpu:a100_3g.20gb:2(S:0),gpu:a100:4", ["a100_3g.20gb", "a100"]), ("nvme:1", [])],
 )
 def test_the_types_of_gpus(gres: str, types: list[str]) -> None:
-    assert slurm_offers.gpus(gres) == types
+    assert questions.gpus(gres) == types
