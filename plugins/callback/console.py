@@ -266,7 +266,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         story, options = self._story, context.CLIARGS
         typed = _command_line().again(options, sys.argv[1:], options.get("args") or ()) if story.is_bad() else ""
         where = time.monotonic() - self._begun, self._near(), tuple(story.keyrings)
-        return summary.Run(typed, *where, story.is_look, story.then, story.is_emptied(), story.names)
+        return summary.Run(typed, *where, story.is_look, story.then, story.is_emptied(), story.names, story.counts)
 
     def _near(self) -> tuple[str, ...]:
         """The folders of sandboxes, as a person names them from here."""

@@ -72,9 +72,13 @@ def spoken_of(outcomes: Sequence[Outcome]) -> list[Outcome]:
 
 
 def of_things(outcomes: Sequence[Outcome]) -> list[Outcome]:
-    """The outcomes without those of questions that a capability had answered: these are about no thing there."""
+    """The outcomes without those of questions that a capability had answered: these are about no thing there.
+
+    What there is to say of an answer is said once, however many had the question.
+    """
     asked = [one for one in outcomes if one["identity"] in QUESTIONS and one["capability"] != "resources"]
-    return [one for one in outcomes if one not in asked or one["remarks"]]
+    telling = {(one["identity"], *one["remarks"]): one for one in reversed(asked) if one["remarks"]}
+    return [one for one in outcomes if one not in asked or one in telling.values()]
 
 
 def unmet(identity: str, capability: str, reason: str) -> Outcome:

@@ -106,6 +106,8 @@ class Renderer:
 
     is_of_account = True
     """Whether it counts among the accounts in the last lines."""
+    counts = "account"
+    """What the last lines say how many there were of."""
     is_look = False
     """Whether nothing was to be changed: an account is ready then, and not as wanted."""
     is_judged_later = False

@@ -40,6 +40,7 @@ class Checked(Renderer):
 class Doctor(Checked):
     """What a doctor found: one line for each check, and the next command where something is to be done."""
 
+    counts = "machine"
     is_look = True
 
     def is_quiet(self, result: Result, view: View) -> bool:

@@ -54,6 +54,7 @@ class Run(NamedTuple):
     command: how to run it again, without -l; keyrings: where keys came from; doctor: nothing was to be changed;
     then: of a rotation the command that goes on with it, empty where nothing is left to do. emptied: things were taken
     out, and none was made. names: the command that lets ssh know the accounts by name, where it is time to offer that.
+    counts: what the accounts are, where they are none.
     """
 
     command: str
@@ -64,6 +65,7 @@ class Run(NamedTuple):
     then: str | None = None
     emptied: bool = False
     names: str = ""
+    counts: str = "account"
 
 
 class Story:
@@ -75,6 +77,7 @@ class Story:
         self.keyrings: dict[str, None] = {}
         self.is_about_keys = False  # keys were used, or left alone
         self.is_look = False
+        self.counts = Renderer.counts
         self.names = ""  # see Run
         self.then: str | None = None  # see Run
         self._found: set[str] = set()  # statuses of what was looked at
@@ -83,6 +86,7 @@ class Story:
     def add(self, name: str, result: Result, end: Ended, renderer: Renderer) -> None:
         """Note a result before it is shown."""
         if renderer.is_of_account:
+            self.counts = renderer.counts
             self.accounts[name] = renderer.kept(self.accounts.get(name), end)
         for found, where in ((result.get("sandbox"), self.sandboxes), (result.get("keyring"), self.keyrings)):
             where.update({str(found): None} if found else {})
@@ -124,7 +128,8 @@ def recap(accounts: Mapping[str, Ended], view: View, run: Run) -> list[Line]:
     if len(lines) > 1:
         lines.append(())
     if accounts:
-        lines += ended((Span(totals(accounts, view.check, run.doctor), _style(accounts)),), _took(run), look)
+        total = totals(accounts, view.check, run.doctor, run.counts)
+        lines += ended((Span(total, _style(accounts)),), _took(run), look)
     return lines + keys(run.keyrings, look) + _advice(accounts, view, run)
 
 
@@ -201,7 +206,7 @@ def _steps_of_many(accounts: Mapping[str, Ended], look: Look) -> list[Line]:
     return [(), *steps("Left for a person:", told, look, 0)] if told else []
 
 
-def totals(accounts: Mapping[str, Ended], check: bool, doctor: bool = False) -> str:
+def totals(accounts: Mapping[str, Ended], check: bool, doctor: bool = False, what: str = "account") -> str:
     """'60 accounts: 10 changed, 47 as wanted, 3 not as wanted (2 unreachable, 1 failed)'."""
     counts = Counter(end.state for end in accounts.values())
     bad = [f"{counts[state]} {state}" for state in BAD if counts[state]]
@@ -211,7 +216,7 @@ def totals(accounts: Mapping[str, Ended], check: bool, doctor: bool = False) -> 
     parts = [] if doctor else [(counts["changed"], "would change" if check else "changed")]
     parts += [(fine, "ready" if doctor else "as wanted"), (warned, "ready, with warnings")]
     parts += [(number, f"{'not ready' if doctor else 'not as wanted'} ({', '.join(bad)})")]
-    total = f"{len(accounts)} account{'s' if len(accounts) != 1 else ''}"
+    total = f"{len(accounts)} {what}{'s' if len(accounts) != 1 else ''}"
     return f"{total}: {', '.join(f'{count} {word}' for count, word in parts if count) or 'nothing to do'}"
 
 

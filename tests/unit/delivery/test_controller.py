@@ -120,6 +120,17 @@ def test_what_went_wrong_is_named_with_its_reason(status: str) -> None:
     assert said["msg"].endswith(f"\nthing {status}: because")
 
 
+def test_what_an_answer_says_is_said_once_however_many_have_asked() -> None:
+    def asked(capability: str, *remarks: str) -> dict[str, Any]:
+        question = {"identity": words.QUESTIONS[0], "capability": capability, "remarks": list(remarks)}
+        return {**outcome("in_place"), **question}
+
+    things = [outcome("missing"), outcome("missing")]
+    told = [asked("launchers", "down"), asked("job_scripts", "down"), asked("job_scripts", "slow"), asked("launchers")]
+    assert words.of_things([*told, *things]) == [told[0], told[2], *things]
+    assert words.of_things([asked("resources")]) == [asked("resources")]
+
+
 def test_a_diff_shows_what_changes_and_nothing_else() -> None:
     after = {"mode": "0755", "content": "#!/bin/sh\necho\n"}
     shown = diffs([outcome("in_place"), outcome("missing", after=after), outcome("failed")])

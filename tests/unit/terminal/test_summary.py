@@ -122,7 +122,9 @@ def test_sandboxes_are_said_to_be_some() -> None:
     ],
 )
 def test_a_doctors_last_line_says_who_is_ready(ended: list[Ended], words: str) -> None:
-    assert totals({f"u{number}@b": end for number, end in enumerate(ended)}, False, True) == words
+    accounts = {f"u{number}@b": end for number, end in enumerate(ended)}
+    assert totals(accounts, False, True) == words
+    assert totals(accounts, False, True, "machine") == words.replace("accounts", "machines")
 
 
 @pytest.mark.parametrize(
