@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from tests.effort import exhaustive
+from tests.effort import exhaustive, turns
 from tests.integration.audit.audit_scene import by_root
 from tests.integration.runs import Ran, play
 
-pytestmark = pytest.mark.testbed
+pytestmark = [pytest.mark.testbed, turns(2)]
 
 FOLDER = ".config/hpc.onboard"
 RECEIPT = f"{FOLDER}/receipt.json"

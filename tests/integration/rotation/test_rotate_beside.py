@@ -19,7 +19,7 @@ from tests.testbed.registry import PRIVATE, new_key
 
 from .rotation_scene import Stage, elsewhere, settled
 
-pytestmark = [pytest.mark.testbed, turns(2)]
+pytestmark = [pytest.mark.testbed, turns(4)]
 
 
 def said(ran: Any) -> str:

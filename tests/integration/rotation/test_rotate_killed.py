@@ -19,12 +19,12 @@ from typing import Any
 
 import pytest
 
-from tests.effort import EXHAUSTIVE, chance, sample
+from tests.effort import EXHAUSTIVE, chance, sample, turns
 
 from .rotation_kills import Cut, Lane
 from .rotation_scene import staged
 
-pytestmark = pytest.mark.testbed
+pytestmark = [pytest.mark.testbed, turns(2)]  # each lives through whole rotations, and makes what it needs anew
 
 LANES = 3 if EXHAUSTIVE else 2
 BOUNDARIES = 3  # of each run, in a sample
