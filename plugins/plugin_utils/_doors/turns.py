@@ -8,14 +8,15 @@ import fcntl
 import hashlib
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import make_private, state_folder
 
 MOST = 4
-GLANCE = 0.005  # seconds between two looks for a place, by the first of those who wait
+PATIENCE = 660.0  # seconds; no command is waited for as long, so whoever holds the places then was stopped
+GLANCE, NAP = 0.005, 0.02  # seconds between two looks: of the first in the line for a place, of the others for its end
 
 
 @contextmanager
@@ -26,8 +27,9 @@ def turn(host: str) -> Iterator[None]:
     """
     files = _files(host)
     try:
-        with suppress(OSError):  # a file system without locks
-            _wait(*files)
+        if files:
+            with suppress(OSError):  # a file system without locks
+                _wait(files[0], files[1:])
         yield
     finally:
         for one in files:
@@ -53,19 +55,23 @@ def _opened(path: Path) -> int:
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
 
 
-def _wait(line: int = -1, *places: int) -> None:
-    """Take a place as soon as there is one. The first in the line looks for it, the others sleep."""
-    if places:
-        fcntl.flock(line, fcntl.LOCK_EX)
-        while not any(map(_is_taken, places)):
-            time.sleep(GLANCE)
-        fcntl.flock(line, fcntl.LOCK_UN)
+def _wait(line: int, places: Sequence[int]) -> None:
+    """Take a place as soon as there is one, the first in the line before the others; after PATIENCE go without."""
+    deadline = time.monotonic() + PATIENCE
+    _take([line], NAP, deadline)
+    _take(places, GLANCE, deadline)
+    fcntl.flock(line, fcntl.LOCK_UN)
 
 
-def _is_taken(place: int) -> bool:
+def _take(files: Sequence[int], pause: float, deadline: float) -> None:
+    while not any(map(_is_taken, files)) and time.monotonic() < deadline:
+        time.sleep(pause)
+
+
+def _is_taken(file: int) -> bool:
     """Whether the place could be taken; it stays so until its file is closed."""
     try:
-        fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     return True

@@ -7,7 +7,8 @@ import errno
 import fcntl
 import os
 import threading
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,24 @@ def test_another_host_has_places_of_its_own() -> None:
         assert waiting.is_alive()
     waiting.join(PATIENCE)
     assert not waiting.is_alive()
+
+
+def test_nobody_waits_for_ever_for_one_who_was_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    with ExitStack() as stopped:
+        for _one in range(turns.MOST):
+            stopped.enter_context(turns.turn("one.example.org"))
+        monkeypatch.setattr(turns, "PATIENCE", 0.1)
+        _visit("one.example.org")
+        fcntl.flock(stopped.enter_context(_line("one.example.org")), fcntl.LOCK_EX)
+        _visit("one.example.org")
+
+
+@contextmanager
+def _line(host: str) -> Iterator[int]:
+    files = turns._files(host)
+    yield files[0]
+    for one in files:
+        os.close(one)
 
 
 def _visit(host: str) -> None:
