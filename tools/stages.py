@@ -103,14 +103,14 @@ def packages(out: IO[str]) -> Tally:
 
 
 def oldest(out: IO[str]) -> Tally:
-    """What decides and what people see, under the oldest Python and ansible-core that we support."""
+    """What decides and what people see, every test, under the oldest Python and ansible-core that we support."""
     core = sanity_cores.CORES[0]
     python = sanity_cores.found(core.pythons)
     if not python:
         return Tally(skipped=[f"oldest ansible-core: no Python {' or '.join(core.pythons)} here"])
     venv = sanity_cores.installed("tests", core.requirement, python, "-e", f"{ROOT}[test]")
     some = ["tests/unit", "tests/golden", "tests/integration/onboard"]
-    return _pytest("oldest", some, out, 2, venv / "bin" / "python")
+    return _pytest("oldest", some, out, 2, venv / "bin" / "python", HPC_ONBOARD_EXHAUSTIVE="", HPC_ONBOARD_TURNS="all")
 
 
 def _quietly(command: list[str]) -> tuple[int, str, float]:
@@ -124,9 +124,14 @@ def _quietly(command: list[str]) -> tuple[int, str, float]:
 
 
 def _pytest(
-    stage: str, arguments: list[str], out: IO[str], workers: int = 1, python: str | Path = sys.executable
+    stage: str,
+    arguments: list[str],
+    out: IO[str],
+    workers: int = 1,
+    python: str | Path = sys.executable,
+    **settings: str,
 ) -> Tally:
-    """Run these tests, so many at once; each worker has servers of its own."""
+    """Run these tests, so many at once; each worker has servers of its own. settings: more of their environment."""
     results = ROOT / ".cache" / "results" / f"{stage}.xml"
     results.parent.mkdir(parents=True, exist_ok=True)
     results.unlink(missing_ok=True)
@@ -136,7 +141,7 @@ def _pytest(
     run = subprocess.run(
         [*_in_memory(), str(python), "-m", "pytest", *words, *at_once, *arguments],
         cwd=ROOT,
-        env={**os.environ, "PATH": path},
+        env={**os.environ, "PATH": path, **settings},
         stdout=out,
         stderr=subprocess.STDOUT,
     )
@@ -144,14 +149,14 @@ def _pytest(
     if run.returncode and not tally.failed:
         tally.failed.append(f"{stage}: pytest ended with {run.returncode}")
     elif tally.failed and workers > 1:
-        return _alone(stage, arguments, out, python, tally)
+        return _alone(stage, arguments, out, python, tally, **settings)
     return tally
 
 
-def _alone(stage: str, arguments: list[str], out: IO[str], python: str | Path, tally: Tally) -> Tally:
+def _alone(stage: str, arguments: list[str], out: IO[str], python: str | Path, tally: Tally, **settings: str) -> Tally:
     """Run what failed beside others once more by itself: what passes then is counted, and listed as what it is."""
     print("\nOnce more, alone:", *tally.failed, sep="\n    ", file=out, flush=True)
-    again = _pytest(stage, [*arguments, "--last-failed", "--last-failed-no-failures=none"], out, 1, python)
+    again = _pytest(stage, [*arguments, "--last-failed", "--last-failed-no-failures=none"], out, 1, python, **settings)
     mended = [name for name in tally.failed if name not in again.failed]
     if again.passed < len(mended):  # not all were taken again, and nothing counts as passed that did not run
         return tally

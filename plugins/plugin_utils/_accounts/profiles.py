@@ -69,7 +69,7 @@ class Catalogue:
     """All profiles that can be used: those in a group's own folders, then those that ship."""
 
     folders: tuple[Path, ...] = (SHIPPED,)
-    _read: dict[str, Known] = field(default_factory=dict, init=False)
+    _read: dict[str, Known | Mistakes] = field(default_factory=dict, init=False)
 
     def ids(self) -> set[str]:
         """Names of all clusters that have a profile."""
@@ -87,8 +87,14 @@ class Catalogue:
             file = next((file for file in files if file.is_file()), None)
             if file is None:
                 return None
-            self._read[cluster] = read_known(file)
-        return self._read[cluster]
+            try:
+                self._read[cluster] = read_known(file)
+            except Mistakes as mistakes:  # many accounts may be on that cluster
+                self._read[cluster] = mistakes
+        found = self._read[cluster]
+        if isinstance(found, Mistakes):
+            raise found
+        return found
 
 
 def read_profile(file: Path) -> Profile:

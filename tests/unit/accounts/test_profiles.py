@@ -13,11 +13,13 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts import profiles
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.facts import facts, unsourced
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import (
     COLLECTION,
     PATTERNS,
     SHIPPED,
+    Catalogue,
     read_known,
     read_profile,
     render,
@@ -173,3 +175,18 @@ def test_the_pages_of_clusters_are_up_to_date():
 def printed_by(tool: str) -> str:
     line = [sys.executable, COLLECTION / "tools" / tool, "--print"]
     return subprocess.run(line, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.mark.parametrize("text", ["id: attic\nlogin: {host: login.example.org}\nhome: {path: /home/ada}\n", "id: 7\n"])
+def test_a_file_is_read_once_for_all_accounts_good_or_bad(tmp_path, monkeypatch, text):
+    (tmp_path / "attic.yml").write_text(text)
+    catalogue, read = Catalogue((tmp_path,)), []
+    monkeypatch.setattr(profiles, "read_known", lambda file: read.append(file) or read_known(file))
+    said = []
+    for _account in range(3):
+        try:
+            said.append(catalogue.profile("attic"))
+        except Mistakes as mistakes:
+            said.append(str(mistakes))
+    assert len(read) == 1
+    assert said[0] == said[1] == said[2]
