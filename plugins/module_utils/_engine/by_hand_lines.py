@@ -87,18 +87,14 @@ def _lines(outcome: Mapping[str, Any], words: Mapping[str, str]) -> Iterator[str
         text = outcome["identity"]
         if outcome["after"].get("target"):
             text += " -> " + outcome["after"]["target"]
-        for line in _told(MARKS.get(status, "!"), words[status], text):
-            yield line
+        yield from _told(MARKS.get(status, "!"), words[status], text)
         if outcome["reason"]:
-            for line in _told("", "", outcome["reason"]):
-                yield line
+            yield from _told("", "", outcome["reason"])
         if outcome["capability"] == WATCH:
             for place, seen in outcome["before"].items():
-                for line in _told("", "", "%s: %s" % (place, seen)):
-                    yield line
+                yield from _told("", "", "%s: %s" % (place, seen))
     for remark in outcome["remarks"]:
-        for line in _told("", "mind", remark):
-            yield line
+        yield from _told("", "mind", remark)
 
 
 def _told(mark: str, word: str, text: str) -> Iterator[str]:
