@@ -238,6 +238,10 @@ def test_an_editable_install_follows_an_edit(tree: Path, environment: Callable[[
         playbook.unlink()
 
 
+# Galaxy has no accounts, and playbooks that look at nothing refuse; "make check" sees what lies behind that.
+WITHOUT_ACCOUNTS = ("Error processing keyword 'hosts': no accounts file was read", "due to failing syntax check")
+
+
 @exhaustive
 def test_galaxy_would_take_it(tarball: Path, environment: Callable[[str], Environment]) -> None:
     made = environment("importer")
@@ -246,4 +250,5 @@ def test_galaxy_would_take_it(tarball: Path, environment: Callable[[str], Enviro
     settings.write_text("[galaxy-importer]\nCHECK_REQUIRED_TAGS = True\n")  # ansible-test has its own stage
     said = made.must("python", "-m", "galaxy_importer.main", tarball, GALAXY_IMPORTER_CONFIG=str(settings))
     assert "Importer processing completed successfully" in said
-    assert not re.findall(r"^(?:ERROR|WARNING).*", said, re.MULTILINE), said
+    warned = re.findall(r"^(?:ERROR|WARNING).*", said, re.MULTILINE)
+    assert [line for line in warned if not any(words in line for words in WITHOUT_ACCOUNTS)] == []

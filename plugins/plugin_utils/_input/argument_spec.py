@@ -10,7 +10,7 @@ have anything to say.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
 Option = Mapping[str, Any]
@@ -80,8 +80,16 @@ def _value(option: Option, value: Any, place: Place, violations: list[Violation]
             violations.append(Violation(place, "type", option, value))
             return None
     if "choices" in option and value not in option["choices"]:
-        violations.append(Violation(place, "choice", option, value))
+        value = _as_written(value, option["choices"])
+        if value not in option["choices"]:
+            violations.append(Violation(place, "choice", option, value))
     return value
+
+
+def _as_written(value: Any, choices: Iterable[Any]) -> Any:
+    """The one choice that YAML has read as true or false, such as a bare "no"; else the value."""
+    same = {str(True): TRUE, str(False): FALSE}.get(str(value), set()).intersection(choices)
+    return same.pop() if len(same) == 1 else value
 
 
 def _converted(option: Option, value: Any, place: Place, violations: list[Violation]) -> Any:

@@ -96,6 +96,15 @@ def test_a_day_is_text_to_both() -> None:
     assert check(SPEC, settings).values["r_site"]["policy"] == "2024-03-01"
 
 
+@pytest.mark.parametrize("choices", [["yes", "no"], ["on", "off", "auto"], ["yes", "true"], ["us", "site"]])
+@pytest.mark.parametrize("written", [True, False, "True", "no", "off", 0])
+def test_a_bare_yes_is_the_choice_that_was_written(choices: list[str], written: Any) -> None:
+    """YAML makes true of yes and false of no."""
+    spec = {"r_by": {"type": "str", "choices": choices}}
+    checked = check(spec, {"r_by": written})
+    assert by_ansible(spec, {"r_by": written}) == (None if checked.violations else checked.values)
+
+
 SCALARS = st.one_of(
     st.none(),
     st.booleans(),
