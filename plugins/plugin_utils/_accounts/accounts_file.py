@@ -21,7 +21,8 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles imp
     render,
     schema,
 )
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import prepare, site_settings
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.parts.site import site_settings
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import prepare
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import Roles
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, Mistake, Mistakes, nearest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema import (

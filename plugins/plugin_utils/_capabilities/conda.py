@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.parts.site import OF_CONDA
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import (
-    OF_CONDA,
     Settings,
     nothing,
     resource,

@@ -17,7 +17,8 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles imp
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.watch_keys import KINDS, WORDS, known_keys
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.watch_keys import watches as watches_of
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import collect
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import CAPABILITIES, site_settings
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.parts.site import site_settings
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import CAPABILITIES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answer as _answer
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan

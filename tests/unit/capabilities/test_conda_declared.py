@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 import yaml
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities import collect, conda, table
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities import collect, conda
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.parts import conda_installer
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.parts.site import site_settings
 
 AREA = {"name": "data", "path": "/data/ada", "root": "/data", "create": True}
 SITE = {"area": "data", "storage": [AREA]}
@@ -162,7 +163,7 @@ def test_a_fact_that_no_site_has_is_refused() -> None:
 def test_the_facts_of_every_profile_are_taken() -> None:
     for file in sorted((Path(__file__).parents[3] / "inventory" / "clusters").glob("*.yml")):
         profile = yaml.safe_load(file.read_text(encoding="utf-8"))
-        site = table.site_settings(profile)["conda_site"]
+        site = site_settings(profile)["conda_site"]
         assert {*profile.get("conda", {})} <= {*site, "usual", "distribution", "source"}, file.name
 
 

@@ -15,7 +15,7 @@ from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import Ac
 from ansible_collections.hpc.onboard.plugins.module_utils._options.file_options import with_found
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import read_profile, render
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.job_scripts import OURS, WORD, declare, filled
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import site_settings
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.parts.site import site_settings
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import ROLES
 
 CHECKOUT = Path(__file__).parents[3]

@@ -13,7 +13,8 @@ import yaml
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import read_profile, render
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.launchers import declare, one_gpu, script_of
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import SLURM_ACCOUNT, site_settings
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.parts.site import site_settings
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import SLURM_ACCOUNT
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import ROLES
 from hypothesis import given
 from hypothesis import settings as at_most

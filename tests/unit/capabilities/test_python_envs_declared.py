@@ -11,7 +11,7 @@ import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import read_profile, render
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities import collect
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import site_settings
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.parts.site import site_settings
 
 PROFILES = Path(__file__).parents[3] / "inventory/clusters"
 ML = {"name": "ml", "modules": ["python/3.11"], "packages": ["numpy"]}

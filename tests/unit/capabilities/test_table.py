@@ -15,8 +15,8 @@ from ansible_collections.hpc.onboard.plugins.module_utils._formats.key_forms imp
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.rotated_key import PLACES as ROTATED
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities import container_caches
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import collect, role_settings
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.parts.site import CACHING
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import (
-    CACHING,
     CAPABILITIES,
     KINDS,
     Capability,

@@ -11,7 +11,8 @@ import pytest
 import yaml
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import read_profile, render
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import CAPABILITIES, site_settings
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.parts.site import site_settings
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import CAPABILITIES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.tool_caches import TOOLS, declare
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import ROLES
 

@@ -1,0 +1,136 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What follows from a cluster's profile for the settings of the roles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.parts.image_site import (
+    image_folder,
+    image_settings,
+)
+
+Settings = Mapping[str, Any]
+STARTING = ("apptainer", "singularity")  # container tools that start a command in a job themselves
+CACHING = ("apptainer", "enroot")  # container tools with a cache of the user's
+OF_CONDA = ("policy", "why", "instead", "area", "below", "by_machine")  # what a profile says of it, as the role has it
+
+
+def site_settings(cluster: Settings, project: str = "", account: str = "") -> dict[str, Any]:
+    """The roles' settings that follow from a cluster's profile, as the inventory gives them to an account.
+
+    account: the Slurm account that the person has chosen, or empty.
+    """
+    container, caches, links, conda = (cluster.get(part, {}) for part in ("container", "caches", "links", "conda"))
+    slurm = _scheduler(cluster, project, account)
+    areas = [{key: value for key, value in one.items() if key != "per"} for one in cluster.get("storage", [])]
+    there = [container.get("runtime", "none"), *container.get("further", [])]
+    # Singularity reads the same variables as Apptainer, but keeps its logins in a file of its own.
+    caching = next((name for name in there if name in CACHING), "apptainer" if "singularity" in there else "none")
+    return {
+        "storage_links_areas": areas,
+        "storage_links_by": links.get("by", "us"),
+        "storage_links_why": links.get("why", ""),
+        "enroot_credentials_path": container.get("credentials", ""),
+        "enroot_credentials_runtime": "enroot" if "enroot" in there else "none",
+        "registry_auth_runtime": "apptainer" if "apptainer" in there else "none",
+        "container_caches_runtime": caching,
+        "container_caches_folder": caches.get("path", ""),
+        "container_caches_root": caches.get("root", ""),
+        "container_caches_why": caches.get("why_not", ""),
+        **{f"launchers_{name}": value for name, value in _launcher(cluster).items()},
+        **{f"job_scripts_{name}": value for name, value in _scripts(cluster).items()},
+        **{f"python_envs_{name}": value for name, value in _python(cluster, areas).items()},
+        **{f"{role}_{name}": value for role in ("launchers", "job_scripts") for name, value in slurm.items()},
+        **{f"container_images_{name}": value for name, value in image_settings(cluster, project).items()},
+        **{f"tool_caches_{name}": value for name, value in _off_home(caches, areas).items()},
+        "conda_wanted": conda.get("usual", False),
+        "conda_distribution": conda.get("distribution", "miniforge"),
+        "conda_site": {
+            **{name: conda[name] for name in OF_CONDA if name in conda},
+            "storage": areas,
+        },
+        "conda_proxies": cluster.get("proxies", {}),
+    }
+
+
+def _off_home(caches: Settings, areas: Iterable[Settings]) -> dict[str, str]:
+    """Where the site wants the caches of all tools, where it says so and the place is known."""
+    area = next((one for one in areas if one["name"] == caches.get("off_home") and "path" in one), None)
+    if not area:
+        return {"folder": "", "root": ""}
+    return {"folder": f"{area['path']}/caches", "root": area["root"] if area.get("create") else area["path"]}
+
+
+def _python(cluster: Settings, areas: Iterable[Settings]) -> dict[str, Any]:
+    """Where Python environments come from here, and where they go: beside conda where that has an area that lasts."""
+    wheels, conda = cluster.get("wheels", {}), cluster.get("conda", {})
+    area = next((one for one in areas if one["name"] == conda.get("area") and "path" in one), {"purge": True})
+    inside = (
+        "" if "purge" in area else "/".join(str(part) for part in (area["path"], conda.get("below"), "envs") if part)
+    )
+    root = area.get("root") if area.get("create") else area.get("path")
+    offline = wheels.get("no_index", False)
+    return {
+        "folder": inside or "~/envs",
+        "root": root if inside else "~",
+        "offline": offline,
+        "maker": "virtualenv" if offline else "any",
+        "search": wheels.get("search", ""),
+        "index": cluster.get("mirrors", {}).get("pypi", ""),
+        "in_job": cluster.get("compute", {}).get("tmp", "") if offline else "",
+        "proxies": cluster.get("proxies", {}),
+    }
+
+
+def _scripts(cluster: Settings) -> dict[str, Any]:
+    """What scripts of jobs take from the site: as the launcher, and where a job can read and write."""
+    launcher, container = _launcher(cluster), cluster.get("container", {})
+    said = ("scheduler", "site", "module", "gpu", "cpu", "proxy", "proxy_module")
+    place = launcher["home_in_jobs"]
+    area: Settings = next((one for one in cluster.get("storage", []) if place and one.get("path") == place), {})
+    return {
+        **{name: launcher[name] for name in said},
+        "folder": f"{place}/jobs" if place else "~/jobs",
+        "root": (area.get("root") if area.get("create") else place) or "~",
+        "runtime": container.get("runtime", "none"),
+        "tmp": cluster.get("compute", {}).get("tmp", ""),
+    }
+
+
+def _scheduler(cluster: Settings, project: str, account: str) -> dict[str, Any]:
+    """What a role that names a Slurm account goes by: it is found on the cluster, in the same trip."""
+    scheduler = cluster.get("scheduler", {})
+    return {
+        "account": account,
+        "likely_account": project if scheduler.get("account") == "project" else "",
+        "account_required": scheduler.get("account_required", False),
+    }
+
+
+def _launcher(cluster: Settings) -> dict[str, Any]:
+    """How a job is started here, as usrun.sh needs it."""
+    container, scheduler = cluster.get("container", {}), cluster.get("scheduler", {})
+    usual: Settings = next(iter(cluster.get("launchers", [])), {})
+    runtime = container.get("runtime", "none")
+    elsewhere = cluster.get("home", {}).get("on_compute") in ("ticket", "none")
+    areas = [one["path"] for one in cluster.get("storage", []) if one.get("on_compute") == "rw" and "path" in one]
+    return {
+        "name": usual.get("name", "usrun.sh"),
+        "scheduler": scheduler.get("kind", "none"),
+        "site": cluster.get("name", ""),
+        "runtime": container.get("in_jobs") or (runtime if runtime in STARTING else "none"),
+        "module": container.get("module", ""),
+        "image": usual.get("image", ""),
+        "images": image_folder(cluster),
+        "mounts": usual.get("mounts", []),
+        "minutes": usual.get("minutes", 60),
+        "gpu": scheduler.get("gpu", "--gpus=1"),
+        "cpu": scheduler.get("cpu", ""),
+        "accounts_command": scheduler.get("accounts_command", ""),
+        "home_in_jobs": areas[0] if elsewhere and areas else "",
+        "proxy": cluster.get("compute", {}).get("proxy", ""),
+        "proxy_module": cluster.get("compute", {}).get("module", ""),
+    }
