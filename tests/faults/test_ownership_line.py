@@ -96,8 +96,8 @@ def together(one: Writer, other: Writer, home: Home, ways: tuple[str, str]) -> I
     for way, answer in zip(ways, answers, strict=True):
         bad = [each for each in answer["outcomes"] if each["status"] in FAILURES]
         yield from (f"the {way} said {each['identity']}: {each['reason']}" for each in bad)
-        if answer["error"]:
-            yield f"the {way} said {answer['error']}"
+        unnoted = (answer["receipt"] or {}).get("problem")
+        yield from (f"the {way} said {problem}" for problem in (answer["error"], unnoted) if problem)
     if ways == ("onboarding", "onboarding"):
         again = {each["status"] for each in one.run(plan(one, entries()), home.umask)["outcomes"]}
         yield from [f"not all is in place after two onboardings: {again}"] * (again != {"in_place"})

@@ -212,7 +212,8 @@ def _noted(task: Task, seen: Seen, news: News) -> Document:
         or notes.state(notes.joined(found["after"], news, task.cluster, keys)) == found["after"]
     ):
         return found
-    kept = [receipt.Receipt(news, task.cluster, keys, _decided_by(task, found["after"]))]  # type: List[Resource]
+    things = {notes.key(entry, one.identity): one for entry, one in zip(task.plan["resources"], task.resources)}
+    kept = [receipt.Receipt(news, task.cluster, keys, _decided_by(task, found["after"]), things)]  # type: List[Resource]
     looked = task.looked(kept)
     if looked[0]["status"] in CHANGES:
         looked = run_isolated(kept, Step(task.real, reconcile, True, task.seconds), {})

@@ -56,14 +56,16 @@ class Receipt(Resource):
         cluster: str = "",
         rotations: Optional[Mapping[str, Document]] = None,
         decided_by: Optional[State] = None,
+        things: Optional[Mapping[str, Resource]] = None,
     ) -> None:
         """news: by key what is to be noted, and of which rotations (see joined); cluster: for which one.
 
-        decided_by: the receipt by which it was decided what is noted no more. A note that is another one by now was
-        made by a run on another login node, of a thing that it is about to make: it stays.
+        decided_by: the receipt by which it was decided what is noted no more, and things: by key what the notes are
+        about. A note that is another one by now was made by a run on another login node, of a thing that it is about to
+        make, and a thing that is there again was made by one: its note stays.
         """
         self._news, self._cluster, self._rotations = news, cluster, rotations or {}
-        self._decided_by = decided_by
+        self._decided_by, self._things = decided_by, things or {}
         super().__init__({})
 
     def name(self) -> str:
@@ -81,18 +83,30 @@ class Receipt(Resource):
     def desired(self, host: Host) -> State:
         """What is noted; once nothing is left to note, not even the notes' own folder, nor any mark."""
         found = self.inspect(host)
-        document = joined(found, self._current(found), self._cluster, self._rotations)
+        document = joined(found, self._current(found, host), self._cluster, self._rotations)
         is_marked = document["keys"] != read_marks(found) or not self._news
         if set(document["resources"]) <= {folder_key(ABOVE)} and not (document["keys"] and is_marked):
             return {}
         return state(document)
 
-    def _current(self, found: State) -> Mapping[str, Optional[Document]]:
+    def _current(self, found: State, host: Host) -> Mapping[str, Optional[Document]]:
         """The news, without those that take away a note of another run."""
         before = self._decided_by
         if before is None:
             return self._news
-        return {key: new for key, new in self._news.items() if new or found.get(key) == before.get(key)}
+        stale = {
+            key
+            for key, new in self._news.items()
+            if not new and (found.get(key) != before.get(key) or (new is None and self._is_there(key, host)))
+        }
+        return {key: new for key, new in self._news.items() if key not in stale}
+
+    def _is_there(self, key: str, host: Host) -> bool:
+        """Whether a thing that was taken out is there, or cannot be looked at."""
+        try:
+            return key in self._things and bool(self._things[key].bound(host).inspect(host))
+        except (AccountError, OSError):
+            return True
 
     def inspect(self, host: Host) -> State:
         found = state(self._document(host))

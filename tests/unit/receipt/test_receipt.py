@@ -15,6 +15,7 @@ from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
 from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import reconcile
 from ansible_collections.hpc.onboard.plugins.module_utils._engine import ownership
 from ansible_collections.hpc.onboard.plugins.module_utils._engine.engine import answer
+from ansible_collections.hpc.onboard.plugins.module_utils._engine.task import Task
 from ansible_collections.hpc.onboard.plugins.module_utils._receipt import notes as _notes
 from ansible_collections.hpc.onboard.plugins.module_utils._receipt import receipt
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.storage_link import StorageLink
@@ -119,6 +120,31 @@ def test_what_another_login_node_makes_meanwhile_stays_noted(scene: Scene, monke
     said(scene, {**LINK, "state": "absent"}, only_made=True)
     assert PLACE not in scene.tree()
     assert "~/work" not in scene.tree()
+
+
+def test_what_another_login_node_makes_again_before_that_is_noted_stays_noted(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its note is as it was, so that run noted nothing: what is there says whose it is."""
+    scene.make(AREA)
+    said(scene, LINK, CREDENTIAL)
+    gone = [{**LINK, "state": "absent"}, {"kind": "enroot_credential", "machine": "nvcr.io", "state": "absent"}]
+    go_through = Task.gone_through
+
+    def and_then_another_run(task: Task, host: Any, loop: Any, locked: bool, settled: Any) -> Any:
+        seen = go_through(task, host, loop, locked, settled)
+        if locked:
+            monkeypatch.undo()
+            said(scene, LINK)
+        return seen
+
+    monkeypatch.setattr(Task, "gone_through", and_then_another_run)
+    told = said(scene, *gone, only_made=True)
+    assert [(note["kind"], note["made"]) for note in notes(scene).values()] == [("storage_link", True)]
+    assert told["receipt"]["notes"] == noted(scene)
+    said(scene, *gone, only_made=True)
+    assert "~/work" not in scene.tree()
+    assert notes(scene) == {}
 
 
 def test_a_folder_of_the_receipt_that_was_emptied_and_stays_goes_the_next_time(
