@@ -133,7 +133,7 @@ class Host(Names):
     def in_the_way(self, folder: str) -> Optional[str]:
         """Why folder is not there and cannot be made: what lies where it, or a folder above it, belongs."""
         while self.kind_behind(folder) == "nothing":
-            if self.entry(folder):
+            if self.entry(folder) and self.kind_behind(folder) == "nothing":  # else another run makes it just now
                 return "%s is a link to nothing: mend or remove it, then run again" % self.shown(folder)
             folder = os.path.dirname(folder)
         kind = self.kind_behind(folder)
