@@ -42,7 +42,7 @@ READ = {  # field -> the file that reads it, below plugins
     "container.on_login": "plugin_utils/_audit/watch_keys.py",
     "container.in_jobs": "plugin_utils/_capabilities/parts/site.py",
     "container.module": "plugin_utils/_capabilities/parts/site.py",
-    "container.images": "plugin_utils/_capabilities/parts/image_site.py",
+    "container.images": "plugin_utils/_capabilities/parts/site.py",
     "container.credentials": "plugin_utils/_capabilities/parts/site.py",
     "caches.off_home": "plugin_utils/_audit/watch_places.py",
     "caches.why_not": "plugin_utils/_capabilities/parts/site.py",

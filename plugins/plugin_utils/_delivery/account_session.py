@@ -34,7 +34,6 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result impor
     spoken_of,
     unnoted,
 )
-from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import turns
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import SSH_VARIABLES, login, typed
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.session import SESSION, current_version
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import receipts
@@ -177,6 +176,8 @@ class AccountSession:
         """A place at the login host, where a run visits many accounts."""
         if len(self.variables.get("ansible_play_hosts_all") or ()) <= MANY:
             return nullcontext()
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import turns  # most have few
+
         return turns.turn(login(self.door_variables, self.name)[1])
 
     def take(self, local: str, remote: str) -> None:

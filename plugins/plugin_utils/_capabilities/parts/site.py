@@ -7,12 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.parts.image_site import (
-    image_folder,
-    image_settings,
-)
-
 Settings = Mapping[str, Any]
+DOCKER_LOGINS = "~/.apptainer/docker-config.json"
 STARTING = ("apptainer", "singularity")  # container tools that start a command in a job themselves
 CACHING = ("apptainer", "enroot")  # container tools with a cache of the user's
 OF_CONDA = ("policy", "why", "instead", "area", "below", "by_machine")  # what a profile says of it, as the role has it
@@ -44,7 +40,7 @@ def site_settings(cluster: Settings, project: str = "", account: str = "") -> di
         **{f"job_scripts_{name}": value for name, value in _scripts(cluster).items()},
         **{f"python_envs_{name}": value for name, value in _python(cluster, areas).items()},
         **{f"{role}_{name}": value for role in ("launchers", "job_scripts") for name, value in slurm.items()},
-        **{f"container_images_{name}": value for name, value in image_settings(cluster, project).items()},
+        **{f"container_images_{name}": value for name, value in _images(cluster, project).items()},
         **{f"tool_caches_{name}": value for name, value in _off_home(caches, areas).items()},
         "conda_wanted": conda.get("usual", False),
         "conda_distribution": conda.get("distribution", "miniforge"),
@@ -124,7 +120,7 @@ def _launcher(cluster: Settings) -> dict[str, Any]:
         "runtime": container.get("in_jobs") or (runtime if runtime in STARTING else "none"),
         "module": container.get("module", ""),
         "image": usual.get("image", ""),
-        "images": image_folder(cluster),
+        "images": _image_folder(cluster),
         "mounts": usual.get("mounts", []),
         "minutes": usual.get("minutes", 60),
         "gpu": scheduler.get("gpu", "--gpus=1"),
@@ -134,3 +130,33 @@ def _launcher(cluster: Settings) -> dict[str, Any]:
         "proxy": cluster.get("compute", {}).get("proxy", ""),
         "proxy_module": cluster.get("compute", {}).get("module", ""),
     }
+
+
+def _images(cluster: Settings, project: str) -> dict[str, Any]:
+    """Where images lie, beside the caches of their tool, and what imports them.
+
+    A job does where that tool is on nodes only; it asks for what one without a GPU does.
+    """
+    container, scheduler, caches = (cluster.get(part, {}) for part in ("container", "scheduler", "caches"))
+    runtime = container.get("runtime", "none")
+    usual: Settings = next(iter(cluster.get("launchers", [])), {})
+    return {
+        "runtime": runtime,
+        "module": container.get("module", ""),
+        "folder": _image_folder(cluster),
+        "root": caches.get("root", ""),
+        "credentials": container.get("credentials", "") if runtime == "enroot" else DOCKER_LOGINS,
+        "by": "login" if container.get("on_login", runtime != "enroot") else "job",
+        "scheduler": scheduler.get("kind", "none"),
+        "job_options": scheduler.get("cpu", ""),
+        "account": project if scheduler.get("account") == "project" else "",
+        "site_images": container.get("images", ""),
+        "edf": "~/.edf" if container.get("in_jobs") == "environment" else "",
+        "mounts": usual.get("mounts", []),
+    }
+
+
+def _image_folder(cluster: Settings) -> str:
+    """The folder for images, beside the caches of their tool; empty where the site names none."""
+    place = str(cluster.get("caches", {}).get("path", "")).rpartition("/")[0]
+    return f"{place}/images" if place else ""
