@@ -94,12 +94,11 @@ class Receipt(Resource):
         before = self._decided_by
         if before is None:
             return self._news
-        stale = {
-            key
+        return {
+            key: new
             for key, new in self._news.items()
-            if not new and (found.get(key) != before.get(key) or (new is None and self._is_there(key, host)))
+            if new or (found.get(key) == before.get(key) and not (new is None and self._is_there(key, host)))
         }
-        return {key: new for key, new in self._news.items() if key not in stale}
 
     def _is_there(self, key: str, host: Host) -> bool:
         """Whether a thing that was taken out is there, or cannot be looked at."""
