@@ -69,9 +69,10 @@ class Realm:
             path.write_text(_CONFIG.format(**words), encoding="ascii")
         (root / _FOLDER[1:] / "kdc.conf").write_text(_KDC.format(**words), encoding="ascii")
         (root / _FOLDER[1:] / "acl").touch()
-        gate = root / _FOLDER[1:] / "gate"
-        gate.write_text(_GATE.format(), encoding="ascii")
-        gate.chmod(0o755)
+        new = root / _FOLDER[1:] / "gate.new"  # another test's login may be running the one that is there
+        new.write_text(_GATE.format(), encoding="ascii")
+        new.chmod(0o755)
+        new.rename(root / _FOLDER[1:] / "gate")
         rules = [
             "auth required pam_deny.so\n",
             "account required pam_permit.so\n",

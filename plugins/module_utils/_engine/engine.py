@@ -20,7 +20,7 @@ from .._core.host import Host
 from .._core.resource import CHANGES, FAILURES, Resource, State, examine, reconcile
 from .._receipt import notes, receipt, rotations
 from .isolation import Document, Step, run_isolated
-from .plan import LOCK, Kinds, build
+from .plan import LOCK, Kinds, Loop, build
 from .task import News, Seen, Task
 
 SCHEMA = "hpc.onboard/answer/1.6"
@@ -145,23 +145,20 @@ def _ahead(task: Task, settled: Dict[int, Document]) -> Seen:
 
 def _reconciled(task: Task) -> Seen:
     seen, settled = _examined(task), task.alone.documents
+    loop: Loop = reconcile
     if _has_changes(seen) or _is_lock_there(task.real()):
         hung = {position: one for position, one in enumerate(seen.documents) if one["status"] == "not_measured"}
         if task.plan.get("receipt") or task.keyed.names:
-            ahead = _ahead(task, {**hung, **settled}) if _has_changes(seen) else seen
-            documents = _with_folders(seen, ahead)
-            news = _news(task, documents, False) if task.plan.get("receipt") else {}
+            from .intention import intended, nothing_else  # here, because most runs only look
+
+            ahead = _ahead(task, {**hung, **settled})
+            news = _news(task, intended(seen, ahead), False) if task.plan.get("receipt") else {}
             kept = _noted(task, seen, news)
             if kept["status"] in FAILURES:  # what cannot be noted is not made
                 return Seen(kept, _held_back(seen.documents), False)
-        seen = task.gone_through(task.real, reconcile, True, {**hung, **settled})
+            loop = nothing_else(loop, task, seen, ahead) if task.plan.get("receipt") else loop
+        seen = task.gone_through(task.real, loop, True, {**hung, **settled})
     return seen
-
-
-def _with_folders(seen: Seen, ahead: Seen) -> List[Document]:
-    """The outcomes as they were seen, with the folders that are going to be made for them, but for the receipt's."""
-    pairs = zip(seen.documents, ahead.documents)
-    return [dict(one, folders=[f for f in foreseen["folders"] if f not in receipt.FOLDERS]) for one, foreseen in pairs]
 
 
 def _has_changes(seen: Seen) -> bool:

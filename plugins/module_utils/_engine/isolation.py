@@ -12,11 +12,11 @@ import json
 import os
 import select
 import time
-from typing import Any, Callable, Dict, List, NamedTuple, Set
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Set
 
 from .._core.errors import AccountError, explained
 from .._core.host import Host
-from .._core.resource import Outcome, Resource
+from .._core.resource import FAILURES, Outcome, Resource, examine
 from .plan import WAIT_SECONDS, Loop, Run
 
 Document = Dict[str, Any]
@@ -29,6 +29,7 @@ class Step(NamedTuple):
     loop: Loop
     locked: bool
     seconds: float  # for one resource
+    first: int = 0  # so many resources tell the host what the others ask it
 
 
 class Silent(Exception):
@@ -70,11 +71,12 @@ def run_isolated(resources: List[Resource], step: Step, settled: Dict[int, Docum
 def _one_child(resources: List[Resource], step: Step, done: Dict[int, Document]) -> None:
     """Run a child over what is not done, to its end or to the resource that it was lost in."""
     todo = [position for position in range(len(resources)) if position not in done]
+    known = [one for position, one in enumerate(resources[: step.first]) if _is_known(done.get(position))]
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(reader)
-        _work([resources[position] for position in todo], step, writer)
+        _work(known, [resources[position] for position in todo], step, writer)
     os.close(writer)
     lines = Lines(reader)
     seconds = step.seconds + (WAIT_SECONDS if step.locked else 0)
@@ -96,13 +98,23 @@ def _one_child(resources: List[Resource], step: Step, done: Dict[int, Document])
         os.close(reader)
 
 
-def _work(todo: List[Resource], step: Step, writer: int) -> None:
-    """The child: no terminal, no answer channel but the pipe. Never returns."""
+def _is_known(document: Optional[Document]) -> bool:
+    """Whether a resource could be looked at by an earlier child."""
+    return document is not None and document["status"] not in FAILURES
+
+
+def _work(known: List[Resource], todo: List[Resource], step: Step, writer: int) -> None:
+    """The child: no terminal, no answer channel but the pipe. Never returns.
+
+    known: what an earlier child has gone through, and this one has to look at again.
+    """
     try:
         host = step.make_host()
         run = Run(host, step.loop)
         try:
             _silence()
+            for resource in known:
+                Run(host, examine).outcome(resource)
             if step.locked:
                 from .lock import Lock  # here and below: most runs change nothing, and wait for what is loaded
 

@@ -52,7 +52,7 @@ class Task(NamedTuple):
         own = [receipt.Receipt({})] + self._drafts()  # type: List[Resource]
         behind = {position + len(own): document for position, document in settled.items()}
         documents = run_isolated(
-            own + self.resources, Step(host, self.keyed.careful(loop), locked, self.seconds), behind
+            own + self.resources, Step(host, self.keyed.careful(loop), locked, self.seconds, 1), behind
         )
         return Seen(documents[0], documents[len(own) :], len(own) > 1 and documents[1]["status"] in CHANGES)
 

@@ -75,13 +75,20 @@ def brought(desk: Desk, node: Node, part: str) -> subprocess.CompletedProcess[st
 
 
 def made(account: Any) -> dict[str, tuple[str, int, bytes]]:
-    """The account's tree: kind, mode and content of all but the file, its answers, and what a login leaves."""
+    """The account's tree: kind, mode and content of all but the file, its answers, and what a login leaves.
+
+    Of the receipt what was made by us; of a file of sections these, whatever the order is that they were added in.
+    """
     beside = (".bash_history", ".cache", "set-up.py", ".hpc.onboard.lock")
     mine, all_users = account.user.encode(), b"USER"
     found = {}
     for path, entry in account.tree().items():
         if "hpc-onboard-" not in path and not path.endswith(beside):
             content = account.read(path) if entry.kind == "file" else entry.content.encode()
+            if path.endswith("/receipt.json"):
+                noted = json.loads(content)["resources"]
+                content = json.dumps({key: note["made"] for key, note in noted.items()}, sort_keys=True).encode()
+            content = b"".join(sorted(re.split(rb"(?m)^(?=# >>> )", content)))
             found[path.replace(account.user, "USER")] = (entry.kind, entry.mode, content.replace(mine, all_users))
     return found
 

@@ -1,0 +1,54 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a run is about to make, as it is noted first; and that nothing else is made.
+
+The look and the run behind it are not one moment: a process of ours may have been ended while it looked, a folder may
+have answered only the second time, another run may have taken away what was there. What was not foreseen is not noted,
+so nobody would own up to it: it waits for the next run.
+"""
+
+from typing import Dict, List
+
+from .._core.host import Host
+from .._core.resource import CHANGES, FAILURES, Outcome, Resource, examine, noted_as, under_way
+from .._receipt import receipt
+from .isolation import Document
+from .plan import Loop
+from .task import Seen, Task
+
+WHY = "it is not as it was when this run began: run again"
+
+
+def intended(seen: Seen, ahead: Seen) -> List[Document]:
+    """The outcomes that are noted before anything is made, with the folders that are going to be made for them.
+
+    A thing is as it was seen; but what will be lacking, or can be had, only once the things before it are made, is as
+    it was foreseen. The receipt's own folders are noted with the receipt.
+    """
+    return [
+        dict(
+            foreseen if foreseen["status"] in CHANGES and one["status"] not in CHANGES else one,
+            folders=[folder for folder in foreseen["folders"] if folder not in receipt.FOLDERS],
+        )
+        for one, foreseen in zip(seen.documents, ahead.documents)
+    ]
+
+
+def nothing_else(loop: Loop, task: Task, seen: Seen, ahead: Seen) -> Loop:
+    """The loop, in which a thing that was not foreseen to be made, or could not be, is only looked at."""
+    held: Dict[str, str] = {}
+    for entry, resource, one, foreseen in zip(task.plan["resources"], task.resources, seen.documents, ahead.documents):
+        if entry["options"].get("state") != "absent" and foreseen["status"] not in CHANGES:
+            failed = [each for each in (foreseen, one) if each["status"] in FAILURES]
+            held[noted_as(resource.KIND, resource.identity)] = failed[0]["reason"] if failed else WHY
+
+    def taken(resource: Resource, host: Host) -> Outcome:
+        why = held.get(noted_as(resource.KIND, resource.identity))
+        if why is None:
+            return loop(resource, host)
+        outcome = examine(resource, host)
+        if outcome.fields and not outcome.reason and not under_way(outcome):
+            outcome.status, outcome.reason = "failed", why
+        return outcome
+
+    return taken
