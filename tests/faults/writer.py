@@ -51,7 +51,7 @@ def work(order: dict[str, Any], writer: int) -> None:
     loop = resource.examine if order["look"] else resource.reconcile
     step = isolation.Step(real, loop, not order["look"], 30.0)
     os.access("/hpc.onboard-begin", os.F_OK)
-    isolation._work(todo, step, writer)
+    isolation._work(todo, [], step, writer)
 
 
 CHANGING = (

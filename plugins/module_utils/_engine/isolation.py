@@ -76,7 +76,7 @@ def _one_child(resources: List[Resource], step: Step, done: Dict[int, Document])
     child = os.fork()
     if child == 0:
         os.close(reader)
-        _work(known, [resources[position] for position in todo], step, writer)
+        _work([resources[position] for position in todo], known, step, writer)
     os.close(writer)
     lines = Lines(reader)
     seconds = step.seconds + (WAIT_SECONDS if step.locked else 0)
@@ -103,7 +103,7 @@ def _is_known(document: Optional[Document]) -> bool:
     return document is not None and document["status"] not in FAILURES
 
 
-def _work(known: List[Resource], todo: List[Resource], step: Step, writer: int) -> None:
+def _work(todo: List[Resource], known: List[Resource], step: Step, writer: int) -> None:
     """The child: no terminal, no answer channel but the pipe. Never returns.
 
     known: what an earlier child has gone through, and this one has to look at again.

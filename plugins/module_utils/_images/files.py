@@ -97,14 +97,12 @@ def too_little_room(host: Host, folder: str, needed: int, doing: str) -> Optiona
     from .._jobs.machine import room
     from .._scan.amounts import size
 
-    above = folder
-    while host.kind_behind(above) == "nothing":
-        above = os.path.dirname(above)
-    for whose, left in zip(("the file system", "your quota"), room(host.real(above))):
+    above, rooms = room(host, folder)
+    for whose, left in rooms:
         if left.bytes is not None and left.bytes < needed:
             return (
                 "%s has %s left at %s, and %s takes about %s for a while:"
                 " remove files or ask the site for more, then run again"
-                % (whose, size(left.bytes), host.shown(above), doing, size(needed))
+                % (whose, size(left.bytes), above, doing, size(needed))
             )
     return None

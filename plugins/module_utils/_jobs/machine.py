@@ -8,6 +8,7 @@ statvfs knows no user's quota on most file systems, so the quota commands are as
 import os
 from typing import List, Tuple
 
+from .._core.host import Host
 from .._core.mounts import mount_of, mount_points
 from .._core.program import found, said
 from .._formats.quota import Room, least, left
@@ -25,7 +26,19 @@ def libc() -> str:
     return version if name == "glibc" else ""
 
 
-def room(path: str) -> Tuple[Room, Room]:
+def room(host: Host, folder: str) -> Tuple[str, List[Tuple[str, Room]]]:
+    """Where a folder is or will be, as a person reads it, and what is left there: whose it is, and how much.
+
+    It is measured in the nearest folder that is on the disk by now: in a dry run others are there in its mind alone.
+    """
+    above = host.resolve(folder) or folder
+    while not os.path.isdir(host.real(above)):
+        above = os.path.dirname(above)
+    system, quotas = _left(host.real(above))
+    return host.shown(above), [("the file system", system), ("your quota", quotas)]
+
+
+def _left(path: str) -> Tuple[Room, Room]:
     """What the file system has, and what the account's quotas leave, at an existing folder."""
     status = os.statvfs(path)
     system = Room(status.f_bavail * status.f_frsize, status.f_favail if status.f_files else None)

@@ -126,10 +126,8 @@ class CondaInstall(CondaInstallOptions, MadeByJob):
         from .._jobs.machine import room
         from .._scan.amounts import count, size
 
-        above = os.path.dirname(self.options["prefix"])
-        while host.kind_behind(above) == "nothing":
-            above = os.path.dirname(above)
-        for whose, left in zip(("the file system", "your quota"), room(host.real(above))):
+        above, rooms = room(host, os.path.dirname(self.options["prefix"]))
+        for whose, left in rooms:
             lacking = [
                 "%s left of the %s that it takes" % (shown(has), shown(needs))
                 for has, needs, shown in (
@@ -141,7 +139,7 @@ class CondaInstall(CondaInstallOptions, MadeByJob):
             if lacking:
                 return "%s has too little room at %s: %s; remove files or ask the site for more, then run again" % (
                     whose,
-                    host.shown(above),
+                    above,
                     " and ".join(lacking),
                 )
         return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Every cluster as a practice account: set up in one run, unchanged by the next, in order to the audit."""
+"""Every cluster as a practice account: a run makes what is foreseen, the next changes nothing, the audit is content."""
 
 from __future__ import annotations
 
@@ -17,13 +17,22 @@ CLUSTERS = sorted(file.stem for file in (REPOSITORY / "inventory" / "clusters").
 PATHS = {"lrz": "{dss: /dss/dssfs04/lwp-dss-0002/pr12ab/pr12ab-dss-0000}"}  # known to the account alone
 
 
-def test_it_is_set_up_once_and_then_in_order(tmp_path: Path, say: Callable[[str], None]) -> None:
-    lines = ["plugin: hpc.onboard.accounts", "sandbox: true", "accounts:"]
+def test_it_is_set_up_once_as_foreseen_and_then_in_order(tmp_path: Path, say: Callable[[str], None]) -> None:
+    lines = [
+        "plugin: hpc.onboard.accounts",
+        "sandbox: true",
+        "defaults: {conda: {distribution: miniforge}}",
+        "accounts:",
+    ]
     for cluster in CLUSTERS:
         storage = f", storage: {PATHS[cluster]}" if cluster in PATHS else ""
         lines.append(f"  ada@{cluster}: {{project: pr12ab{storage}}}")
     (tmp_path / "accounts.yml").write_text("\n".join(lines) + "\n")
-    first, took = _play("onboard.yml", tmp_path)
+    foreseen, _seconds = _play("onboard.yml", tmp_path, "-v", "--check")
+    assert f"{len(CLUSTERS)} accounts: {len(CLUSTERS)} would change" in foreseen
+    first, took = _play("onboard.yml", tmp_path, "-v")
+    assert any("conda /" in thing for thing in _things(first, "made"))
+    assert _things(first, "made") == _things(foreseen, "to make")
     assert f"{len(CLUSTERS)} accounts: {len(CLUSTERS)} changed" in first
     second, again = _play("onboard.yml", tmp_path)
     assert f"{len(CLUSTERS)} accounts: {len(CLUSTERS)} as wanted" in second
@@ -33,11 +42,16 @@ def test_it_is_set_up_once_and_then_in_order(tmp_path: Path, say: Callable[[str]
     say(f"{len(CLUSTERS)} sandboxes: onboarded in {took:.1f} s, unchanged in {again:.1f} s, audited in {looked:.1f} s")
 
 
-def _play(playbook: str, folder: Path) -> tuple[str, float]:
+def _things(said: str, status: str) -> list[str]:
+    """What has this status, of all accounts, which end in any order."""
+    return sorted(re.findall(rf"\+ {status} +(.*?)(?= +\+ {status} | +[~✓] | +left out | +Good to know |$)", said))
+
+
+def _play(playbook: str, folder: Path, *words: str) -> tuple[str, float]:
     """What a run that succeeds prints, in one line, and its seconds."""
     begun = time.monotonic()
     done = subprocess.run(
-        [str(Path(sys.executable).parent / "ansible-playbook"), playbook, "-i", str(folder / "accounts.yml")],
+        [str(Path(sys.executable).parent / "ansible-playbook"), playbook, "-i", str(folder / "accounts.yml"), *words],
         cwd=REPOSITORY,
         env={**os.environ, "HOME": str(folder), "COLUMNS": "500"},
         capture_output=True,

@@ -107,7 +107,7 @@ def test_whatever_processes_are_ended_the_next_run_makes_good_and_nothing_stays(
     whole.make({"/work": Folder()})
     carried_out(whole, False)
     wanted = sorted_sections(whole)
-    for number, moments in enumerate(sample(PAIRS, 20, "children", gone)):
+    for number, moments in enumerate(sample(PAIRS, 10, "children", gone)):
         scene = Scene(tmp_path / str(number))
         scene.make({"/work": Folder()})
         before = scene.tree()

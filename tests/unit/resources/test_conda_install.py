@@ -231,3 +231,24 @@ def test_too_little_room_is_said(
     found = os.statvfs("/")
     monkeypatch.setattr(os, "statvfs", lambda _path: found)
     judge(scene, "conda_install", Case(said, AREA, {**CONDA, **wanted}, "blocked", said))
+
+
+@pytest.mark.parametrize("through", ["", "~/area"])
+def test_room_is_foreseen_below_folders_and_links_that_the_same_run_would_make(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch, through: str
+) -> None:
+    """It is measured where the area is, and not where the link is going to lie."""
+    scene.make(AREA)
+    measured, found = scene.root / "measured", os.statvfs("/")
+
+    def seen(path: str) -> os.statvfs_result:
+        measured.write_text(path)  # by the engine's child
+        return found
+
+    monkeypatch.setattr(os, "statvfs", seen)
+    area = {"kind": "directory", "path": "/data/me", "root": "/data"}
+    link = {"kind": "storage_link", "path": "~/area", "target": "/data/me"}
+    conda = {**CONDA, "kind": "conda_install", "prefix": f"{through or '/data/me'}/deep/conda"}
+    outcomes = scene.run(area, link, conda, check=True)
+    assert [(one["status"], one["reason"]) for one in outcomes] == [("missing", None)] * 3
+    assert measured.read_text() == str(scene.at("/data"))
