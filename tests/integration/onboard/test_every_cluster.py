@@ -15,19 +15,27 @@ from tests.integration.runs import REPOSITORY
 
 CLUSTERS = sorted(file.stem for file in (REPOSITORY / "inventory" / "clusters").glob("*.yml"))
 PATHS = {"lrz": "{dss: /dss/dssfs04/lwp-dss-0002/pr12ab/pr12ab-dss-0000}"}  # known to the account alone
+EVERYTHING = """\
+plugin: hpc.onboard.accounts
+sandbox: true
+defaults:
+  conda: {distribution: miniforge}
+  job_scripts: {templates: [batch, chain]}
+  own_files: {files: [{file: condarc, path: ~/deep/er/condarc}]}
+  python_envs: {environments: [{name: ml, modules: [python/3.11], packages: [numpy]}]}
+  container_images: {images: [{image: "alpine:3.20@sha256:%s"}]}
+accounts:
+""".replace("%s", "1" * 64)
 
 
 def test_it_is_set_up_once_as_foreseen_and_then_in_order(tmp_path: Path, say: Callable[[str], None]) -> None:
-    lines = [
-        "plugin: hpc.onboard.accounts",
-        "sandbox: true",
-        "defaults: {conda: {distribution: miniforge}}",
-        "accounts:",
-    ]
+    text = EVERYTHING
     for cluster in CLUSTERS:
         storage = f", storage: {PATHS[cluster]}" if cluster in PATHS else ""
-        lines.append(f"  ada@{cluster}: {{project: pr12ab{storage}}}")
-    (tmp_path / "accounts.yml").write_text("\n".join(lines) + "\n")
+        text += f"  ada@{cluster}: {{project: pr12ab{storage}}}\n"
+    (tmp_path / "accounts.yml").write_text(text)
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "condarc").write_text("auto_activate: false\n")
     foreseen, _seconds = _play("onboard.yml", tmp_path, "-v", "--check")
     assert f"{len(CLUSTERS)} accounts: {len(CLUSTERS)} would change" in foreseen
     first, took = _play("onboard.yml", tmp_path, "-v")
