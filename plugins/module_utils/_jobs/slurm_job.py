@@ -179,10 +179,7 @@ class SlurmJob:
         if seen is None:
             raise AccountError("whether Slurm has taken the job is not known: run again later (%s)" % _short(words))
         _forget(held, MARK)
-        limit = LIMIT.search(words or "")
-        if limit:
-            raise AccountError("Slurm took no job: %s. Run again when one has ended" % (AT_LIMIT % limit.group(0)))
-        raise AccountError("Slurm did not take the job: %s" % (_short(words) or "sbatch said nothing"))
+        raise AccountError(refusal(words or "sbatch said nothing"))
 
     def cancel(self, host: Host) -> None:
         """End it, or what is at work on this login node in its place, and remove its folder."""
@@ -232,6 +229,14 @@ def _began(held: str, mark: Dict[str, Any]) -> float:
         return os.stat(os.path.join(held, PROGRESS)).st_mtime
     except OSError:
         return float("inf")
+
+
+def refusal(said: str) -> str:
+    """Why Slurm takes no job, by what sbatch said."""
+    limit = LIMIT.search(said)
+    if limit:
+        return "Slurm took no job: %s. Run again when one has ended" % (AT_LIMIT % limit.group(0))
+    return "Slurm did not take the job: %s" % _short(said)
 
 
 def _held(host: Host, folder: str) -> Optional[str]:

@@ -11,7 +11,7 @@ from .._core.host import Host
 from .._core.resource import Resource, State
 from .._core.values import STATE, check_path
 from .._slurm.commands import told
-from .slurm_job import SlurmJob, Standing, Wanted
+from .slurm_job import SlurmJob, Standing, Wanted, refusal
 
 TRIED = "tried"
 ENVIRONMENT = ".config/hpc.onboard/env."
@@ -149,7 +149,7 @@ class TryJob(Resource):
             line = ["--test-only", "--time=%d" % self.options["minutes"]] + self._sbatch(host)
             said = told("sbatch", line + ["--wrap=true"], errors=True) or ""
             if "error" in said:
-                raise AccountError("Slurm would not take the job: %s" % printable(" ".join(said.split())[:400]))
+                raise AccountError(refusal(said))
         self.is_foreseen = True
 
 

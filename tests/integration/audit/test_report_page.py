@@ -26,6 +26,7 @@ pytestmark = turns(3)
 CHROMIUM = shutil.which("chromium")
 SHOWN = "#list li:not([hidden])"
 CLIPBOARD = ["clipboard-read", "clipboard-write"]
+expect.set_options(timeout=60_000)  # milliseconds: other tests keep the machine busy
 
 
 @pytest.fixture(scope="module")
