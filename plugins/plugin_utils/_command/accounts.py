@@ -78,6 +78,20 @@ def known(file: Path) -> tuple[set[str], set[str]]:
     return {host.name for host in made}, {group for host in made for group in host.groups}
 
 
+def own_folders(typed: Sequence[str]) -> list[Path]:
+    """The folders of profiles that the accounts file names, if there is one. Raises Refused, Mistakes."""
+    source = find(typed, os.environ)
+    file = source.file() if source else None
+    if file is None:
+        return []
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, read_text
+
+    document = Lines(file, read_text(file)).document()
+    listed = document.get("profiles") if isinstance(document, dict) else None
+    named = [file.parent / os.path.expanduser(str(name)) for name in (listed if isinstance(listed, list) else ())]
+    return [folder for folder in named if folder.is_dir()]
+
+
 def from_home(path: Path) -> str:
     """The path as people write it."""
     text, home = str(path), os.path.expanduser("~") + os.sep

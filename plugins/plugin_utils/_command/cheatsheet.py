@@ -13,6 +13,8 @@ from pathlib import Path
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.facts import unsourced
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import SHIPPED, Catalogue
+from ansible_collections.hpc.onboard.plugins.plugin_utils._command import accounts
+from ansible_collections.hpc.onboard.plugins.plugin_utils._command.refused import Refused
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Mistakes, nearest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.cheatsheet import cheatsheet, one_screen, text_of
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Look, width_of
@@ -25,23 +27,26 @@ def main(arguments: Sequence[str], program: str) -> int:
         description="Show where to put what on a cluster, its limits, how to run, what is forbidden, and links.",
     )
     parser.add_argument("cluster", help="a cluster, or an account on it: wilson, simone@wilson")
-    parser.add_argument("--profiles", type=Path, action="append", default=[], help="a folder with profiles of your own")
+    parser.add_argument("-i", "--inventory", metavar="FILE", action="append", default=[], help="the accounts file")
+    parser.add_argument(
+        "--profiles", metavar="FOLDER", type=Path, action="append", default=[], help="one with profiles of your own"
+    )
     parser.add_argument("--all", action="store_true", help="with all notes, traps, partitions and sources")
     wish = parser.parse_args(arguments)
     cluster = wish.cluster.rpartition("@")[2]
-    catalogue = Catalogue((*wish.profiles, SHIPPED))
     try:
+        catalogue = Catalogue((*wish.profiles, *accounts.own_folders(wish.inventory), SHIPPED))
         known = catalogue.known(cluster)
-    except Mistakes as mistakes:
-        print(f"{program}: {mistakes}", file=sys.stderr)
+    except (Refused, Mistakes) as error:
+        print(f"{program}: {error}", file=sys.stderr)
         return 2
     if known is None:
         print(f'{program}: unknown cluster "{cluster}"; {nearest(cluster, catalogue.ids())}', file=sys.stderr)
         return 2
     look = Look(width=width_of(shutil.get_terminal_size().columns))
     facts = len(unsourced(known.tree))
-    folders = [word for folder in wish.profiles for word in ("--profiles", str(folder))]
-    whole = f"{program} {shlex.join([*folders, cluster, '--all'])}"
+    typed = [("-i", file) for file in wish.inventory] + [("--profiles", str(folder)) for folder in wish.profiles]
+    whole = f"{program} {shlex.join([*(word for pair in typed for word in pair), cluster, '--all'])}"
     lines = cheatsheet(known.profile, facts, look) if wish.all else one_screen(known.profile, whole, facts, look)
     print(text_of(lines), end="")
     return 0

@@ -36,7 +36,7 @@ OPTIONS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # verb done her
     ),
     "status": (("--json",), ("-i", "--inventory")),
     "done": (("--not",), ("-i", "--inventory", "--on")),
-    "cheatsheet": (("--all",), ("--profiles",)),
+    "cheatsheet": (("--all",), ("-i", "--inventory", "--profiles")),
     "profile": ((), ("-i", "--inventory", "--profiles")),
     "rekey": (("--keep-passphrase",), ("--kdf",)),
 }

@@ -15,13 +15,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts import new_p
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import SHIPPED, Catalogue, read_known
 from ansible_collections.hpc.onboard.plugins.plugin_utils._command import accounts
 from ansible_collections.hpc.onboard.plugins.plugin_utils._command.refused import Refused
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import (
-    Lines,
-    Mistakes,
-    nearest,
-    read_text,
-    shown,
-)
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Mistakes, nearest, read_text, shown
 
 USUAL_FOLDER = "our-clusters"
 OWN = "own"
@@ -31,7 +25,7 @@ def main(arguments: Sequence[str], program: str) -> int:
     """Run the verb. 0 done, 2 not done or something is wrong with a profile."""
     wish = _parser(program).parse_args(arguments)
     try:
-        folders = [*wish.profiles, *_own_folders(wish.inventory)]
+        folders = [*wish.profiles, *accounts.own_folders(wish.inventory)]
         if wish.verb == "new":
             return _new(wish, folders, program)
         if wish.verb == "check":
@@ -71,18 +65,6 @@ def _common(default: object) -> argparse.ArgumentParser:
         *("-p", "--profiles"), metavar="FOLDER", type=Path, action="append", default=default, help="one with profiles"
     )
     return parser
-
-
-def _own_folders(inventory: Sequence[str]) -> list[Path]:
-    """The folders of profiles that the accounts file names, if there is one."""
-    source = accounts.find(inventory, os.environ)
-    file = source.file() if source else None
-    document = Lines(file, read_text(file)).document() if file else None
-    listed = document.get("profiles") if isinstance(document, dict) else None
-    named = (
-        [file.parent / os.path.expanduser(str(name)) for name in listed] if file and isinstance(listed, list) else []
-    )
-    return [folder for folder in named if folder.is_dir()]
 
 
 # -- the list --------------------------------------------------------------------------------------

@@ -31,6 +31,7 @@ PLAYBOOKS: dict[str, tuple[str, ...]] = {  # verb -> playbook, and the options t
     "answer": ("answer",),
     "ssh-config": ("ssh_config",),
 }
+KNOWING_ACCOUNTS = ("status", "done", "cheatsheet")  # verbs without a playbook that are told where the accounts stand
 
 
 class Start(NamedTuple):
@@ -52,7 +53,8 @@ class Start(NamedTuple):
         checkout, playbooks have longer names, so hpc-onboard is told of where it would find the same accounts.
         """
         if verb not in PLAYBOOKS:
-            return [*(self.program or ("hpc-onboard",)), verb, *options]
+            accounts = self.inventory if verb in KNOWING_ACCOUNTS else ()
+            return [*(self.program or ("hpc-onboard",)), verb, *accounts, *options]
         if self.front or (self.program and self.inventory and not self.checkout):
             return [*self.program, verb, *self.inventory, *options]
         playbook, *own = of_playbook(verb, options)

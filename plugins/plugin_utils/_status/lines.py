@@ -24,6 +24,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout impor
     indented,
     item,
     row,
+    with_command,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.amounts import count
 
@@ -122,8 +123,8 @@ def _steps(accounts: Iterable[AccountStatus], look: Look) -> list[Line]:
         out += indented(url, 4, look, "faint") if url else []
     if found:
         (name, *_rest), names = next(iter(found.items()))
-        said = " ".join(command_line.command("done", [names[0], name]))
-        out += indented(f"When one is done: {said}", 2, look, "faint")
+        said = shlex.join(command_line.command("done", [names[0], name]))
+        out += with_command("When one is done:", said, 2, look)
     return out
 
 

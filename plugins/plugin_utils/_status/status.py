@@ -49,8 +49,6 @@ def _shown(wish: argparse.Namespace, program: str) -> int:
     every, now = choice.known(file), datetime.now(UTC)
     mine = choice.chosen(every, wish.names, file)
     found = memory.status(_near(file), mine, len(mine) == len(every), now)
-    if wish.inventory and found["next"]:
-        found["next"] += ["-i", wish.inventory[0]]
     if wish.json:
         print(json.dumps(found, indent=1))
         return 0

@@ -25,6 +25,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout impor
     indented,
     item,
     told,
+    with_command,
 )
 
 if TYPE_CHECKING:
@@ -246,11 +247,11 @@ def _introduction(known: Introduction, look: Look) -> list[Line]:
     """What to know of the site, said once, and the command that shows the rest."""
     lines = indented("Good to know here (said once):", 4, look, "note") if known["texts"] else []
     lines += [line for text in known["texts"] for line in item("-", text, 4, look)]
-    more = f"{known['more']} more, and all else: " if known["more"] else "All else: "
-    lines += indented(more + shlex.join(known["command"]), 4, look, "faint")
+    more = f"{known['more']} more, and all else:" if known["more"] else "All else:"
+    lines += with_command(more, shlex.join(known["command"]), 4, look)
     if "done" in known:
         lines += steps("Only you can do, and nothing shows it:", known["steps"], look)
-        lines += indented(f"When one is done: {shlex.join(known['done'])}", 4, look, "faint")
+        lines += with_command("When one is done:", shlex.join(known["done"]), 4, look)
     return lines
 
 

@@ -154,6 +154,14 @@ def command(text: str, indent: int, look: Look) -> list[Line]:
     return lines
 
 
+def with_command(said: str, text: str, indent: int, look: Look) -> list[Line]:
+    """A sentence and the command to copy that belongs to it: behind it where there is room for both, else below it."""
+    both = f"{said} {flat(text)}"
+    if indent + cells(both) <= look.width:
+        return indented(both, indent, look, "faint")
+    return [*indented(said, indent, look, "faint"), *command(text, indent + 2, look)]
+
+
 def _shell_words(text: str, room: int) -> Iterator[str]:
     """The words of a command as they stand there, an option with its value where there is room for both.
 

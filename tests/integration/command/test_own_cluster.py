@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +44,7 @@ def test_a_profile_of_three_lines_is_enough_for_every_command(desk: Desk) -> Non
     (desk.folder / "our-clusters" / "attic.yml").write_text("id: attic\nlogin: {host: attic.example.org}\nhome: {}\n")
     name_the_folder(desk)
     report = ("-e", "audit_output=report", "-e", "audit_formats=json,junit,md")
-    sheet = ("cheatsheet", "attic", "--profiles", "our-clusters")
+    sheet = ("cheatsheet", "attic")
     for words in (
         *(("onboard",), ("onboard",), ("audit", *report), ("doctor",), ("preflight",)),
         *(sheet, ("profile", "check"), ("offboard", "-e", "offboard_sure=true")),
@@ -57,6 +59,42 @@ def test_a_profile_of_three_lines_is_enough_for_every_command(desk: Desk) -> Non
     assert listed[0].split() == ["id", "name", "status", "from"]
     assert listed[1].split() == ["attic", "attic", "own", "our-clusters/attic.yml"]
     assert len(listed) == 18
+
+
+def test_what_is_told_works_where_it_is_told_for_a_file_of_another_name(desk: Desk, tmp_path: Path) -> None:
+    """Each command is pasted as it stands on the screen: of a cluster of one's own, and from another folder."""
+    (desk.folder / "our-clusters").mkdir()
+    (desk.folder / "our-clusters" / "attic.yml").write_text(
+        "id: attic\nlogin: {host: attic.example.org}\nhome: {}\npolicies: [Be kind.]\n"
+        "human_steps: [{id: form, text: Fill in the form}]\n"
+    )
+    name_the_folder(desk)
+    file = Path(desk.file).rename(desk.folder / "my lab.yml")
+    work = tmp_path / "work"
+    work.mkdir()
+
+    def typed(*words: str) -> str:
+        ran = desk.bed.ansible(*words, program="hpc-onboard", cwd=work, env=desk.environment)
+        assert ran.returncode == 0, (words, ran.stdout, ran.stderr)
+        return str(ran.stdout)
+
+    links = {"storage_links_areas": [{"name": "tmp", "path": "/tmp", "link": "scratch"}]}
+    first = typed("onboard", "-i", str(file), "-e", json.dumps(links))
+    assert "attic.example.org" in typed(*behind("All else:", first))
+    told = typed("status", "-i", str(file))
+    assert "form" in told
+    typed(*behind("When one is done:", told))
+    assert "form" not in typed("status", "-i", str(file))
+    assert behind("Next:", told) == ["audit", "-i", str(file)]
+    typed(*behind("Next:", told))
+
+
+def behind(word: str, text: str) -> list[str]:
+    """The words of the command of ours that stands behind a word, as a shell reads them."""
+    lines = text[text.index(word) + len(word) :].lstrip("\n").replace("\\\n", "").splitlines()
+    words = shlex.split(lines[0])
+    assert words.pop(0).endswith("hpc-onboard")
+    return words
 
 
 def test_it_is_written_by_options_and_an_inventory_says_of_it_what_the_check_says(desk: Desk) -> None:

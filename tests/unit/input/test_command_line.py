@@ -60,6 +60,7 @@ COMMANDS = [
         "ansible-playbook -i 'a b.yml' /home/ada/hpc.onboard/rotate.yml -e secret=wandb -e rotate_resume=true",
     ),
     ("checkout", "rekey", [], "hpc-onboard rekey"),
+    ("checkout", "done", ["a@b", "step"], "hpc-onboard done -i 'a b.yml' a@b step"),
     ("installed", "offboard", ["-l", "a@b"], "hpc-onboard offboard -i 'a b.yml' -l a@b"),
     ("installed, accounts from a setting", "audit", [], "ansible-playbook hpc.onboard.audit"),
     ("installed by Galaxy", "doctor", [], "ansible-playbook -i 'a b.yml' hpc.onboard.doctor"),
