@@ -13,11 +13,10 @@ from .._core.edited_file import file_behind, rewrite, why_not_ours
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.resource import Resource, State
+from .._core.start_up import EVERY, FOLDER, generated, read_at_start, start_up_files
 from .._core.values import ShellEnvironmentOptions
 from .._formats import environment, section, startup
 
-FOLDER = ".config/hpc.onboard"
-LOGIN_FILES = ("/.bash_profile", "/.bash_login", "/.profile")  # of bash, which reads the first one there is
 HEADER = "# Kept by hpc.onboard. Settings of your own belong into your start-up file, below its line.\n"
 
 
@@ -42,23 +41,20 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
 
     def touches(self, host: Host) -> List[str]:
         """The files that may be kept, and the folders that they name: settings wait for the folders."""
-        start_up = ("/.config/fish/config.fish", "/.zshenv", "/.tcshrc", "/.cshrc", "/.bashrc", *LOGIN_FILES)
-        files = [_generated(host, dialect) for dialect in environment.DIALECTS] + [
-            host.home + name for name in start_up
-        ]
+        files = [generated(host, dialect) for dialect in environment.DIALECTS] + [host.home + name for name in EVERY]
         named = [value for value in self.options["variables"].values() if value.startswith("/")]
         read = [file for each in self.options["on_demand"].values() for file in each.values()]
         return files + named + list(self.options["path"]) + read
 
     def _files(self, host: Host) -> List[str]:
-        return [_generated(host, dialect) for dialect in environment.DIALECTS] + start_up_files(host)
+        return [generated(host, dialect) for dialect in environment.DIALECTS] + start_up_files(host)
 
     # -- states --------------------------------------------------------------------------------
 
     def desired(self, host: Host) -> State:
         if self.options["state"] == "absent":
             return {}
-        state = {host.shown(_generated(host, dialect)): self._body(dialect) for dialect in environment.DIALECTS}
+        state = {host.shown(generated(host, dialect)): self._body(dialect) for dialect in environment.DIALECTS}
         for path in start_up_files(host):
             state[host.shown(path)] = _line(host)
         return state
@@ -83,7 +79,7 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
     def inspect(self, host: Host) -> State:
         state = {}
         for dialect in environment.DIALECTS:
-            path = _generated(host, dialect)
+            path = generated(host, dialect)
             found = section.find(file_behind(host, path).text, self.options["section"])
             if found:
                 state[host.shown(path)] = found.body
@@ -97,7 +93,7 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
 
     def _others_need_the_line(self, host: Host) -> bool:
         """Whether a generated file holds another section."""
-        texts = [file_behind(host, _generated(host, dialect)).text for dialect in environment.DIALECTS]
+        texts = [file_behind(host, generated(host, dialect)).text for dialect in environment.DIALECTS]
         return any(section.has_any(section.without(text, self.options["section"])) for text in texts)
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
@@ -107,7 +103,7 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
             if problem:
                 return problem
         for dialect in environment.DIALECTS:
-            path = _generated(host, dialect)
+            path = generated(host, dialect)
             found = section.find(file_behind(host, path).text, self.options["section"])
             if found and not found.untouched:
                 return "the section '%s' of %s was changed by hand: delete it there, then run again" % (
@@ -123,6 +119,23 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
                 )
         return None
 
+    def remarks(self, host: Host) -> List[str]:
+        """Lines of the person's own that set a variable of ours to something else: they are not ours to change."""
+        said: List[str] = []
+        for path in read_at_start(host) if self.options["state"] == "present" else ():
+            try:
+                text = file_behind(host, path).text
+            except AccountError:
+                continue  # what cannot be read says nothing of itself
+            if any(name in text for name in self.options["variables"]):
+                from .._formats.settings import set_anew  # few start-up files name one
+
+                for one in set_anew(text, self.options["variables"], host.home):
+                    if one.value(host.home):  # else it may well be the same
+                        place = "%s:%d" % (host.shown(path), one.line)
+                        said.append("%s sets %s anew, and that counts: take it out there" % (place, one.name))
+        return said
+
     # -- changes -------------------------------------------------------------------------------
 
     def apply(self, host: Host) -> None:
@@ -134,7 +147,7 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
             raise AccountError("the start-up files are changing: run again")
         host.make_folders(os.path.join(host.home, FOLDER), 0o755)
         for dialect in environment.DIALECTS:
-            file = file_behind(host, _generated(host, dialect))
+            file = file_behind(host, generated(host, dialect))
             new = section.put(file.text or HEADER, self.options["section"], self._proved(dialect))
             rewrite(host, file, new)
         for path in files:
@@ -145,7 +158,7 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
 
     def _take_out(self, host: Host) -> None:
         """The lines first: were this interrupted between, the sections would still tell the next run."""
-        files = [file_behind(host, _generated(host, dialect)) for dialect in environment.DIALECTS]
+        files = [file_behind(host, generated(host, dialect)) for dialect in environment.DIALECTS]
         texts = [section.without(file.text, self.options["section"]) for file in files]
         if not any(section.has_any(text) for text in texts):
             for path in start_up_files(host):
@@ -153,10 +166,6 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
                 rewrite(host, file, startup.remove(file.text, _line(host)), keep=file.path != path)
         for file, text in zip(files, texts):
             rewrite(host, file, "" if text == HEADER else text)
-
-
-def _generated(host: Host, dialect: str) -> str:
-    return os.path.join(host.home, FOLDER, "env." + dialect)
 
 
 def _dialect(host: Host) -> str:
@@ -169,26 +178,3 @@ def _dialect(host: Host) -> str:
 def _line(host: Host) -> str:
     dialect = _dialect(host)
     return environment.reading(dialect, "%s/env.%s" % (FOLDER, dialect), startup.MARK)
-
-
-def start_up_files(host: Host) -> List[str]:
-    """The files that the login shell in use reads, whether it logs in or runs a command over ssh.
-
-    bash reads .bashrc for a command over ssh and the first of .bash_profile, .bash_login and .profile at
-    a login; that one is left alone when it reads .bashrc itself.
-    """
-    shell = os.path.basename(host.account.shell)
-    home = host.home
-    if shell == "zsh":
-        return [home + "/.zshenv"]
-    if shell == "fish":
-        return [home + "/.config/fish/config.fish"]
-    if shell in ("tcsh", "csh"):
-        tcshrc = home + "/.tcshrc"
-        return [tcshrc if shell == "tcsh" and host.entry(tcshrc) else home + "/.cshrc"]
-    if shell != "bash":
-        return [home + "/.profile"]
-    names = [home + name for name in LOGIN_FILES]
-    login = next((name for name in names if host.kind_behind(name) != "nothing"), names[-1])
-    reads_it = host.kind_behind(login) == "file" and startup.reads(file_behind(host, login).text, ".bashrc")
-    return [home + "/.bashrc"] + ([] if reads_it else [login])

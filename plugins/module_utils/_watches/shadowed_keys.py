@@ -8,13 +8,12 @@ huggingface.co/docs/huggingface_hub/package_reference/environment_variables, doc
 github.com/NVIDIA/enroot doc/configuration.md.
 """
 
-import re
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.resource import Resource
-from .._formats.lines import lines
+from .._formats.settings import Setting, settings
 from .._scan.search import Search
 from .watch import Seen, Watch
 
@@ -33,19 +32,13 @@ PATHS: Dict[str, Tuple[Tuple[str, str], ...]] = {  # -> variables that lead to a
     "enroot_credential": (("ENROOT_CONFIG_PATH", "/.credentials"), ("XDG_CONFIG_HOME", "/enroot/.credentials")),
 }
 DEFAULT_ENROOT = "/.config/enroot/.credentials"  # XDG_CONFIG_HOME counts only where no setting of the site does
-EXPORT = re.compile(
-    r"(?:^|[;&|{]|\bthen\b)[ \t]*(?:export|setenv|set[ \t]+-\w*x\w*|(?:typeset|declare)[ \t]+-x)[ \t]+"
-    r"(\w+)(?:[ \t]*=|[ \t]|$)(.*)"
-)
-BARE = re.compile(r"^[ \t]*(\w+)=(.*)")
 
 
 class Export(NamedTuple):
-    """Where a start-up file sets a variable, and the text behind it."""
+    """Where a start-up file sets a variable, and how."""
 
     place: str
-    text: str
-    exported: bool  # else it is only set, and counts when the login environment has it
+    setting: Setting
 
 
 class ShadowedKeys(Watch):
@@ -102,7 +95,7 @@ def _before(
     files = ", ".join(host.shown(path) for path in there)
     for name in VALUES.get(kind, ()):
         value = environment.get(name, "")
-        if value or (name in exports and exports[name].exported):
+        if value or (name in exports and exports[name].setting.exported):
             secret = value and not name.endswith("USERNAME")
             text = "%s goes before %s%s" % (name, files, ", and holds " + host.fingerprint(value) if secret else "")
             yield Seen("SEC-008", _place(name, exports), text, "", _mend(host, name, exports))
@@ -142,24 +135,16 @@ def _exports(host: Host, search: Search) -> Dict[str, Export]:
     wanted |= {one[0] for several in PATHS.values() for one in several}
     found: Dict[str, Export] = {}
     for path in search.start_ups():
-        for number, line in enumerate(lines(search.text(path)), 1):
-            for pattern in (EXPORT, BARE):
-                one = None if line.lstrip().startswith("#") else pattern.search(line)
-                if one and one.group(1) in wanted:
-                    place = "%s:%d" % (host.shown(path), number)
-                    export = Export(place, one.group(2), pattern is EXPORT)
-                    if export.exported and not (one.group(1) in found and found[one.group(1)].exported):
-                        found[one.group(1)] = export
-                    found.setdefault(one.group(1), export)
+        for one in settings(search.text(path)):
+            if one.name in wanted:
+                export = Export("%s:%d" % (host.shown(path), one.line), one)
+                known = found.setdefault(one.name, export)
+                if one.exported and not known.setting.exported:
+                    found[one.name] = export
     return found
 
 
 def _plain(host: Host, export: Optional[Export]) -> str:
-    """The value of an exported variable where it is written out, with the home for ~ and $HOME; else nothing."""
-    if export is None or not export.exported:
-        return ""
-    value = export.text.strip().strip("\"'")
-    for word in ("${HOME}", "$HOME", "~"):
-        if value.startswith(word + "/"):
-            value = host.home + value[len(word) :]
-    return value if re.match(r"^/[\w@%+:,./-]*\Z", value) else ""
+    """The path that an exported variable is set to where it is written out; else nothing."""
+    value = export.setting.value(host.home) if export and export.setting.exported else ""
+    return value if value.startswith("/") else ""

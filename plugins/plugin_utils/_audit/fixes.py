@@ -46,6 +46,7 @@ SENTENCES = {
     "ENV-003": "Let {place} print for people at a terminal only.",
     "ENV-004": "Look at what {place} runs.",
     "ENV-005": "Take {place}, or its folder, out of PATH.",
+    "ENV-007": "Take the line out of {place}, or declare its value in the accounts file.",
     "PKG-001": "Move to the conda that onboard.yml sets up, then remove {place}.",
     "PKG-002": "Take the block out of {place}: conda init --reverse",
     "PKG-003": "Name the channels in {place}: conda config --remove channels defaults",
@@ -65,6 +66,7 @@ SENTENCES = {
 }
 
 UNPLACED = {  # of what is set by nothing that was looked at
+    "ENV-007": "Find what sets {place}, which no start-up file of yours does in words (a module, say), and let it not.",
     "SEC-008": "Find what sets {place}, which no start-up file of yours does in words, and let it not.",
 }
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ansible_collections.hpc.onboard.plugins.module_utils._watches.areas import Areas
 from ansible_collections.hpc.onboard.plugins.module_utils._watches.conda_traces import CondaTraces
 from ansible_collections.hpc.onboard.plugins.module_utils._watches.home_caches import HomeCaches
+from ansible_collections.hpc.onboard.plugins.module_utils._watches.overridden_settings import OverriddenSettings
 from ansible_collections.hpc.onboard.plugins.module_utils._watches.quota import Quota
 from ansible_collections.hpc.onboard.plugins.module_utils._watches.slurm_rights import SlurmRights
 from ansible_collections.hpc.onboard.plugins.module_utils._watches.startup_files import StartupFiles
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 Facts = Mapping[str, Any]  # of a cluster, an account or an area, as their schemas describe them
 
 KINDS: dict[str, type[Watch]] = {
-    kind.KIND: kind for kind in (Areas, CondaTraces, HomeCaches, Quota, SlurmRights, StartupFiles)
+    kind.KIND: kind for kind in (Areas, CondaTraces, HomeCaches, OverriddenSettings, Quota, SlurmRights, StartupFiles)
 }
 CAPABILITY = "watch"
 BIG_BYTES, BIG_FILES = 1_000_000_000, 20_000  # a cache, where the profile does not say how large a home is
@@ -54,6 +55,7 @@ def watches(cluster: Facts, account: Facts, declared: Iterable[PlanEntry]) -> li
         *([] if account.get("sandbox") else [quota]),  # a sandbox has none
         *([_watch("slurm_rights", **_slurm(cluster, present))] if is_slurm and not account.get("sandbox") else []),
         _watch("startup_files", programs=_paths(present, "path_script")),
+        *([_watch("overridden_settings")] if any(one["kind"] == "shell_environment" for one in present) else []),
     ]
 
 

@@ -58,7 +58,15 @@ def test_a_sandbox_has_no_quota_to_look_at() -> None:
 
 @pytest.mark.parametrize("name", sorted(ACCOUNTS))
 def test_the_watches_get_options_that_they_know(name: str) -> None:
-    assert list(given(name)) == ["home_caches", "conda_traces", "areas", "quota", "slurm_rights", "startup_files"]
+    assert list(given(name)) == [
+        "home_caches",
+        "conda_traces",
+        "areas",
+        "quota",
+        "slurm_rights",
+        "startup_files",
+        "overridden_settings",
+    ]
     for kind, options in given(name).items():
         specs = WATCHED[kind].OPTIONS
         assert set(options) == set(specs)

@@ -205,3 +205,17 @@ def test_an_interrupted_taking_out_is_finished_by_the_next_run(scene: Scene) -> 
     scene.at("~/.bashrc").unlink()
     assert scene.life({"kind": "shell_environment", **NO_ENV})[0]["status"] == "unwanted"
     assert [path for path, thing in scene.tree().items() if isinstance(thing, Plain)] == []
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        (b"export A=1\nexport A=$X\n# export A=2\nexport B=2\n", []),
+        (b"export A=2\n", ["~/.bashrc:2 sets A anew, and that counts: take it out there"]),
+    ],
+)
+def test_a_line_that_sets_a_variable_of_ours_anew_is_to_be_minded(scene: Scene, lines: bytes, said: list[str]) -> None:
+    scene.make({"~/.bashrc": Plain(lines), "~/.profile": Plain(PROFILE)})
+    first, again = (scene.run({"kind": "shell_environment", **ENV})[0] for _time in range(2))
+    assert (first["status"], again["status"]) == ("missing", "in_place")
+    assert first["remarks"] == again["remarks"] == said

@@ -1,0 +1,64 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which files of the home the account's login shell reads at its start, and where our settings lie for it."""
+
+import os
+from typing import List
+
+from .._formats import startup
+from .edited_file import file_behind
+from .host import Host
+
+FOLDER = ".config/hpc.onboard"
+READ_TOO = {  # beside the files that our line goes into
+    "zsh": ("/.zprofile", "/.zshrc", "/.zlogin"),
+    "tcsh": ("/.login",),
+    "csh": ("/.login",),
+    "ksh": ("/.kshrc",),
+}
+LOGIN_FILES = ("/.bash_profile", "/.bash_login", "/.profile")  # of bash, which reads the first one there is
+EVERY = (
+    *("/.config/fish/config.fish", "/.zshenv", "/.tcshrc", "/.cshrc", "/.bashrc", *LOGIN_FILES),
+    *(name for names in READ_TOO.values() for name in names),
+)
+
+
+def generated(host: Host, dialect: str) -> str:
+    """Where our settings lie for the shells of a dialect."""
+    return os.path.join(host.home, FOLDER, "env." + dialect)
+
+
+def start_up_files(host: Host) -> List[str]:
+    """The files that the login shell in use reads, whether it logs in or runs a command over ssh.
+
+    bash reads .bashrc for a command over ssh and the first of .bash_profile, .bash_login and .profile at
+    a login; that one is left alone when it reads .bashrc itself.
+    """
+    shell = os.path.basename(host.account.shell)
+    home = host.home
+    if shell == "zsh":
+        return [home + "/.zshenv"]
+    if shell == "fish":
+        return [home + "/.config/fish/config.fish"]
+    if shell in ("tcsh", "csh"):
+        tcshrc = home + "/.tcshrc"
+        return [tcshrc if shell == "tcsh" and host.entry(tcshrc) else home + "/.cshrc"]
+    if shell != "bash":
+        return [home + "/.profile"]
+    login = _login_file(host)
+    reads_it = host.kind_behind(login) == "file" and startup.reads(file_behind(host, login).text, ".bashrc")
+    return [home + "/.bashrc"] + ([] if reads_it else [login])
+
+
+def _login_file(host: Host) -> str:
+    """The one file that bash reads at a login."""
+    names = [host.home + name for name in LOGIN_FILES]
+    return next((name for name in names if host.kind_behind(name) != "nothing"), names[-1])
+
+
+def read_at_start(host: Host) -> List[str]:
+    """All files of the home that the login shell in use reads, at a login, for a command or at a terminal."""
+    shell = os.path.basename(host.account.shell)
+    more = [_login_file(host)] if shell == "bash" else [host.home + name for name in READ_TOO.get(shell, ())]
+    files = start_up_files(host)
+    return files + [path for path in more if path not in files]

@@ -1,0 +1,80 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Lines that set a variable of ours anew: what is said of each, and what the shell itself makes of it."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+
+import pytest
+from ansible_collections.hpc.onboard.plugins.module_utils._formats.settings import set_anew
+
+HOME = "/home/ada"
+OURS = {"CACHE": "/work/ada/cache"}
+ANEW = {  # shell -> lines after which the variable is another one
+    "bash": [
+        "export CACHE=/tmp/x",
+        "export CACHE=$HOME/.cache",
+        'export CACHE="${HOME}/.cache"  # from the tutorial',
+        "export CACHE='/tmp/x'; umask 022",
+        "[ -d / ] && export CACHE=~/c",
+        "CACHE=/tmp/x",
+        "declare -x CACHE=/tmp/x",
+        "if true; then export CACHE=/tmp/x; fi",
+        "export CACHE=$(echo /tmp)/x",
+    ],
+    "tcsh": ["setenv CACHE /tmp/x", 'setenv CACHE "$HOME/c"'],
+    "fish": ["set -gx CACHE /tmp/x", "set -x CACHE $HOME/c"],
+}
+SAME = {  # -> lines after which it is the same
+    "bash": [
+        "# export CACHE=/tmp/x",
+        "export CACHE=/work/ada/cache",
+        'export CACHE="/work/ada/cache"',
+        "export CACHE",
+        "export CACHES=/tmp/x",
+        "export MY_CACHE=/tmp/x",
+        ': "${CACHE:=/tmp/x}"',
+        'export CACHE="${CACHE:-/tmp/x}"',
+        '[ -z "$CACHE" ] && export CACHE=/tmp/x',
+        "alias x='CACHE=/tmp/x y'",
+    ],
+    "tcsh": ["if ( ! $?CACHE ) setenv CACHE /tmp/x", "setenv CACHE /work/ada/cache"],
+    "fish": ["set -gx CACHE /work/ada/cache", "set -q CACHE; or set -gx CACHE $CACHE /x"],
+}
+SET = {
+    "bash": "export CACHE=/work/ada/cache",
+    "tcsh": "setenv CACHE /work/ada/cache",
+    "fish": "set -gx CACHE /work/ada/cache",
+}
+START = {"bash": ["--norc", "-c"], "tcsh": ["-f", "-c"], "fish": ["--no-config", "-c"]}
+LINES = [
+    (shell, line, anew) for anew, table in ((True, ANEW), (False, SAME)) for shell in table for line in table[shell]
+]
+
+
+@pytest.mark.parametrize(("shell", "line", "anew"), LINES)
+def test_a_line_is_told_where_the_shell_has_another_value_then(shell: str, line: str, anew: bool) -> None:
+    found = list(set_anew(f"ours # hpc.onboard\n{line}\n", OURS, HOME))
+    assert [(one.line, one.name) for one in found] == ([(2, "CACHE")] if anew else [])
+    program = shutil.which(shell)
+    if program is None:
+        pytest.fail(f"{shell} is not here to judge")
+    text = f"{SET[shell]}\n{line}\n/usr/bin/printenv CACHE"
+    said = subprocess.run(
+        [program, *START[shell], text], env={"HOME": HOME, "PATH": "/bin"}, capture_output=True, text=True, check=True
+    )
+    assert (said.stdout.strip() != OURS["CACHE"]) == anew
+
+
+def test_what_stands_above_our_line_is_overwritten_by_it() -> None:
+    text = "export CACHE=/tmp/a\n. env.sh # hpc.onboard\nexport CACHE=/tmp/b\n"
+    assert [one.line for one in set_anew(text, OURS, HOME)] == [3]
+    assert [one.line for one in set_anew("export CACHE=/tmp/a\n", OURS, HOME)] == [1]
+
+
+def test_a_value_is_told_where_it_is_written_out() -> None:
+    lines = ["A=/x", "A=~/x", "A='~/x'", 'A="$HOME/x y"', "A=$(x)", "A=/x/$USER", "A=${HOME}/x ; B=1"]
+    found = list(set_anew("\n".join(lines), {"A": "ours"}, HOME))
+    assert [one.value(HOME) for one in found] == ["/x", f"{HOME}/x", "", "", "", "", f"{HOME}/x"]
