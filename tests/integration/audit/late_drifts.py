@@ -84,7 +84,7 @@ WILSON = [
     Drift("a cache where the site wants none", ("ENV-001 unmanaged hand medium",),
           "mkdir -p .cache/pip; echo a > .cache/pip/wheel", place="~/.cache/pip"),
     Drift("a variable of ours that a tutorial's line sets anew", ("ENV-007 changed hand medium",),
-          "echo 'export APPTAINER_CACHEDIR=$HOME/.apptainer/cache' >> .bashrc", place="~/.bashrc:"),
+          "echo 'setenv APPTAINER_CACHEDIR $HOME/.apptainer/cache' >> .cshrc", place="~/.cshrc:"),
     Drift("a copy of a login file", ("SEC-006 unmanaged hand high",), f"cp -p {JSON} {JSON}~", place=f"~/{JSON}~:1"),
 ]  # fmt: skip
 
