@@ -9,6 +9,7 @@ The documentation is in plugins/modules/answer.py.
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,6 +28,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import paylo
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import Variables, prepare
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.answer import NoAnswer
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation import Conversation
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import command
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import LedgerError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.next_step import RotationError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import VersionError
@@ -125,8 +127,8 @@ def _audited(session: PaperSession, entries: list[PlanEntry]) -> AuditAccount:
     seen = prepared(session, list(CAPABILITIES), [])
     if json.loads(json.dumps(program.without_keys(seen.entries))) != entries:
         raise AccountError(
-            "what you want of this account has changed since the file was written, or hpc.onboard has: write a new file"
-            f" there by hpc-onboard export {session.name}. {_brought.NOTHING.capitalize()}"
+            "what you want of this account has changed since the file was written, or hpc.onboard has."
+            f" {_brought.NOTHING.capitalize()}. Write a new file: {shlex.join(command('export', ['-l', session.name]))}"
         )
     conversation = Conversation(session, seen.entries, BY_FILE)
     row = seen.row(conversation.outcomes(0), conversation)

@@ -17,6 +17,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import manua
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import Step, advice, here
 from ansible_collections.hpc.onboard.plugins.plugin_utils._doors.credential import Credential, of_account
 from ansible_collections.hpc.onboard.plugins.plugin_utils._doors.renewers import renewal, user_of
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import command
 
 if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import Class, Seen
@@ -94,7 +95,8 @@ def open_steps(
         if due := manual_steps.due_day(step, mark):
             when = f"{'Due again' if mark else 'Due'} {'since' if due <= today else 'on'} {due}"
             rule, kind, text = "STP-002", STALE, f"{when}: {told['text']}"
-        one = _finding(rule, f"step {told['id']}", "", kind, text, here("hpc-onboard", "done", account, told["id"]))
+        say_so = here(*command("done", [account, told["id"]]))
+        one = _finding(rule, f"step {told['id']}", "", kind, text, say_so)
         one["cause"] = WATCHED[rule][1]
         if "url" in told:
             one["fix"].insert(0, advice(f"It is done at {told['url']}"))

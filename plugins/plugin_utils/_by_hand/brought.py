@@ -11,6 +11,7 @@ import hmac
 import json
 import os
 import re
+import shlex
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +21,7 @@ from ansible_collections.hpc.onboard.plugins.module_utils._core.document_version
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError, errno_name
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answer as _answer
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.payload import FRAME
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import command
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.exports import Exports
 
 if TYPE_CHECKING:
@@ -60,8 +62,8 @@ class Brought(NamedTuple):
             raise AccountError(f"this answer is of {self.account}, not of {account}: {NOTHING}")
         if self.export not in known["written"]:
             raise AccountError(
-                f"this answer is to a file that was not written here, or long ago: {NOTHING}. Write a new file there by"
-                f" hpc-onboard export {account}"
+                f"this answer is to a file that was not written here, or long ago: {NOTHING}. Write a new one:"
+                f" {shlex.join(command('export', ['-l', account]))}"
             )
         wanted = hmac.digest(seal(account, self.export), self.text.encode(), "sha256").hex()
         if not hmac.compare_digest(wanted, self.seal):
