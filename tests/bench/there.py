@@ -51,7 +51,7 @@ def work(rounds: int) -> None:
 def _processor_seconds(order: list[str], data: bytes) -> float:
     """User and system time of a program and of all that it starts and waits for."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(order, input=data, env=ENVIRONMENT, stdout=subprocess.DEVNULL, check=True)
+    subprocess.run(order, input=data, env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
