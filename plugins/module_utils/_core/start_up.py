@@ -17,10 +17,8 @@ READ_TOO = {  # beside the files that our line goes into
     "ksh": ("/.kshrc",),
 }
 LOGIN_FILES = ("/.bash_profile", "/.bash_login", "/.profile")  # of bash, which reads the first one there is
-EVERY = (
-    *("/.config/fish/config.fish", "/.zshenv", "/.tcshrc", "/.cshrc", "/.bashrc", *LOGIN_FILES),
-    *(name for names in READ_TOO.values() for name in names),
-)
+EVERY = ("/.config/fish/config.fish", "/.zshenv", "/.tcshrc", "/.cshrc", "/.bashrc", *LOGIN_FILES)
+"""What our line may go into, whatever the shell."""
 
 
 def generated(host: Host, dialect: str) -> str:

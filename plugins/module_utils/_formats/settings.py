@@ -9,7 +9,7 @@ import re
 from typing import Iterator, Mapping, NamedTuple
 
 from .lines import lines
-from .startup import MARK
+from .startup import MARK, reads
 
 EXPORT = re.compile(
     r"(?:^|[;&|{]|\bthen\b)[ \t]*(?:export|setenv|set[ \t]+-\w*x\w*|(?:typeset|declare)[ \t]+-x)[ \t]+"
@@ -28,6 +28,7 @@ class Setting(NamedTuple):
     name: str
     text: str
     exported: bool  # else it is only set, and counts where the environment has it
+    first: bool  # whether it begins its line; else it may stand in a block, or behind a question
 
     def value(self, home: str) -> str:
         """The value where it is written out, with the home for ~ and $HOME; else nothing."""
@@ -39,6 +40,10 @@ class Setting(NamedTuple):
                 value = home + value[len(word) :]
         return value if PLAIN.match(value) else ""
 
+    def is_certain(self, home: str) -> bool:
+        """Whether the line alone shows that the variable has another value then."""
+        return self.first and bool(self.value(home))
+
 
 def settings(text: str) -> Iterator[Setting]:
     """What each line sets, first what it exports."""
@@ -46,15 +51,18 @@ def settings(text: str) -> Iterator[Setting]:
         for pattern in (EXPORT, BARE):
             found = None if line.lstrip().startswith("#") else pattern.search(line)
             if found:
-                yield Setting(number, line, found.group(1), found.group(2), pattern is EXPORT)
+                first = found.start() == 0 and not line[0].isspace()
+                yield Setting(number, line, found.group(1), found.group(2), pattern is EXPORT, first)
 
 
 def set_anew(text: str, ours: Mapping[str, str], home: str) -> Iterator[Setting]:
     """The settings below our line that give a variable of ours another value, or one that is not written out.
 
-    A line that looks at the variable itself is none: it sets what is not set yet, or takes up what is.
+    Where another file is read that has our line, it stands for that. A line that looks at the variable itself is none:
+    it sets what is not set yet, or takes up what is.
     """
-    at = next((number for number, line in enumerate(lines(text), 1) if line.rstrip().endswith(MARK)), 0)
+    ways = (MARK, ".bashrc")
+    at = next((number for number, line in enumerate(lines(text), 1) if any(reads(line, way) for way in ways)), 0)
     for one in settings(text):
         is_ours = one.line > at and one.name in ours and one.text.strip()
         looks = is_ours and re.search(r"\$[{?]*%s\b" % re.escape(one.name), one.whole)

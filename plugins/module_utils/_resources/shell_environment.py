@@ -131,7 +131,7 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
                 from .._formats.settings import set_anew  # few start-up files name one
 
                 for one in set_anew(text, self.options["variables"], host.home):
-                    if one.value(host.home):  # else it may well be the same
+                    if one.is_certain(host.home):
                         place = "%s:%d" % (host.shown(path), one.line)
                         said.append("%s sets %s anew, and that counts: take it out there" % (place, one.name))
         return said

@@ -35,7 +35,7 @@ class OverriddenSettings(Look):
         set_by: List[str] = []
         for path in read_at_start(host) if ours else ():
             for one in set_anew(text_behind(self, host, path), ours, host.home):
-                if one.value(host.home) or has.get(one.name, ours[one.name]) != ours[one.name]:
+                if one.is_certain(host.home) or has.get(one.name, ours[one.name]) != ours[one.name]:
                     set_by.append(one.name)
                     self.find(
                         "ENV-007", "%s:%d" % (host.shown(path), one.line), _said(one.name), "", _mend(host, path, one)

@@ -74,6 +74,16 @@ def test_what_stands_above_our_line_is_overwritten_by_it() -> None:
     assert [one.line for one in set_anew("export CACHE=/tmp/a\n", OURS, HOME)] == [1]
 
 
+def test_what_stands_before_the_reading_of_the_file_with_our_line_is_overwritten_by_it() -> None:
+    text = "export CACHE=/tmp/a\n# .bashrc comes next\n[ -f ~/.bashrc ] && . ~/.bashrc\nexport CACHE=/tmp/b\n"
+    assert [one.line for one in set_anew(text, OURS, HOME)] == [4]
+
+
+def test_what_may_stand_in_a_block_is_not_certain() -> None:
+    text = "if x; then\n  export CACHE=/a\nfi\ntest -d /b && export CACHE=/b\nexport CACHE=$X\nexport CACHE=/c\n"
+    assert [one.is_certain(HOME) for one in set_anew(text, OURS, HOME)] == [False, False, False, True]
+
+
 def test_a_value_is_told_where_it_is_written_out() -> None:
     lines = ["A=/x", "A=~/x", "A='~/x'", 'A="$HOME/x y"', "A=$(x)", "A=/x/$USER", "A=${HOME}/x ; B=1"]
     found = list(set_anew("\n".join(lines), {"A": "ours"}, HOME))
