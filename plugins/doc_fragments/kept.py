@@ -31,6 +31,9 @@ options:
     type: str
 requirements:
   - python >= 3.6 on the account
+notes:
+  - What it makes is noted on the account (C(~/.config/hpc.onboard/receipt.json)). So it changes and takes out what it
+    has made itself and nobody has changed since, and C(offboard) takes that out, too.
 seealso:
   - module: hpc.onboard.converge
 """

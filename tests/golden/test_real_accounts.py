@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import pytest
 
 from tests.golden.seen import hold, place, plain
 from tests.integration.rotation.rotation_scene import Stage, staged
 from tests.integration.runs import REPOSITORY
+from tests.testbed import Testbed
 from tests.testbed.registry import PRIVATE, new_key
 
 pytestmark = pytest.mark.testbed
@@ -26,8 +26,9 @@ def see(stage: Stage, name: str, *arguments: str) -> None:
     hold(f"{name}.txt", re.sub(",? <seconds>", "", shown))  # a second or more is said, less is not
 
 
-def test_a_rotation_and_an_audit(bed: Any) -> None:
-    with place() as folder, staged(bed, folder, ("lrz", "wilson"), kdf=None) as stage:
+def test_a_rotation_and_an_audit() -> None:
+    """On login nodes of its own: what tests of the audit put onto theirs would be seen."""
+    with Testbed() as bed, place() as folder, staged(bed, folder, ("lrz", "wilson"), kdf=None) as stage:
         new, bad = new_key(), new_key()
         stage.registry.allow(new, [PRIVATE])
         see(stage, "rotate-bad-key", "rotate_ngc.yml", *stage.wanted(bad, "bad", {}))

@@ -101,3 +101,21 @@ def test_what_is_wrong_with_an_argument_is_said_before_anything_is_sent(bed: Any
     ]
     assert DAMAGED not in ran.text
     assert account.sessions() == before
+
+
+def test_what_a_module_has_made_it_changes_and_what_a_hand_has_changed_it_leaves(bed: Any, tmp_path: Path) -> None:
+    account = bed.new_account("dfki")
+    file, link = "hpc.onboard.own_file", "hpc.onboard.storage_link"
+
+    def results(content: str, target: str) -> list[Any]:
+        tasks = [{file: {"path": "~/mine", "content": content}}, {link: {"path": "~/link", "target": target}}]
+        return [one["result"] for one in played(bed, account, tasks, tmp_path).results]
+
+    for content, target in (("one\n", "/usr"), ("two\n", "/var")):
+        assert [one["changed"] for one in results(content, target)] == [True, True]
+        assert account.read("mine").decode() == content
+        assert account.ssh("readlink link").stdout.strip() == target
+    account.ssh("echo by hand >> mine; ln -sfn /tmp link")
+    assert [one["outcome"]["status"] for one in results("three\n", "/usr")] == ["blocked", "blocked"]
+    assert account.read("mine") == b"two\nby hand\n"
+    assert account.ssh("readlink link").stdout.strip() == "/tmp"
