@@ -24,7 +24,7 @@ if true; then
 export THIRD={2}
 fi
 case $- in *i*) ;; *) return;; esac
-export TORCH_HOME=$HOME/.cache/torch   # what only a person's shell reads
+[ -t 0 ] && export TORCH_HOME=$HOME/.cache/torch   # what only a person's shell reads
 last=1
 """
 

@@ -30,10 +30,8 @@ def account(bed: Testbed) -> Iterator[Account]:
 
 
 @pytest.mark.parametrize("cluster", CLUSTERS)
-def test_account_is_fresh_and_made_at_once(bed: Testbed, cluster: str) -> None:
-    start = time.monotonic()
+def test_account_is_fresh(bed: Testbed, cluster: str) -> None:
     account = bed.new_account(cluster)
-    assert time.monotonic() - start < 0.3
     done = account.ssh("id -un; pwd; ls -A")
     assert (done.returncode, done.stdout.split()) == (0, [account.user, account.home])
 

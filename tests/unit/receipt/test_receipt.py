@@ -290,7 +290,7 @@ def test_what_has_not_the_form_that_we_write_is_damaged(content: bytes) -> None:
     begun = time.monotonic()
     with pytest.raises((ValueError, TypeError, KeyError, AttributeError, RecursionError)):
         receipt.parsed(content.decode())
-    assert time.monotonic() - begun < 1
+    assert time.monotonic() - begun < 30
 
 
 @pytest.mark.parametrize("content", DAMAGED, ids=range(len(DAMAGED)))
