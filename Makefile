@@ -23,7 +23,7 @@ exhaustive: $(VENV)/installed-test debian-packages ## Every moment, every fault,
 $(STAGES) oldest: $(VENV)/installed-test
 	@$(BIN)/python tools/stages.py $@
 
-bench: $(VENV)/installed-bench ## Measure the whole against a bare connection and other tools
+bench: $(VENV)/installed-test $(VENV)/installed-bench debian-packages ## Measure the whole against a bare connection and other tools
 	@$(BIN)/python -m tests.bench
 
 format: $(VENV)/installed-test ## Put all Python into the house's format
