@@ -52,7 +52,8 @@ def test_it_is_set_up_once_as_foreseen_and_then_in_order(tmp_path: Path, say: Ca
 
 def _things(said: str, status: str) -> list[str]:
     """What has this status, of all accounts, which end in any order."""
-    return sorted(re.findall(rf"\+ {status} +(.*?)(?= +\+ {status} | +[~✓] | +left out | +Good to know |$)", said))
+    ends = rf" +\+ {status} | +[~✓] | +left out | +Good to know | +\d+ accounts: |$"
+    return sorted(re.findall(rf"\+ {status} +(.*?)(?={ends})", said))
 
 
 def _play(playbook: str, folder: Path, *words: str) -> tuple[str, float]:
