@@ -40,7 +40,7 @@ def left_out(items: Sequence[pytest.Item]) -> set[pytest.Item]:
     if EVERY_TEST:
         return only_there
     groups: dict[tuple[str, int], list[pytest.Item]] = {}
-    for item in items:
+    for item in (one for one in items if one not in only_there):  # those take no turn from the others
         for mark in item.iter_markers("turns"):
             own = mark in item.own_markers  # of the test, not of its module
             groups.setdefault((item.nodeid.partition("[" if own else "::")[0], mark.args[0]), []).append(item)

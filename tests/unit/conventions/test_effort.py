@@ -1,0 +1,49 @@
+"""What a run takes of the tests that take turns.
+
+SPDX-License-Identifier: GPL-3.0-or-later
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests import effort
+
+TESTS = """
+import pytest
+
+@pytest.mark.turns(4)
+@pytest.mark.parametrize("at", [pytest.param(at, marks=pytest.mark.exhaustive if at % 3 else ()) for at in range(24)])
+def test_some(at):
+    pass
+
+def test_always():
+    pass
+"""
+
+
+def test_one_in_so_many_of_those_that_it_may_take(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """24, of which an exhaustive run alone takes 16: of the other eight, one in four are two, whatever the seed."""
+    monkeypatch.setattr(effort, "EXHAUSTIVE", False)
+    monkeypatch.setattr(effort, "EVERY_TEST", False)
+    (tmp_path / "test_these.py").write_text(TESTS)
+    collected: list[pytest.Item] = []
+
+    class Collected:
+        def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+            collected.extend(items)
+
+    options = ["--collect-only", "-q", "-p", "no:cacheprovider", "--import-mode=importlib", "-c", os.devnull]
+    assert pytest.main([*options, f"--rootdir={tmp_path}", str(tmp_path)], [Collected()]) == 0
+    picked = set()
+    for seed in range(30):
+        monkeypatch.setattr(effort, "SEED", str(seed))
+        left = effort.left_out(collected)
+        *some, always = [item.name for item in collected if item not in left]
+        assert always == "test_always"
+        assert len(some) == 2, seed
+        picked.update(some)
+    assert picked == {f"test_some[{at}]" for at in range(0, 24, 3)}
