@@ -40,11 +40,11 @@ def left_out(items: Sequence[pytest.Item]) -> set[pytest.Item]:
     if EVERY_TEST:
         return only_there
     groups: dict[tuple[str, int], list[pytest.Item]] = {}
-    for item in (one for one in items if one not in only_there):  # those take no turn from the others
-        for mark in item.iter_markers("turns"):
+    for item in items:
+        mark = item.get_closest_marker("turns")
+        if mark and item not in only_there:  # those take no turn from the others
             own = mark in item.own_markers  # of the test, not of its module
             groups.setdefault((item.nodeid.partition("[" if own else "::")[0], mark.args[0]), []).append(item)
-            break  # the closest one counts
     waiting = {item for group in groups.values() for item in group}
     taken = {item for (name, number), group in groups.items() for item in sample(group, -(-len(group) // number), name)}
     return only_there | (waiting - taken)

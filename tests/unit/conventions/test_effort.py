@@ -5,13 +5,11 @@ SPDX-License-Identifier: GPL-3.0-or-later
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import pytest
 
 from tests import effort
 
+pytest_plugins = "pytester"
 TESTS = """
 import pytest
 
@@ -25,24 +23,17 @@ def test_always():
 """
 
 
-def test_one_in_so_many_of_those_that_it_may_take(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_in_so_many_of_those_that_it_may_take(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     """24, of which an exhaustive run alone takes 16: of the other eight, one in four are two, whatever the seed."""
     monkeypatch.setattr(effort, "EXHAUSTIVE", False)
     monkeypatch.setattr(effort, "EVERY_TEST", False)
-    (tmp_path / "test_these.py").write_text(TESTS)
-    collected: list[pytest.Item] = []
-
-    class Collected:
-        def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-            collected.extend(items)
-
-    options = ["--collect-only", "-q", "-p", "no:cacheprovider", "--import-mode=importlib", "-c", os.devnull]
-    assert pytest.main([*options, f"--rootdir={tmp_path}", str(tmp_path)], [Collected()]) == 0
+    pytester.makeini("[pytest]\nmarkers =\n    turns\n    exhaustive\n")
+    items = pytester.getitems(TESTS)
     picked = set()
     for seed in range(30):
         monkeypatch.setattr(effort, "SEED", str(seed))
-        left = effort.left_out(collected)
-        *some, always = [item.name for item in collected if item not in left]
+        left = effort.left_out(items)
+        *some, always = [item.name for item in items if item not in left]
         assert always == "test_always"
         assert len(some) == 2, seed
         picked.update(some)
