@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is taken out of an account again, and in which order: keys first, then the last thing made first.
+"""What is taken out of an account again, and in which order: keys first, then other things, then what they lay in.
 
 Whether a thing is ours to take out is decided on the account, by its receipt.
 """
@@ -8,6 +8,7 @@ Whether a thing is ours to take out is decided on the account, by its receipt.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
@@ -19,6 +20,9 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import 
 if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.answer import Notes
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
+
+AROUND = ("directory", "storage_link")  # kinds that other things may lie below
+LONGEST = 4096  # characters of a path; no system takes more, and the notes of an account may hold any
 
 
 def to_take_out(
@@ -97,6 +101,26 @@ def absent(entry: PlanEntry) -> PlanEntry:
 
 
 def in_order(entries: Iterable[PlanEntry]) -> list[PlanEntry]:
-    """What is declared last goes first, and keys before all."""
+    """Return the entries in the order of their removal: keys, other things, then the folders and links around them.
+
+    Of the same kind the one declared last goes first; a folder or a link waits for all that lies below its path.
+    """
     reverse = list(entries)[::-1]
-    return sorted(reverse, key=lambda entry: not issubclass(KINDS[entry["kind"]], KeptKey))
+    things = [entry for entry in reverse if entry["kind"] not in AROUND]
+    things.sort(key=lambda entry: not issubclass(KINDS[entry["kind"]], KeptKey))
+    return [*things, *_deepest_first([entry for entry in reverse if entry["kind"] in AROUND])]
+
+
+def _deepest_first(entries: Sequence[PlanEntry]) -> list[PlanEntry]:
+    """Return folders and links in their order, but each after the last one below its path."""
+    last: dict[str, int] = {}
+    for position, entry in enumerate(entries):
+        path = _path(entry)
+        last[path] = position
+        if len(path) <= LONGEST:
+            last.update(dict.fromkeys(map(str, PurePosixPath(path).parents), position))
+    return sorted(entries, key=lambda entry: (last[_path(entry)], -len(_path(entry))))
+
+
+def _path(entry: PlanEntry) -> str:
+    return str(PurePosixPath(entry["options"]["path"]))
