@@ -32,6 +32,18 @@ if TYPE_CHECKING:
 
 prepare()
 
+
+def _agreed(session: AccountSession) -> dict[str, bool]:
+    """Return what the user agreed to: that keys which are not in the keyring are replaced. Raises AccountError."""
+    if not any(name.startswith("onboard_") for name in session.variables):
+        return {}
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._input import extra_vars  # few replace
+
+    readers = {"onboard_replace": extra_vars.truth}
+    given = extra_vars.read("an onboarding", readers, session.variables, session.value)
+    return {"replace": bool(given.get("onboard_replace"))}
+
+
 ARGUMENTS: Spec = {
     "capabilities": {"type": "list", "elements": "str", "default": []},
     "resources": {"type": "list", "elements": "dict", "default": []},
@@ -65,7 +77,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
             from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import reminders  # few rotate
 
             declared = reminders.left_alone(session.name, declared)
-        return session.carry_out(declared, arguments["wait"], {"seconds": arguments["seconds"]})
+        wishes = {"seconds": arguments["seconds"], **_agreed(session)}
+        return session.carry_out(declared, arguments["wait"], wishes)
 
     def _keep_one(self, kind: str, session: AccountSession) -> OneResult:
         """What the module of a kind does."""

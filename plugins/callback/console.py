@@ -58,6 +58,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         self._said = 0  # lines of the account before
         self._begun = time.monotonic()
         self._started: dict[str, float] = {}
+        self._replaceable: list[str] = []
         self._under_way: dict[str, None] = {}
         self._done = 0
         self._total = 0
@@ -206,8 +207,8 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
 
     def v2_playbook_on_stats(self, stats: Any) -> None:
         self._watch.stop()
-        numbers = (len(one) for one in (stats.processed, stats.failures, stats.dark, stats.changed))
-        verdict.tell(verdict.Verdict(*numbers))
+        seen, failed, dark, changed = map(len, (stats.processed, stats.failures, stats.dark, stats.changed))
+        verdict.tell(verdict.Verdict(seen, failed, dark, changed, tuple(self._replaceable)))
         trouble = self._ends.keep({name: end.state for name, end in self._story.accounts.items()}, context.CLIARGS)
         if trouble:
             self._display.warning(f"How this run ended is not remembered here: {trouble}")
@@ -236,6 +237,8 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         seconds = self._over(name)
         end = account.Ended("ok") if ignored else renderer.ended(shown, bool(shown.get("unreachable")))
         self._story.add(name, shown, end, renderer)
+        if any(one.get("evidence", {}).get("unknown_key") for one in shown.get("outcomes", ())):
+            self._replaceable.append(name)
         if not result.task.check_mode:
             self._ends.take(result.task.action, name, shown)
         self._handle_warnings(result.result)

@@ -10,7 +10,7 @@ Files are written as a draft beside the target, made with its final mode, flushe
 import errno
 import os
 import stat
-from typing import Any, Callable, Dict, List, Mapping, Optional
+from typing import Any, Callable, Dict, List, Mapping, Optional, Set
 
 from . import files
 from .account import Account, Names
@@ -26,6 +26,7 @@ class Host(Names):
         super().__init__(account, fingerprint_key, root)
         self.made: List[str] = []  # the folders that were made
         self.noted: Mapping[str, Any] = {}  # what the receipt says of each thing, once it was looked at
+        self.gone: Set[str] = set()  # what was removed or put back, by the keys of its notes
         self.follows = False  # whether one only looks again at what is under way, and does so often
         self._way = Way(root, self.shown, self.resolve)
 
@@ -51,8 +52,7 @@ class Host(Names):
 
     def _target(self, folder: int, name: str) -> str:
         target = os.readlink(name, dir_fd=folder)
-        inside = self.root and target.startswith(self.root + "/")
-        return target[len(self.root) :] if inside else target
+        return target[len(self.root) :] if self.root and target.startswith(self.root + "/") else target
 
     def look_anew(self) -> None:
         """Let go of what was looked at: what is looked at next may have become another thing by then."""

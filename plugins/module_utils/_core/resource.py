@@ -40,7 +40,8 @@ class Outcome:
 
     progress is how far work that takes minutes is, while it goes on by itself (see job.py); remarks are
     what its owner should know though nothing differs; evidence is what is concluded from, as fields (see
-    docs/schemas/answer.schema.json), for no sentence is read back; folders were made for it to lie in.
+    docs/schemas/answer.schema.json), for no sentence is read back; folders were made for it to lie in; was
+    has the former values of what is, or was, changed of the user's along with it.
 
     status is what was found: in_place, missing, different or unwanted; or why nothing could be
     said or done: blocked, failed, not_measured (then reason says it in a sentence).
@@ -64,6 +65,7 @@ class Outcome:
         self.remarks: List[str] = []
         self.evidence: Evidence = {}
         self.folders: List[str] = []
+        self.was: State = {}
 
     def _found(self) -> str:
         if not self.fields:
@@ -96,13 +98,16 @@ class Outcome:
             "remarks": self.remarks,
             "evidence": self.evidence,
             "folders": self.folders,
+            "was": self.was,
         }
 
 
 class Resource(Options):
     """One thing kept in a wanted state. A kind is a subclass; it knows its options and nothing of Ansible."""
 
+    IS_PUT_BACK = False  # whether offboarding puts back what was changed of a thing of the user's (_engine/put_back.py)
     EDITED_IS_THEIRS = False  # whether it belongs to the account's owner once a person has changed it
+    keeps_former = False  # whether apply first keeps a private copy of what it replaces
     WAITS = True  # whether it cannot be had where a thing that it touches is not as it should be
 
     def bound(self, host: Host) -> "Resource":
@@ -155,6 +160,14 @@ class Resource(Options):
         """What was seen beside the state and decides what is to be done."""
         return {}
 
+    def keys(self, host: Host) -> State:
+        """Return the fingerprints of all keys that apply would replace, by the words that name their places."""
+        return {}
+
+    def tightens(self, host: Host) -> State:
+        """Return the fields of what the user has there that apply would change, with their present values."""
+        return {}
+
     def takes_away(self, host: Host) -> List[str]:
         """The absolute paths that apply would remove with all that they hold, where it removes what others made."""
         return []
@@ -172,6 +185,7 @@ def examine(resource: Resource, host: Host) -> Outcome:
     outcome = Outcome(resource.identity, before, resource.desired(host), obstacle)
     outcome.progress = progress if outcome.fields else None
     outcome.remarks, outcome.evidence = resource.remarks(host), resource.evidence(before, host)
+    outcome.was = resource.tightens(host) if outcome.fields and not obstacle else {}
     if obstacle and not outcome.fields:
         outcome.evidence["obstacle"] = obstacle  # nothing differs yet, and the next run that has to change it could not
     return outcome

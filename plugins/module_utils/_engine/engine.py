@@ -23,8 +23,8 @@ from .isolation import Document, Step, run_isolated
 from .plan import LOCK, Kinds, Loop, build
 from .task import News, Seen, Task
 
-SCHEMA = "hpc.onboard/answer/1.6"
-PLAN = "hpc.onboard/plan/1.2"
+SCHEMA = "hpc.onboard/answer/1.7"
+PLAN = "hpc.onboard/plan/1.3"
 SECONDS = 30.0
 LOOK_SECONDS = 0.5
 
@@ -39,6 +39,7 @@ def answer(plan: Mapping[str, Any], kinds: Kinds) -> Document:
     noted on the account, for cluster (its id), and the notes are told; where nothing can be noted, nothing is made.
     With only_made, what we did not make, or made for another cluster, too, stays as it is. keys says what the sender
     knows of the rotations of a key, by the name that entries have as theirs: one that it does not know is not undone.
+    With replace, a key that the sender does not recognise is replaced, and a private copy of its file is kept.
     With mends (how many) the first resources are put right before the others are looked at, or that is foreseen
     (mends_work). ticket says that the home opens only to a forwarded Kerberos ticket. found is what an earlier run has
     found out, by name (_core/account.py).
@@ -55,9 +56,9 @@ def answer(plan: Mapping[str, Any], kinds: Kinds) -> Document:
         first, plan = _mended(plan, kinds, account)
         task = _task(plan, kinds, account)
         if plan.get("only_made"):
-            from .ownership import left_alone  # few runs take anything out
+            from .ownership import sorted_out  # few runs take anything out
 
-            task = task._replace(alone=left_alone(task))
+            task = sorted_out(task)
         seen = WORKS[plan["work"]](task)
         if plan.get("ticket") and any(one["status"] == "failed" for one in [seen.receipt, *seen.documents] if one):
             from .shut_home import check  # few homes want a ticket
@@ -114,7 +115,8 @@ def _task(plan: Mapping[str, Any], kinds: Kinds, account: Account) -> Task:
         return host
 
     _learn(resources, real())
-    keyed = rotations.Keyed(plan["resources"], resources, plan.get("keys") or {})
+    own, replaces = notes.own_key(plan["fingerprint_key"]), bool(plan.get("replace"))
+    keyed = rotations.Keyed(plan["resources"], resources, plan.get("keys") or {}, own, replaces)
     return Task(plan, resources, real, float(plan.get("seconds") or SECONDS), keyed)
 
 
@@ -196,8 +198,16 @@ def _news(task: Task, documents: List[Document], done: bool) -> News:
     both, alone = list(enumerate(zip(task.plan["resources"], documents))), task.alone.documents
     own = notes.own_key(task.plan["fingerprint_key"])
     news = notes.notes([pair for position, pair in both if position not in alone], own, task.cluster, done)
-    left = {notes.key(entry, one["identity"]): notes.RELEASED for position, (entry, one) in both if position in alone}
+    released = [
+        position for position, (entry, one) in both if position in alone or (done and _is_put_back(task, one, position))
+    ]
+    left = {notes.key(task.plan["resources"][at], documents[at]["identity"]): notes.RELEASED for at in released}
     return {**left, **news}
+
+
+def _is_put_back(task: Task, document: Document, position: int) -> bool:
+    """Return True if a thing of the user's is as it was before hpc-onboard."""
+    return position in task.alone.put_back and document["status"] not in FAILURES
 
 
 def _noted(task: Task, seen: Seen, news: News) -> Document:

@@ -1,41 +1,58 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which of the things that are to go are not ours to take out, by what is noted on the account and by what is there."""
+"""What becomes of each thing that is to go, by what is noted on the account and by what is there.
+
+What hpc-onboard created is removed. What the user had stays: as it is, or with what was changed of it put back.
+"""
 
 from typing import Dict, Optional
 
-from .._core.resource import FAILURES, Outcome, Resource, State, examine
-from .._receipt import notes, receipt
+from .._core.resource import FAILURES, Outcome, Resource, State, examine, noted_as
+from .._receipt import former, notes, receipt
 from .isolation import Document
+from .put_back import PutBack
 from .task import Alone, Task
 
+ADOPTED = "it existed before hpc-onboard"
 
-def left_alone(task: Task) -> Alone:
-    """What is left alone: we did not make it, or other clusters need it as well."""
+
+def sorted_out(task: Task) -> Task:
+    """Return the task with what stays settled, and with a PutBack in the place of what gets something back."""
     seen = task.gone_through(task.real, examine, False, {})
     noted, found = notes.read(seen.receipt["after"]), {}  # type: Dict[str, Document], Dict[int, Document]
+    resources = list(task.resources)
     for position, (entry, resource) in enumerate(zip(task.plan["resources"], task.resources)):
         there = seen.documents[position]
         if seen.receipt["status"] in FAILURES:  # whose it is cannot be known
             found[position] = receipt.held_back(Outcome(resource.identity, {}, {}).document())
             continue
-        why = _why_it_stays(task, entry, resource, noted, there["before"])
-        if why is not None:
+        note = noted.get(notes.key(entry, resource.identity), {})
+        why = _why_it_stays(task, resource, note, noted, there["before"])
+        if resource.IS_PUT_BACK and why in (None, ADOPTED) and _is_changed(note):
+            resources[position] = PutBack(resource, note)
+        elif why is not None:
             is_there = there["before"] or there["status"] in FAILURES
             found[position] = receipt.left_alone(resource.identity, why if is_there else "")
-    return Alone(found, seen.receipt["after"])
+    changed = frozenset(at for at, one in enumerate(resources) if one is not task.resources[at])
+    return task._replace(resources=resources, alone=Alone(found, seen.receipt["after"], changed))
+
+
+def _is_changed(note: Document) -> bool:
+    """Return True if something of the user's was changed: another key replaced, or a mode of what was adopted."""
+    return bool(note.get("replaced") or (note.get("was") and not note["made"]))
 
 
 def _why_it_stays(
-    task: Task, entry: Document, resource: Resource, noted: Dict[str, Document], found: State
+    task: Task, resource: Resource, note: Document, noted: Dict[str, Document], found: State
 ) -> Optional[str]:
-    """Why a thing is not ours to take out, though that is asked for; None where it is."""
-    key = notes.key(entry, resource.identity)
-    others = notes.others(noted, key, task.cluster)
+    """Return why a thing stays though it is to go; None where it goes."""
+    others = notes.others(noted, noted_as(resource.KIND, resource.identity), task.cluster)
     if others:
         return "set up for %s, too" % " and ".join(others)
-    if not notes.is_made(noted, entry, resource.identity):
-        return "not made by us, or not noted as such"
-    if resource.EDITED_IS_THEIRS and notes.is_theirs(noted[key], found, notes.own_key(task.plan["fingerprint_key"])):
-        return "changed since we made it"
-    return None
+    if not note:
+        return "hpc-onboard did not create it, or the receipt does not say so"
+    own = notes.own_key(task.plan["fingerprint_key"])
+    if resource.EDITED_IS_THEIRS and (note["made"] or note.get("replaced")) and notes.is_theirs(note, found, own):
+        kept = "; your former key is in ~/%s" % former.FOLDER if note.get("replaced") else ""
+        return "changed since hpc-onboard wrote it" + kept
+    return None if note["made"] else ADOPTED

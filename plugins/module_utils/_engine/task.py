@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What is to be done on the account, and what was seen there: what the steps of the engine hand to each other."""
 
-from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional
+from typing import Any, Callable, Dict, FrozenSet, List, Mapping, NamedTuple, Optional
 
 from .._core.host import Host
 from .._core.resource import CHANGES, Resource, State, examine
@@ -22,10 +22,14 @@ class Seen(NamedTuple):
 
 
 class Alone(NamedTuple):
-    """What stays though it is to go: the outcomes by position, and the receipt by which that was decided."""
+    """What stays though it is to go: the outcomes by position, and the receipt by which that was decided.
+
+    put_back: the positions of what stays, and gets back what was changed of it.
+    """
 
     documents: Dict[int, Document]
     receipt: State
+    put_back: FrozenSet[int] = frozenset()
 
 
 class Task(NamedTuple):

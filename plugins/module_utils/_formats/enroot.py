@@ -145,6 +145,18 @@ def without(text: str, machine: str, login: str) -> str:
     return "".join(line for line in lines(text) if not is_ours(line, machine, login))
 
 
+def restored(text: str, machine: str, login: str, former: str) -> str:
+    """Return the text with the former text's lines for machine and login in the place of its own."""
+    if without(text, machine, login) == without(former, machine, login):
+        return former
+    every, kept = lines(text), [line for line in lines(former) if is_ours(line, machine, login)]
+    place = next((at for at, line in enumerate(every) if is_ours(line, machine, login)), len(every))
+    rest = [line for line in every if not is_ours(line, machine, login)]
+    if kept and rest[place:] and not kept[-1].endswith("\n"):
+        kept[-1] += "\n"
+    return "".join(rest[:place] + kept + rest[place:])
+
+
 def unreadable(text: str, machine: str) -> Optional[str]:
     """Why this file cannot be edited line by line, and what to do; None when it can."""
     if text.startswith(BYTE_ORDER_MARK):

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What a receipt says, and how it changes: pure functions over its document.
 
-A note is about one thing: what was declared, which clusters ask for it, whether we made it, and how it was, as hashes.
+A note is about one thing that is managed: what was declared, which clusters ask for it, and how it was left, as hashes.
+It knows where the thing comes from. Created: "made". Adopted: neither "made" nor "replaced". Replaced: the user had
+another key there, and a private copy is kept (former.py). "was" holds the former values of what was changed around it.
 Clusters that share a home share a receipt. What stands in a note or a receipt and is not known here (a later minor
 version wrote it) stays as it is.
 """
@@ -14,7 +16,7 @@ from .._core.resource import CHANGES, State, hashes, noted_as
 from .._formats.hashes import digest
 
 Document = Dict[str, Any]
-SCHEMA = "hpc.onboard/receipt/2.0"
+SCHEMA = "hpc.onboard/receipt/2.1"
 INTENDED, DONE = "intended", "done"  # states of a note: about to be made, or as it was left
 HIDDEN = ("password", "content")  # options that are never noted
 FORMER = 5  # ways in which a thing was left, that are remembered until it is done anew
@@ -126,15 +128,21 @@ def _merged(old: Optional[Document], new: Document) -> Document:
     """A note with what is new in it: what we made stays ours, and each cluster's share in it stays."""
     if old is None:
         return new
+    is_changing = "found" in new  # another key is there since
     kept = {
         "made": bool(new["made"] or old["made"]),
         "for": new["for"] or old["for"],
         "clusters": sorted(set(old["clusters"]) | set(new["clusters"])),
-        "keyed": new["keyed"] if new["made"] else dict(old["keyed"], **new["keyed"]),  # another key is there since
+        "keyed": new["keyed"] if is_changing else dict(old["keyed"], **new["keyed"]),
     }
     merged = dict(old, **dict(new, **kept))
+    was = dict(new.get("was", {}), **old.get("was", {}))  # the first one counts: it is what the user had
+    if was:
+        merged["was"] = was
     if new["state"] == DONE or "found" not in old:
         merged.pop("found", None)  # it is told once, of what stood there before us
+    elif old["state"] == INTENDED:
+        merged["found"] = old["found"]  # the first attempt failed, and what is there now may be its work
     if new["state"] == DONE:
         merged.pop("former", None)
     elif old["hashes"] != new["hashes"]:
@@ -211,12 +219,23 @@ def note(declared: Mapping[str, Any], document: Mapping[str, Any], own: str, clu
         "hashes": hashes({field: value for field, value in after.items() if field not in keyed}),
         "keyed": {own: hashes(keyed)} if keyed else {},
         "clusters": [cluster] if cluster else [],
-        "made": changed,
+        "made": _is_created(document),
         "state": DONE if done else INTENDED,
         "for": "",
     }
     secret = str(declared.get("key") or "").partition("@")[0]
-    return dict(whole, **found, **({"secret": secret} if secret else {}))
+    rest: Document = {"secret": secret} if secret else {}
+    if changed and document.get("was"):
+        rest["was"] = document["was"]
+    if document["evidence"].get("replaces"):
+        rest["replaced"] = True
+    return dict(whole, **found, **rest)
+
+
+def _is_created(document: Mapping[str, Any]) -> bool:
+    """Return True if nothing of the user's was there: a key that was there, whichever, is the user's entry."""
+    held_key = any(is_keyed(value) for value in document["before"].values())
+    return document["status"] in CHANGES and not held_key
 
 
 def values(found: Mapping[str, str]) -> Dict[str, str]:
@@ -261,8 +280,3 @@ def notes(
 def own_key(fingerprint_key: str) -> str:
     """What tells the fingerprints that are made with one key from those of another."""
     return digest(bytes.fromhex(fingerprint_key)).hex()[:16]
-
-
-def is_made(noted: Mapping[str, Document], declared: Mapping[str, Any], identity: str) -> bool:
-    """Whether a thing is there because we made it."""
-    return bool(noted.get(key(declared, identity), {}).get("made"))

@@ -38,9 +38,10 @@ OF_NOTE = {
     **dict.fromkeys(("kind", "capability", "identity", "for", "secret"), str),
     **{"state": (INTENDED, DONE), "made": bool, "options": {EACH: object}, "clusters": [str]},
     **{"hashes": HASHES, "found": HASHES, "keyed": {EACH: HASHES}, "former": [HASHES]},
+    **{"was": {EACH: str}, "replaced": bool},
 }  # type: Document
 OF_MARK = {"sequence": int, "rotation": str, "machine": str, "controller": str, "when": str}  # type: Document
-MAY_LACK = ("secret", "found", "former", "controller")
+MAY_LACK = ("secret", "found", "former", "controller", "was", "replaced")
 LARGEST = 1024 * 1024  # bytes of the whole: an answer tells it all, in up to 3.5 times as many, and may have 4 MiB
 LEVELS = 20  # within each other; ours are six
 

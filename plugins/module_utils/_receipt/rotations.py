@@ -1,34 +1,44 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which rotation last installed a key on the account, so that a machine that does not know of it undoes nothing.
+"""Which keys on the account may be replaced: none that another machine has rotated since, and none that is unknown.
 
 A mark {sequence, rotation, machine, controller, when} in the receipt says it, for each secret, and nothing of the key.
 Who sends a plan says which rotations it knows. A key that an unknown one has installed stays as it is, unless the
 sender has that very key: then it is ahead of its own records, and nothing is undone.
+
+A key that is none of the sender's versions, and that the receipt does not know, may exist nowhere else. It stays too,
+unless the user has agreed to replace it: then a private copy of the file is kept first (former.py).
 """
 
 from typing import Any, Callable, Dict, List, Mapping, Optional
 
 from .._core.errors import AccountError
 from .._core.host import Host
-from .._core.resource import Outcome, Resource, State, examine
+from .._core.resource import Outcome, Resource, State, examine, hashes, noted_as
 from .notes import Document, is_newer, read_marks
 from .receipt import Receipt
 
 Loop = Callable[[Resource, Host], Outcome]
 WHY = "another machine has rotated this key since, and this one does not know of it"
+UNKNOWN = "%s: a key that is not in your keyring, and may exist nowhere else; it stays"
 
 
 class Keyed:
     """The resources of a plan that hold keys.
 
     names: identity -> the name of its key. keys: by name, what the sender knows of its rotations (plan.schema.json).
+    own: which key the fingerprints are made with (notes.own_key). replaces: whether unknown keys may be replaced.
     """
 
     def __init__(
-        self, entries: List[Mapping[str, Any]], resources: List[Resource], keys: Mapping[str, Document]
+        self,
+        entries: List[Mapping[str, Any]],
+        resources: List[Resource],
+        keys: Mapping[str, Document],
+        own: str = "",
+        replaces: bool = False,
     ) -> None:
-        self.keys = keys
+        self.keys, self._own, self._replaces = keys, own, replaces
         self.names = {
             resource.identity: name_of(entry) for entry, resource in zip(entries, resources) if name_of(entry) in keys
         }
@@ -40,12 +50,16 @@ class Keyed:
 
         def taken(resource: Resource, host: Host) -> Outcome:
             mark = self._unknown(resource, host)
-            if mark is None:
+            if mark is not None:
+                return _stays(resource, host, WHY, {"rotated": mark})
+            unknown = self._unknown_keys(resource, host)
+            if not unknown:
                 return loop(resource, host)
-            outcome = examine(resource, host)
-            if outcome.fields:
-                outcome.reason, outcome.status = WHY, "blocked"
-                outcome.evidence = dict(outcome.evidence, rotated=mark)
+            if not self._replaces:
+                return _stays(resource, host, UNKNOWN % " and ".join(unknown), {"unknown_key": True})
+            resource.keeps_former = True
+            outcome = loop(resource, host)
+            outcome.evidence = dict(outcome.evidence, replaces=True)
             return outcome
 
         return taken if self.names else loop
@@ -63,6 +77,19 @@ class Keyed:
         alike = [one.bound(host) for one in self._resources if self.names[one.identity] == name]
         return None if any(_holds(one, host) for one in alike) else dict(mark, secret=name)
 
+    def _unknown_keys(self, resource: Resource, host: Host) -> List[str]:
+        """Return the places of keys that the sender cannot recognise and that the receipt does not know either."""
+        name = self.names.get(resource.identity)
+        if name is None or not _keys(resource.desired(host)):
+            return []
+        known = {*self.keys[name].get("held", []), *self.keys[name].get("versions", [])}
+        there = resource.keys(host) if known else {}
+        if set(there.values()) <= known or resource.obstacle(resource.inspect(host), host):
+            return []
+        note = host.noted.get(noted_as(resource.KIND, resource.identity), {})
+        noted = note.get("keyed", {}).get(self._own, {}).values()
+        return [place for place, one in there.items() if one not in known and hashes({"": one})[""] not in noted]
+
     def _marked(self, host: Host) -> Dict[str, Document]:
         """The marks as they were before this plan, by name: what it adds itself is of rotations that are known."""
         if self._marks is None:
@@ -76,6 +103,15 @@ class Keyed:
         """What is to be marked, by name: of the keys that are, or are about to be, as wanted on the account."""
         wanted = [one["identity"] for one in documents if one["status"] in WANTED and _keys(one["after"])]
         return {self.names[one]: self.keys[self.names[one]] for one in wanted if one in self.names}
+
+
+def _stays(resource: Resource, host: Host, why: str, evidence: Document) -> Outcome:
+    """Return the outcome of a key that is only looked at; blocked where it differs from the desired one."""
+    outcome = examine(resource, host)
+    if outcome.fields:
+        outcome.reason, outcome.status = why, "blocked"
+        outcome.evidence = dict(outcome.evidence, **evidence)
+    return outcome
 
 
 def name_of(entry: Mapping[str, Any]) -> str:

@@ -33,6 +33,10 @@ class EnrootCredential(EnrootCredentialOptions, KeptKey):
     def without(self, text: str) -> str:
         return enroot.without(text, self.options["machine"], self.options["login"])
 
+    def restored(self, text: str, former: str) -> str:
+        """Return the text with the former lines in the place of ours, to the byte."""
+        return enroot.restored(text, self.options["machine"], self.options["login"], former)
+
     def unreadable(self, text: str, shown: str) -> Optional[str]:
         unreadable = enroot.unreadable(text, self.options["machine"])
         if unreadable:

@@ -7,11 +7,12 @@ The file lies in plain folders of the account's own; it is plain, has one name, 
 """
 
 import os
-from typing import List, NamedTuple, Optional
+from typing import Any, List, Mapping, NamedTuple, Optional
 
 from .._core.errors import AccountError
 from .._core.host import Host
-from .._core.resource import Evidence, Resource, State
+from .._core.resource import Evidence, Resource, State, noted_as
+from .._receipt import former
 
 
 class Kept(NamedTuple):
@@ -25,6 +26,7 @@ class KeptKey(Resource):
     """One key in a private file. A kind is a subclass, which knows the form of the file."""
 
     EDITED_IS_THEIRS = True
+    IS_PUT_BACK = True
     PLACE = "path"  # the option that names the file
 
     def find(self, text: str) -> Optional[Kept]:
@@ -42,6 +44,14 @@ class KeptKey(Resource):
     def without(self, text: str) -> str:
         """The text without our entry."""
         raise NotImplementedError
+
+    def restored(self, text: str, former: str) -> str:
+        """Return the text with our entry as it was in a former one; the former one itself where nothing else differs."""
+        if self.without(text) == self.without(former):
+            return former
+        found = self.find(former)
+        options = dict(self.options, password=found.passwords[0] if found else None, state="present")
+        return type(self)(options).put(text)
 
     def unreadable(self, text: str, shown: str) -> Optional[str]:
         """Why this text must not be edited, and what to do; None when it may."""
@@ -106,6 +116,26 @@ class KeptKey(Resource):
             return "%s has %d names (hard links): remove the others, then run again" % (shown, file.links)
         return self.unreadable(text_of(host, self.path), shown)
 
+    def keys(self, host: Host) -> State:
+        """Return the fingerprints of all entries that put would replace."""
+        file, shown = host.entry(self.path), host.shown(self.path)
+        found = self.find(text_of(host, self.path)) if file and file.kind == "file" else None
+        held = [host.fingerprint(one) for one in found.passwords] if found else []
+        places = [shown] if len(held) == 1 else ["entry %d in %s" % (at, shown) for at in range(1, len(held) + 1)]
+        return dict(zip(places, held))
+
+    def tightens(self, host: Host) -> State:
+        """Return the modes of file and folder that are not yet private."""
+        if self.options["state"] == "absent":
+            return {}
+        folder, file = host.entry(os.path.dirname(self.path)), host.entry(self.path)
+        was = {}
+        if file and file.mode != 0o600:
+            was["mode"] = "%04o" % file.mode
+        if folder and os.path.dirname(self.path) != host.home and folder.mode != 0o700:
+            was["folder mode"] = "%04o" % folder.mode
+        return was
+
     def evidence(self, before: State, host: Host) -> Evidence:
         found = _open_folder(host, os.path.dirname(os.path.dirname(self.path)))
         return {"open_folder": host.shown(found)} if found else {}
@@ -113,6 +143,7 @@ class KeptKey(Resource):
     def apply(self, host: Host) -> None:
         if self.options["state"] == "absent":
             self._take_out(host)
+            self.loosen(host)
             return
         folder = os.path.dirname(self.path)
         host.make_folders(folder, 0o700)
@@ -124,15 +155,45 @@ class KeptKey(Resource):
         if self.find(new) != Kept([self.options["password"]], self.form()):
             text = "%s cannot be written so that its readers find the key: is it damaged?"
             raise AccountError(text % host.shown(self.path))
+        if self.keeps_former and old is not None:
+            former.keep(host, noted_as(self.KIND, self.identity), old)
         host.write(self.path, old, new.encode("latin-1"), 0o600, private=True)
 
     def _take_out(self, host: Host) -> None:
         old = host.read(self.path)
         left = self.without(old.decode("latin-1"))
+        found = host.entry(self.path)
         if left:
-            host.write(self.path, old, left.encode("latin-1"), 0o600, private=True)
+            host.write(self.path, old, left.encode("latin-1"), found.mode if found else 0o600, private=True)
         else:
             host.remove(self.path)
+
+    def loosen(self, host: Host) -> None:
+        """Give file and folder their former modes back, once no key of hpc-onboard's is left there."""
+        host.gone.add(noted_as(self.KIND, self.identity))
+        for field, mode in self.loosened(host).items():
+            host.set_mode(self.path if field == "mode" else os.path.dirname(self.path), int(mode, 8))
+
+    def loosened(self, host: Host) -> State:
+        """Return the former modes that loosen gives back: where hpc-onboard's mode stands, and no key needs it."""
+        found = {}
+        for field, path, private in (("mode", self.path, 0o600), ("folder mode", os.path.dirname(self.path), 0o700)):
+            file, notes = host.entry(path), [one for one in host.noted.items() if _is_at(host, one[1], path)]
+            was = [note["was"][field] for _key, note in notes if field in note.get("was", {})]
+            own = {noted_as(self.KIND, self.identity)} | host.gone
+            left = [key for key, note in notes if key not in own and (note["made"] or note.get("replaced"))]
+            if was and not left and file and file.mine and file.mode == private:
+                found[field] = was[0]
+        return found
+
+
+def _is_at(host: Host, note: Mapping[str, Any], path: str) -> bool:
+    """Return True if a note is about a key in this file, or in a file of this folder."""
+    try:
+        place = host.expand(str(note["options"].get("path") or "")) if note.get("keyed") else ""
+    except AccountError:
+        return False
+    return place != "" and path in (place, os.path.dirname(place))
 
 
 def _open_folder(host: Host, folder: str) -> Optional[str]:

@@ -23,7 +23,7 @@ class NetrcEntry(NetrcEntryOptions, KeptKey):
         read = netrc.is_read(text, self.options["machine"])
         order = "before any default" if read else "behind a default, never read"
         form = {"login": found[0].login, "entries": str(len(found)), "order": order}
-        return Kept([found[0].password], form)
+        return Kept([one.password for one in found], form)
 
     def put(self, text: str) -> str:
         return netrc.put(text, self.options["machine"], self.options["login"], self.options["password"])

@@ -36,6 +36,12 @@ class NgcConfig(NgcConfigOptions, KeptKey):
     def unreadable(self, text: str, shown: str) -> Optional[str]:
         return "%s holds a NUL byte, so it is no text: move it away" % shown if "\0" in text else None
 
+    def keys(self, host: Host) -> State:
+        """Return those of the copy as well."""
+        copy = self.path + COPY
+        left = [host.fingerprint(key) for key in self._left_in_the_copy(host)]
+        return dict(super().keys(host), **{"%s (%d)" % (host.shown(copy), at): one for at, one in enumerate(left, 1)})
+
     # -- the copy ------------------------------------------------------------------------------
 
     def inspect(self, host: Host) -> State:

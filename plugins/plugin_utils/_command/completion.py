@@ -100,7 +100,7 @@ def _of_playbooks(verb: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The flags, and the options with a value, of a verb that starts ansible-playbook."""
     flags = [name for first, others in FLAGS.items() if first != "--help" for name in (first, *others)]
     valued = [name for first, others in VALUED.items() for name in (first, *others)]
-    own = ("--yes",) if verb in ASKING else ()
+    own = (*(("--yes",) if verb in ASKING else ()), *(("--replace",) if verb in ("onboard", "plan") else ()))
     return (*own, *(name for name in flags if name != "-h")), (*(("--secret",) if verb == "rotate" else ()), *valued)
 
 

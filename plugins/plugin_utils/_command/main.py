@@ -17,12 +17,14 @@ from pathlib import Path
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._command import accounts, help_text
 from ansible_collections.hpc.onboard.plugins.plugin_utils._command.refused import Refused
-from ansible_collections.hpc.onboard.plugins.plugin_utils._command.typed import Typed, parse
+from ansible_collections.hpc.onboard.plugins.plugin_utils._command.typed import REPLACING, Typed, parse
 from ansible_collections.hpc.onboard.plugins.plugin_utils._command.verbs import VERBS
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import COLLECTION, version
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import PROGRAM, of_playbook
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.verdict import Verdict
 
 BAD = 2
+REPLACE_QUESTION = "Replace the keys that are not in your keyring? Private copies are kept on the account."
 ROOMS = "ansible_collections.hpc.onboard.plugins.plugin_utils"
 
 
@@ -92,32 +94,37 @@ def _playbook(typed: Typed) -> int:
         if sys.stderr.isatty():
             shown = ", ".join(accounts.from_home(Path(path)) for path in source.paths)
             print(f"Accounts from {shown}", file=sys.stderr, flush=True)
-    code, changes = _run(typed.verb or "onboard", options, environment)
-    if typed.verb == "plan" and changes and not typed.is_check and (typed.is_sure or _is_agreed()):
-        code, _changes = _run("onboard", options, environment)
+    code, verdict = _run(typed.verb or "onboard", options, environment)
+    if typed.verb == "plan" and verdict.changed and not typed.is_check and (typed.is_sure or _is_agreed("Do it?")):
+        code, verdict = _run("onboard", options, environment)
+    elif typed.verb not in ("", "onboard") or typed.is_check:
+        return code
+    if verdict.replaceable and _is_agreed(REPLACE_QUESTION):
+        limit = ["-l", ",".join(verdict.replaceable)]
+        code, _verdict = _run("onboard", [*options, *REPLACING, *limit], environment)
     return code
 
 
-def _run(verb: str, options: list[str], environment: dict[str, str]) -> tuple[int, int]:
-    """Run a verb's playbook: our exit code, and how many accounts changed or would. A signal ends both."""
+def _run(verb: str, options: list[str], environment: dict[str, str]) -> tuple[int, Verdict]:
+    """Run a verb's playbook; return our exit code, and how its accounts ended. A signal ends both."""
     from ansible_collections.hpc.onboard.plugins.plugin_utils._command import child
 
     playbook, *own = of_playbook(verb, options)
     code, verdict = child.run([child.playbook_program(), f"hpc.onboard.{playbook}", *own], environment)
     if code < 0 or code == child.INTERRUPTED:
         child.end_by(-code if code < 0 else signal.SIGINT)
-    return child.meaning(code, verdict), verdict.changed if verdict else 0
+    return child.meaning(code, verdict), verdict or Verdict(0, 0, 0)
 
 
-def _is_agreed() -> bool:
-    """Whether a person at the terminal wants what was foreseen; nobody is asked who is not there."""
+def _is_agreed(question: str) -> bool:
+    """Ask at the terminal, and return True for a yes. Without a terminal nothing is asked."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return False
     from ansible_collections.hpc.onboard.plugins.plugin_utils._input.agreement import YES
 
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Python would see it only when the line is there
     try:
-        answer = input("\nDo it? [y/N] ")
+        answer = input(f"\n{question} [y/N] ")
     except EOFError:
         answer = ""
         print()

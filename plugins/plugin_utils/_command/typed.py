@@ -13,7 +13,8 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._command.refused impor
 from ansible_collections.hpc.onboard.plugins.plugin_utils._command.verbs import VERBS
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.playbook_options import NAMES, VALUED, Read, read
 
-LIMIT, INVENTORY, SECRET, YES = "--limit", "--inventory", "--secret", "--yes"
+LIMIT, INVENTORY, SECRET, YES, REPLACE = "--limit", "--inventory", "--secret", "--yes", "--replace"
+REPLACING = ("-e", "onboard_replace=true")
 OUTPUT = ("-o", "--output")
 ASKING: dict[str, tuple[str, ...]] = {
     "plan": (),
@@ -47,6 +48,7 @@ def parse(words: Sequence[str]) -> Typed:
     verb = _take_verb(found)
     secret = _take_secret(found, verb)
     sure = _take_yes(found, verb)
+    replacing = _take_replace(found, verb)
     own = _take_output(found) if verb == "export" else _take_answer(found) if verb == "answer" else []
     for one in found:
         _check(one)
@@ -58,7 +60,7 @@ def parse(words: Sequence[str]) -> Typed:
         raise Refused("no verb and no name of an account or a cluster.\nhpc-onboard --help  lists the verbs.")
     limit = ["-l", ",".join(names)] if names else []
     is_check = any(one.option == "--check" for one in found)
-    words = (*secret, *own, *(sure or ()), *options, *limit)
+    words = (*secret, *own, *replacing, *(sure or ()), *options, *limit)
     return Typed(verb, names, words, inventory, wants, sure is not None, is_check)
 
 
@@ -99,6 +101,16 @@ def _take_yes(found: list[Read], verb: str) -> tuple[str, ...] | None:
     for one in typed:
         found.remove(one)
     return ASKING[verb]
+
+
+def _take_replace(found: list[Read], verb: str) -> tuple[str, ...]:
+    """Take --replace out, which onboard and plan have; what it is for the playbook."""
+    typed = [one for one in found if one.option == REPLACE]
+    if typed and verb not in ("", "onboard", "plan"):
+        raise Refused(f"{REPLACE} is an option of onboard and plan.")
+    for one in typed:
+        found.remove(one)
+    return REPLACING if typed else ()
 
 
 def _take_output(found: list[Read]) -> list[str]:
@@ -143,6 +155,6 @@ def _check(one: Read) -> None:
     if one.option.startswith("--") and one.option not in NAMES:
         import difflib  # here, since few misspell
 
-        near = difflib.get_close_matches(one.option, [*NAMES, SECRET, YES], 1, 0.8)
+        near = difflib.get_close_matches(one.option, [*NAMES, SECRET, YES, REPLACE], 1, 0.8)
         if near:
             raise Refused(f'unknown option {one.option}; did you mean "{near[0]}"?')

@@ -41,10 +41,12 @@ if TYPE_CHECKING:
 Document = Mapping[str, Any]  # as it came, of which nothing is known yet
 Word = TypeVar("Word", bound=str)
 
-SCHEMA = "hpc.onboard/answer/1.6"  # as _engine/engine.py writes it
+FLAGS: tuple[Literal["theirs", "unknown_key", "replaces"], ...] = ("theirs", "unknown_key", "replaces")
+SCHEMA = "hpc.onboard/answer/1.7"  # as _engine/engine.py writes it
 LARGEST = 4 * 1024 * 1024
 VERDICTS: tuple[Verdict, ...] = ("valid", "invalid", "not_entitled", "not_measured")
 SEVERITIES: tuple[Severity, ...] = ("critical", "high", "medium", "low", "info")
+HASHED: tuple[Literal["found", "was"], ...] = ("found", "was")
 NOTE_STATES: tuple[Literal["intended", "done"], ...] = ("intended", "done")
 UNITS: tuple[Unit, ...] = ("bytes", "steps")
 WANTS = ("url", "sha256", "path")  # of a file that could be brought to an account
@@ -57,10 +59,7 @@ class NoAnswer(Exception):
 
 
 class LineFailure(NamedTuple):
-    """No way to the account, or none back. began: the command may have begun there, and what it did is not known.
-
-    words: ssh's own, in one line.
-    """
+    """No way to the account, or none back. began: the command may have begun there. words: ssh's own, in one line."""
 
     text: str
     began: bool
@@ -129,6 +128,7 @@ def _outcome(entry: Document) -> Outcome:
         "progress": _progress(entry.get("progress")),
         "remarks": [harmless(remark, 500) for remark in entry.get("remarks", [])[:20]],
         "evidence": _evidence(entry.get("evidence", {})),
+        "was": _state(entry.get("was", {})),
     }
 
 
@@ -155,16 +155,13 @@ def _evidence(found: Document) -> Evidence:
         from ansible_collections.hpc.onboard.plugins.plugin_utils._text.slurm_answer import offers  # once a day
 
         evidence["slurm"] = offers(found["slurm"])
-    if "theirs" in found:
-        evidence["theirs"] = found["theirs"] is True
+    for flag in FLAGS:
+        if flag in found:
+            evidence[flag] = found[flag] is True
     if "rotated" in found:
-        mark = _mark(found["rotated"])
-        evidence["rotated"] = {
-            "secret": harmless(found["rotated"]["secret"], 100),
-            "machine": mark["machine"],
-            "controller": mark["controller"],
-            "when": mark["when"],
-        }
+        mark, secret = _mark(found["rotated"]), harmless(found["rotated"]["secret"], 100)
+        machine, name = mark["machine"], mark["controller"]
+        evidence["rotated"] = {"secret": secret, "machine": machine, "controller": name, "when": mark["when"]}
     return evidence
 
 
@@ -240,12 +237,15 @@ def _note(note: Document) -> ReceiptNote:
         "keyed": keyed,
         "clusters": [harmless(one, 100) for one in note["clusters"]],
     }
-    if "found" in note:
-        checked["found"] = _state(note["found"])
+    for name in HASHED:
+        if name in note:
+            checked[name] = _state(note[name])
     if "secret" in note:
         checked["secret"] = harmless(note["secret"], 100)
     if "former" in note:
         checked["former"] = [_state(one) for one in note["former"]]
+    if "replaced" in note:
+        checked["replaced"] = note["replaced"] is True
     return checked
 
 

@@ -59,6 +59,7 @@ PAUSES = (2.0, 6.0)
 Said = TypeVar("Said")
 
 ASK_SLURM = ("scheduler", "slurm_rights")  # kinds
+NOT_REPLACED = {"rotated", "unknown_key"}  # evidence of keys that stay
 PLAIN_PATH = re.compile(r"/[A-Za-z0-9_@%+=:,./-]+")  # sftp would run what stands behind a line end
 
 
@@ -89,11 +90,11 @@ class Conversation:
         self._session = session
         self._entries = entries
         self._plan = {
-            "schema": "hpc.onboard/plan/1.2",
+            "schema": "hpc.onboard/plan/1.3",
             "fingerprint_key": account_key(session.name),
             "cluster": session.cluster,
             "sandbox": session.sandbox,
-            "keys": {} if session.sandbox else _keys(session, entries),
+            "keys": _keys(session, entries),
             **wishes,
         }
         self._asks_slurm = not session.sandbox and any(one["kind"] in ASK_SLURM for one in entries)
@@ -130,7 +131,10 @@ class Conversation:
         self.seconds += answer["seconds"]
         if self._asks_slurm and self._plan["work"] != "foresee":
             self._keep_offers(answer["outcomes"])
-        return [_explained(outcome) if "rotated" in outcome["evidence"] else outcome for outcome in answer["outcomes"]]
+        return [
+            outcome if NOT_REPLACED.isdisjoint(outcome["evidence"]) else _explained(outcome, self._session.name)
+            for outcome in answer["outcomes"]
+        ]
 
     def _keep_offers(self, outcomes: Iterable[Outcome]) -> None:
         """Keep here what Slurm has said, so that it is not asked again today."""
@@ -167,7 +171,7 @@ class Conversation:
 
 def _keys(session: Session, entries: Iterable[PlanEntry]) -> dict[str, Rotations]:
     """What is sent of the rotations of the keys in a plan, by name. Raises AccountError."""
-    return {name: {**one, "held": _held(session, name)} for name, one in _rotations(entries).items()}
+    return {name: {**one, "held": _held(session, name)} for name, one in _rotations(session, entries).items()}
 
 
 def _held(session: Session, name: str) -> list[str]:
@@ -178,20 +182,20 @@ def _held(session: Session, name: str) -> list[str]:
         return []
 
 
-def _rotations(entries: Iterable[PlanEntry]) -> dict[str, Rotations]:
+def _rotations(session: Session, entries: Iterable[PlanEntry]) -> dict[str, Rotations]:
     """What this machine knows of the rotations of the keys in a plan, by name. Raises AccountError."""
     users = {one["key"] for one in entries if "key" in one}
-    if not (state_folder() / "secrets").is_dir():
+    if session.sandbox or not (state_folder() / "secrets").is_dir():
         return {user: {"sequence": 0, "known": [], "mark": None} for user in users}
     from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.key_rotations import known  # few rotate
 
-    return {user.partition("@")[0]: known(user) for user in users}
+    return {user.partition("@")[0]: known(user, session.name) for user in users}
 
 
-def _explained(outcome: Outcome) -> Outcome:
+def _explained(outcome: Outcome, account: str) -> Outcome:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.key_rotations import explained  # few are behind
 
-    return explained(outcome)
+    return explained(outcome, account)
 
 
 def tried(send: Callable[[], Said], pauses: Iterable[float], was_dropped: Callable[[Exception], bool]) -> Said:

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What an account is told of a key's rotations, and what is said where another machine has rotated it since."""
+"""What an account is told of a key's versions, and the next step where it holds one that must not be replaced."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.key_marks import marks
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import Sidecar
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import VersionError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
@@ -25,13 +26,17 @@ if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import Secret
 
 
-def known(user: str) -> Rotations:
-    """What this machine knows of the rotations of a key. user: its name, or NAME@VERSION. Raises AccountError."""
+def known(user: str, account: str) -> Rotations:
+    """What this machine knows of the versions of a key, with their fingerprints as that account shows them.
+
+    user: the key's name, or NAME@VERSION. Raises AccountError.
+    """
     name, _at, version = user.partition("@")
     key = bytes.fromhex(local_key())
     try:
         secret = Sidecar(name, key).secret()
-        return of_secret(secret, version, machine_id(key))
+        versions = sorted(marks({name: secret}, account, key).values()) if secret else []
+        return {**of_secret(secret, version, machine_id(key)), "versions": versions}
     except (StateError, VersionError) as error:
         raise AccountError(str(error)) from None
 
@@ -54,13 +59,16 @@ def of_secret(secret: Secret | None, version: str, machine: str) -> Rotations:
     return found
 
 
-def explained(outcome: Outcome) -> Outcome:
-    """The outcome, with what is to be done where another machine has rotated the key since."""
-    mark = outcome["evidence"].get("rotated")
-    if not mark:
-        return outcome
+def explained(outcome: Outcome, account: str) -> Outcome:
+    """Return the outcome of a key that stays, with the next step: another machine rotated it, or no version fits."""
     from ansible_collections.hpc.onboard.plugins.plugin_utils._input import command_line  # few are behind
 
+    mark = outcome["evidence"].get("rotated")
+    if not mark:
+        tags = [] if outcome["capability"] in ("module", "resources") else ["--tags", outcome["capability"]]
+        again = shlex.join(command_line.command("onboard", ["-l", account, *tags, *command_line.replacing()]))
+        reason = f"{outcome['reason']}. To replace it: {again} (a private copy is kept, and offboarding puts it back)"
+        return {**outcome, "reason": reason}
     where = mark["controller"] or f"the machine {mark['machine']}"
     brought, taken = (shlex.join(command_line.command("state", [verb, "FILE"])) for verb in ("export", "import"))
     reason = (

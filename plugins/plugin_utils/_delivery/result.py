@@ -25,6 +25,7 @@ WORDS: dict[Status, str] = {  # for each status of an outcome (see module_utils/
 FORESEEN: dict[Status, str] = {"missing": "to make", "different": "to change", "unwanted": "to take out"}
 CHANGES = tuple(FORESEEN)
 QUESTIONS = ("scheduler",)  # what is only asked for what is made from it
+PRIVATE = {"mode": "0600", "folder mode": "0700"}  # of a file that holds a key, and of its folder
 FAILURES: tuple[Status, ...] = ("blocked", "failed", "not_measured")
 
 
@@ -50,9 +51,20 @@ def result(outcomes: list[Outcome], notes: Sequence[Note], check: bool) -> Accou
         "remarks": [
             {"capability": outcome["capability"], "text": remark}
             for outcome in outcomes
-            for remark in outcome["remarks"]
+            for remark in (*outcome["remarks"], *_tightened(outcome))
         ],
     }
+
+
+def _tightened(outcome: Outcome) -> list[str]:
+    """Return what is said of the modes that go from the user's to those of a private file and folder."""
+    if outcome["status"] not in CHANGES:
+        return []
+    return [
+        f"{outcome['identity']}: the {field} {was} becomes {PRIVATE[field]}; offboarding puts it back"
+        for field, was in outcome["was"].items()
+        if field in PRIVATE
+    ]
 
 
 def both(first: Sequence[Outcome], then: Sequence[Outcome]) -> list[Outcome]:
@@ -95,6 +107,7 @@ def unmet(identity: str, capability: str, reason: str) -> Outcome:
         "progress": None,
         "remarks": [],
         "evidence": {},
+        "was": {},
     }
 
 

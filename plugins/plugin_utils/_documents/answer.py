@@ -22,6 +22,8 @@ ReceiptNote = TypedDict(
         "made": bool,
         "found": NotRequired[State],
         "former": NotRequired[list[State]],
+        "was": NotRequired[State],
+        "replaced": NotRequired[bool],
         "secret": NotRequired[str],
         "state": Literal["intended", "done"],
         "for": str,
@@ -46,13 +48,14 @@ class Rotations(TypedDict):
     """What this machine tells an account of a key's rotations (docs/schemas/plan.schema.json).
 
     sequence: the highest of those that it knows. known: their ids. mark: of the one whose key is sent; None: of none.
-    held: fingerprints of the key that is current here.
+    held: fingerprints of the key that is current here; versions: of all others that this machine can recognise.
     """
 
     sequence: int
     known: list[str]
     mark: Mark | None
     held: NotRequired[list[str]]
+    versions: NotRequired[list[str]]
 
 
 class Receipt(TypedDict):

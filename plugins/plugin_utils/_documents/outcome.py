@@ -55,7 +55,8 @@ class Evidence(TypedDict, total=False):
 
     verdict: what the registry says of a key as it stands in its file. leftovers: in how many places a replaced key
     still stands. severities: field of a watch's state -> how bad it is there. theirs: what is in the way is the
-    user's own, to be moved away. rotated: another machine has rotated the key since. mends: field of a watch's state ->
+    user's own, to be moved away. unknown_key: a key that stays is not in the keyring. replaces: such a key is
+    replaced, and a copy is kept. rotated: another machine has rotated the key since. mends: field of a watch's state ->
     what mends it there without a loss. obstacle: why it could not be changed, where nothing differs. open_folder: of a
     key, in which others may write. slurm: what Slurm offers, where it was asked in this run.
     """
@@ -64,6 +65,8 @@ class Evidence(TypedDict, total=False):
     leftovers: int
     severities: dict[str, Severity]
     theirs: bool
+    unknown_key: bool
+    replaces: bool
     rotated: Rotated
     mends: dict[str, Entry]
     obstacle: str
@@ -115,5 +118,6 @@ class Outcome(TypedDict):
     progress: Progress | None
     remarks: list[str]
     evidence: Evidence
+    was: State
     missing_secret: NotRequired[str]
     left: NotRequired[UnderWay]

@@ -87,6 +87,11 @@ def unasked(verb: str) -> list[str]:
     return ["--yes"] if started().front else ["-e", f"{verb}_sure=true"]
 
 
+def replacing() -> list[str]:
+    """Return the words that make onboarding replace keys that it does not know."""
+    return ["--replace"] if started().front else ["-e", "onboard_replace=true"]
+
+
 def again(typed: Mapping[str, Any], given: Sequence[str], playbooks: Sequence[str]) -> str:
     """The command that runs the same again, from Ansible's options and the words that were typed.
 

@@ -18,12 +18,16 @@ MOST = 4096  # bytes that a pipe takes at once, whoever reads
 
 
 class Verdict(NamedTuple):
-    """Numbers of accounts: looked at at all, failed, not reached, changed or to be changed."""
+    """Numbers of accounts: looked at at all, failed, not reached, changed or to be changed.
+
+    replaceable: the names of those with keys that hpc-onboard would replace if the user agreed.
+    """
 
     seen: int
     failed: int
     unreachable: int
     changed: int = 0
+    replaceable: tuple[str, ...] = ()
 
 
 def tell(verdict: Verdict) -> None:
@@ -31,13 +35,17 @@ def tell(verdict: Verdict) -> None:
     handle = os.environ.get(HANDLE, "")
     if handle.isdigit():
         with suppress(OSError):  # a program between us may have closed it
-            os.write(int(handle), json.dumps(verdict).encode())
+            whole = json.dumps(verdict).encode()
+            os.write(
+                int(handle), whole if len(whole) <= MOST else json.dumps(verdict._replace(replaceable=())).encode()
+            )
 
 
 def hear(handle: int) -> Verdict | None:
     """What was told, once the run is over; None when it ended before that. Never waits: others may hold the pipe."""
     os.set_blocking(handle, False)
     try:
-        return Verdict(*json.loads(os.read(handle, MOST)))
+        found = Verdict(*json.loads(os.read(handle, MOST)))
+        return found._replace(replaceable=tuple(found.replaceable))
     except (OSError, ValueError, TypeError):
         return None

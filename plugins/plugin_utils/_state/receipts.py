@@ -25,7 +25,7 @@ Document = dict[str, Any]
 """A receipt as it lies in a file: of any version, and with what later ones have added (receipt.schema.json)."""
 
 FOLDER = "receipts"
-SCHEMA = "hpc.onboard/receipt/2.0"  # as module_utils/_receipt/notes.py writes it
+SCHEMA = "hpc.onboard/receipt/2.1"  # as module_utils/_receipt/notes.py writes it
 NOW_WHAT = "move it away, and let onboarding or an audit read the account's own again"
 
 

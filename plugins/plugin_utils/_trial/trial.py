@@ -92,6 +92,7 @@ def results(job: Outcome, told: Outcome) -> list[Outcome]:
             "after": {"in a job": "yes"},
             "reason": None if said == "yes" else said.removeprefix("no: "),
             "evidence": {},
+            "was": {},
             "progress": None,
         }
         for what, said in told["before"].items()

@@ -166,7 +166,7 @@ def test_the_receipt_of_an_account_is_read_and_the_first_write_upgrades_it(scene
     assert scene.at(f"~/{receipt.PLACE}").read_bytes() == content
     engine.answer({**scene.plan([script]), "receipt": True, "cluster": "lrz"}, KINDS)
     document = json.loads(scene.at(f"~/{receipt.PLACE}").read_text())
-    assert document["schema"] == "hpc.onboard/receipt/2.0"
+    assert document["schema"] == "hpc.onboard/receipt/2.1"
     new = document["resources"].pop("path_script script ~/x")
     assert new["clusters"] == ["lrz"]
     assert document["resources"] == {name: notes.upgraded_note(note) for name, note in before.items()}
@@ -324,4 +324,4 @@ def test_an_answer_of_a_newer_version_is_refused() -> None:
 
 def test_a_plan_of_a_newer_version_is_refused(scene: Scene) -> None:
     said = engine.answer({**scene.plan([]), "schema": "hpc.onboard/plan/2.0"}, KINDS)
-    assert "the plan was written by a newer hpc.onboard (plan 2.0; this one knows 1.2)" in said["error"]
+    assert "the plan was written by a newer hpc.onboard (plan 2.0; this one knows 1.3)" in said["error"]

@@ -27,7 +27,7 @@ ENGINE = {  # room -> the rooms, or the single files of one, that it may import;
     "_jobs": {"_formats", "_core", "_options/file_options", "_slurm"},
     "_registry": {"_formats", "_options/image_name"},
     "_images": {"_core", "_options", "_scan", "_jobs", "_slurm"},
-    "_resources": {"_formats", "_core", "_options", "_scan", "_jobs", "_registry", "_images"},
+    "_resources": {"_formats", "_core", "_options", "_receipt", "_scan", "_jobs", "_registry", "_images"},
     "_mends": {"_formats", "_core", "_scan"},
     "_watches": {"_formats", "_core", "_scan", "_jobs/slurm_offers", "_mends"},
     "_engine": {"_core", "_receipt"},

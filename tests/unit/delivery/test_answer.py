@@ -35,6 +35,7 @@ OUTCOME = {
     "progress": {"step": "downloading", "done": 5, "total": None, "unit": "bytes"},
     "remarks": ["look at ~/.bashrc"],
     "evidence": {"verdict": "valid", "leftovers": 2, "severities": {"USE-001 ~": "high"}, "theirs": True},
+    "was": {"mode": "0644"},
 }
 DOCUMENT: dict[str, Any] = {
     "schema": "hpc.onboard/answer/1.6",
@@ -90,7 +91,7 @@ def test_an_answer_that_is_cut_is_unknown_and_says_to_run_again(stdout: str) -> 
         parsed(stdout)
 
 
-OLDER = ("evidence", "progress", "remarks")  # members that the schema's first version does not ask for
+OLDER = ("evidence", "progress", "remarks", "was")  # members that the schema's first version does not ask for
 HOSTILE: list[Any] = [
     *([], "x", 7, None, True, {}),
     {**DOCUMENT, "outcomes": 7},
@@ -127,7 +128,7 @@ def test_an_answer_of_an_engine_that_told_less_is_read(missing: tuple[str, ...])
     assert read == {**outcome, **{name: EMPTY[name] for name in missing}}
 
 
-EMPTY: dict[str, Any] = {"evidence": {}, "progress": None, "remarks": []}
+EMPTY: dict[str, Any] = {"evidence": {}, "progress": None, "remarks": [], "was": {}}
 
 
 def test_a_severity_that_is_none_is_left_out() -> None:

@@ -105,7 +105,7 @@ def test_only_what_we_made_is_taken_out(scene: Scene) -> None:
 def test_what_another_login_node_makes_meanwhile_stays_noted(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether a thing is ours was decided before it was there: what is noted of it since is not this run's to drop."""
     scene.make(AREA)
-    decided = ownership.left_alone
+    decided = ownership.sorted_out
 
     def and_then_another_run(task: Any) -> Any:
         monkeypatch.undo()
@@ -113,7 +113,7 @@ def test_what_another_login_node_makes_meanwhile_stays_noted(scene: Scene, monke
         said(scene, LINK)
         return found
 
-    monkeypatch.setattr(ownership, "left_alone", and_then_another_run)
+    monkeypatch.setattr(ownership, "sorted_out", and_then_another_run)
     told = said(scene, {**LINK, "state": "absent"}, only_made=True)
     assert [note["made"] for note in notes(scene).values()] == [True]
     assert told["receipt"]["notes"] == noted(scene)
@@ -324,7 +324,7 @@ def test_by_a_receipt_that_cannot_be_read_nothing_is_taken_out(scene: Scene, con
 def test_a_newer_receipt_says_what_to_do(scene: Scene) -> None:
     scene.make({**{path: Folder() for path in ("~/.config", "~/.config/hpc.onboard")}, PLACE: Plain(NEWER)})
     assert said(scene, LINK, work="examine")["receipt"]["problem"] == (
-        "the receipt on this account was written by a newer hpc.onboard (receipt 3.0; this one knows 2.0): update it:"
+        "the receipt on this account was written by a newer hpc.onboard (receipt 3.0; this one knows 2.1): update it:"
         " pip install -U hpc-onboard"
     )
 

@@ -1,0 +1,45 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Files as they were before a key of the user's in them was replaced: private copies, which offboarding puts back.
+
+A copy is in a folder that only its owner can open. Its name is made from the note of the thing, so nothing else has to
+say where it is. The first copy counts: it is what the user had.
+"""
+
+import os
+from typing import Optional
+
+from .._core.host import Host
+from .._formats.hashes import digest
+
+FOLDER = ".config/hpc.onboard/former"
+
+
+def place(host: Host, key: str) -> str:
+    """Return the path of the copy for a thing, given by the key of its note."""
+    return os.path.join(host.home, FOLDER, digest(key.encode("utf-8")).hex()[:16])
+
+
+def keep(host: Host, key: str, content: bytes) -> None:
+    """Write the copy, unless there is one."""
+    path = place(host, key)
+    if host.entry(path) is None:
+        host.make_folders(os.path.dirname(path), 0o700)
+        host.write(path, None, content, 0o600, private=True)
+
+
+def kept(host: Host, key: str) -> Optional[bytes]:
+    """Return the copy; None where there is none."""
+    path = place(host, key)
+    found = host.entry(path)
+    return host.read(path) if found and found.kind == "file" and found.mine else None
+
+
+def drop(host: Host, key: str) -> None:
+    """Remove the copy, and the folder with the last one."""
+    path = place(host, key)
+    if host.entry(path):
+        host.remove(path)
+    folder = os.path.dirname(path)
+    if host.entry(folder) and not host.names(folder):
+        host.remove(folder)
