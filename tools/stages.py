@@ -12,6 +12,7 @@ SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -172,8 +173,18 @@ def _in_memory() -> list[str]:
     """
     if sys.platform != "linux" or os.geteuid() != 0 or not shutil.which("unshare"):
         return []
-    mount = 'mount -t tmpfs -o mode=1777 tests /tmp && exec "$@"'
-    return ["unshare", "--mount", "--propagation=private", "--", "sh", "-c", mount, "sh"]
+    return ["unshare", "--mount", "--propagation=private", "--", "sh", "-c", _own_tmp(), "sh"]
+
+
+def _own_tmp() -> str:
+    """Return the shell lines that mount it and run the rest. A checkout or a Python below /tmp stays visible there."""
+    draft = shlex.quote(str(ROOT / ".cache" / "tmp"))
+    lines = [f"mkdir -p {draft}", f"mount -t tmpfs -o mode=1777 tests {draft}"]
+    for folder in (ROOT, Path(sys.base_prefix).resolve()):
+        if folder.is_relative_to("/tmp"):
+            inside = f"{draft}{shlex.quote(str(folder).removeprefix('/tmp'))}"
+            lines += [f"mkdir -p {inside}", f"mount --bind {shlex.quote(str(folder))} {inside}"]
+    return " && ".join([*lines, f"mount --move {draft} /tmp", f"cd {shlex.quote(str(ROOT))}", 'exec "$@"'])
 
 
 def _counted(results: Path) -> Tally:

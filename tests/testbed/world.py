@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 _SCRIPT = Path(__file__).with_name("world.sh")
+_CHECKOUT = Path(__file__).resolve().parents[2]
 
 
 class WorldError(Exception):
@@ -25,7 +26,7 @@ class World:
             # Its own session: Ctrl-C ends the tests first, and they take the world down.
             self._process = subprocess.Popen(
                 ["unshare", "--mount", "--net", "--pid", "--ipc", "--uts", "--fork", "--kill-child", "--",
-                 "/bin/bash", str(_SCRIPT), str(base), str(python or ""), *folders],
+                 "/bin/bash", str(_SCRIPT), str(base), str(python or ""), str(_CHECKOUT), *folders],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, start_new_session=True,
             )  # fmt: skip
         self.pid = 0

@@ -1,15 +1,17 @@
 #!/bin/bash
 # The first process of one cluster's world: makes its file tree, then its sshd, and ends with the testbed.
 #
-# Started by world.py as `unshare --mount --net --pid … world.sh BASE PYTHON FOLDER…`: BASE is an empty
-# folder of the host, PYTHON a Python to lay at /opt/python (or empty), each FOLDER a file system of the site.
+# Started by world.py as `unshare --mount --net --pid … world.sh BASE PYTHON CHECKOUT FOLDER…`: BASE is an empty
+# folder of the host, PYTHON a Python to lay at /opt/python (or empty), CHECKOUT the folder of these tests, each FOLDER a
+# file system of the site.
 # It speaks over its pipes: "ready" when the tree stands, then waits for a line, then "serving"; the end of
 # its standard input is the end of the world, and the kernel takes every process and mount with it.
 # SPDX-License-Identifier: GPL-3.0-or-later
 set -eu
 base=$1
 python=$2
-shift 2
+checkout=$3
+shift 3
 root=$base/root
 
 mount --make-rprivate /
@@ -22,6 +24,10 @@ mount -t devpts -o newinstance,ptmxmode=0666,mode=0620,gid=5 devpts "$root/dev/p
 for folder in /dev/shm /tmp /var/tmp; do
     mount -t tmpfs -o mode=1777,size=256m testbed "$root$folder"
 done
+if [ ! -d "$root$checkout/tests" ]; then  # a file system of its own, which the overlay does not show, or below /tmp
+    mkdir -p "$root$checkout"
+    mount --rbind "$checkout" "$root$checkout"
+fi
 mount -t tmpfs -o mode=0755 testbed "$root/run"
 mount -t tmpfs -o mode=0700 testbed "$root/root"
 if [ -n "$python" ]; then

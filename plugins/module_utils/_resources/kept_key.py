@@ -46,7 +46,7 @@ class KeptKey(Resource):
         raise NotImplementedError
 
     def restored(self, text: str, former: str) -> str:
-        """Return the text with our entry as it was in a former one; the former one itself where nothing else differs."""
+        """Return the text with our entry as it was in a former one; that one itself where nothing else differs."""
         if self.without(text) == self.without(former):
             return former
         found = self.find(former)

@@ -129,12 +129,18 @@ def _fresh(name: str, answers: Mapping[str, str]) -> str:
         f"home:\n  {as_written('path', home)}" if home else "home: {}  # or, each on a line below: path: /home/{user}",
         "  # bytes: 50000000000" if home else "# bytes: 50000000000",
         "",
-        "# The container tool that jobs use: apptainer, singularity, enroot, podman-hpc, shifter.",
+        f"# The container tool that jobs use: {', '.join(_runtimes())}.",
         as_written("container", {"runtime": runtime})
         if runtime
         else "# container: {runtime: apptainer, on_login: true}",
     ]
     return HEAD.format(name=name) + "\n".join(lines) + "\n" + FURTHER
+
+
+def _runtimes() -> list[str]:
+    """Return the container tools that a profile may name."""
+    words: list[str] = schema("cluster")["properties"]["container"]["properties"]["runtime"]["enum"]
+    return words
 
 
 def _changed(name: str, answers: Mapping[str, str], model: str, written: str) -> str:

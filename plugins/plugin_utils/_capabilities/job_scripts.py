@@ -46,6 +46,8 @@ def declare(settings: Settings) -> Declaration:
     names = _names(settings["templates"])
     if not names and not settings["own"]:
         return {"resources": [], "notes": []}
+    if not settings["folder"]:
+        return nothing("place_unknown", "no folder is known here that jobs can write to: set job_scripts: {folder: …}")
     words = vocabulary(settings)
     texts = {f"{name}.sh": FILES / f"{name}.sh.template" for name in names if name != "import" or words["import"]}
     contents = {name: filled(file.read_text(encoding="utf-8"), words, file.name) for name, file in texts.items()}

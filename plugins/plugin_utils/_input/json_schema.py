@@ -9,7 +9,7 @@ SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,7 +59,7 @@ class Checker:
             yield Violation(place, text)
             return
         if "enum" in schema and not any(same(value, allowed) for allowed in schema["enum"]):
-            yield Violation(place, enum_text(place, value, schema["enum"]))
+            yield Violation(place, enum_text(place, value, schema["enum"], schema.get("x-unsupported", [])))
         yield from CHECKS.get(kind, nothing)(self, value, schema, place)
 
     def _resolved(self, schema: Schema) -> Schema:
@@ -210,6 +210,9 @@ def type_words(wanted: str | list[str]) -> str:
     return " or ".join(WORDS[each] for each in types)
 
 
-def enum_text(place: Place, value: Any, allowed: list[Any]) -> str:
-    """What to say about a word that is not among those that are allowed."""
+def enum_text(place: Place, value: Any, allowed: list[Any], unsupported: Sequence[str] = ()) -> str:
+    """What to say about a word that is not among those allowed. unsupported: known words that nothing does yet."""
+    if value in unsupported:
+        words = ", ".join(map(str, allowed))
+        return f"{subject(place)}: {value} is not supported yet; use one of {words}, or leave it out"
     return f'{subject(place)} cannot be "{str(value)[:40]}"; {nearest(str(value), map(str, allowed))}'

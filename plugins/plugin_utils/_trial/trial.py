@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.parts.site import place_of_jobs
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import keys, resource, usual_path
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def entries(
     asked = next((one["options"] for one in declared if one["kind"] == "scheduler"), {})
     least = scheduler.get("test", scheduler.get("cpu", ""))
     options = str(scheduler.get("gpu", "--gpus=1") if wishes.gpu else least).split()
-    folder = f"{wishes.home or '~'}/{FOLDER}"
+    folder = f"{wishes.home or place_of_jobs(cluster) or '~'}/{FOLDER}"
     job = resource("try_job", folder=folder, checks=checks, options=options, minutes=MINUTES)
     return [{**one, "capability": NAME} for one in (resource("scheduler", **asked), job)]
 

@@ -35,8 +35,12 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_fil
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.facts import ABOUT, is_wrapped
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import schema
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.watches import watches
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities import launchers
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import collect
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import CAPABILITIES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import ROLES, Roles
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, Mistakes
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import ssh_arguments
@@ -306,6 +310,37 @@ def innocent(host: Host) -> None:
     for area in cluster["storage"]:
         for key in ("path", "root", "link"):
             assert not re.search(r"[\0-\x1f\x7f`;|&<>\"'\\!*?()]", re.sub(r"\{\{.*?\}\}", "", area.get(key, "")))
+
+
+def enumerated(node: dict[str, Any], document: Any, way: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], str]]:
+    """Yield the way to each enumerated field of a document that has every field, with each word that it may be."""
+    root = schema("cluster")
+    node = {**root["$defs"][node["$ref"].rpartition("/")[2]], **node} if "$ref" in node else node
+    if is_wrapped(document):
+        document, way = document["value"], (*way, "value")
+    yield from ((way, word) for word in node.get("enum", ()))
+    if isinstance(document, dict):
+        for name in document.keys() & node.get("properties", {}).keys():
+            yield from enumerated(node["properties"][name], document[name], (*way, name))
+    elif isinstance(document, list):
+        for at, item in enumerate(document):
+            yield from enumerated(node["items"], item, (*way, at))
+
+
+EVERY_WORD = sorted({one for one in enumerated(schema("cluster"), profile()) if one[0][0] != "human_steps"}, key=str)
+"""Without those of manual steps, whose words hang together."""
+
+
+@pytest.mark.parametrize(("way", "word"), EVERY_WORD)
+def test_every_word_of_the_schema_is_known_to_all_roles_and_to_the_audit(tmp_path: Path, way: Any, word: Any) -> None:
+    """A word that a profile may say breaks no run: the roles declare, and the audit has its watches."""
+    found = looked_at(changed(profile(), way, word), accounts(), tmp_path)
+    for host in found or ():
+        variables = {**host.variables, "job_scripts_templates": ["all"], "conda_state": "present"}
+        listed = collect(CAPABILITIES, [], [], variables.get).resources
+        Plan.of(listed, lambda _name: "nvapi-" + "k" * 64)
+        watches(host.variables["cluster"], host.variables["account"], listed, {})
+    assert found is not None, "the schema takes it, so the accounts file does"
 
 
 @pytest.mark.parametrize("part", range(2))

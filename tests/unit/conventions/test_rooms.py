@@ -72,7 +72,7 @@ CONTROLLER = {
         ),
     },
     "_preflight": {"_documents", "_text", "_input", "_state", "_doors", "_delivery", "_audit"},
-    "_trial": {"_documents", "_input", "_state", "_capabilities"},
+    "_trial": {"_documents", "_input", "_state", "_capabilities", "_capabilities/parts"},
     "_by_hand": {
         "_documents",
         "_input/command_line",

@@ -92,6 +92,7 @@ def test_it_agrees_on_valid_and_mutated_documents(name, file):
 
 
 KEYWORDS = {
+    "x-unsupported",
     "$schema",
     "$id",
     "title",

@@ -11,6 +11,8 @@ Settings = Mapping[str, Any]
 DOCKER_LOGINS = "~/.apptainer/docker-config.json"
 STARTING = ("apptainer", "singularity")  # container tools that start a command in a job themselves
 CACHING = ("apptainer", "enroot")  # container tools with a cache of the user's
+UNREADABLE = ("ticket", "absent")  # homes that jobs cannot read, by their on_compute
+UNWRITABLE = (*UNREADABLE, "ro")
 OF_CONDA = ("policy", "why", "instead", "area", "below", "by_machine")  # what a profile says of it, as the role has it
 
 
@@ -69,9 +71,11 @@ def _python(cluster: Settings, areas: Iterable[Settings]) -> dict[str, Any]:
     )
     root = area.get("root") if area.get("create") else area.get("path")
     offline = wheels.get("no_index", False)
+    is_unreadable = cluster.get("home", {}).get("on_compute") in UNREADABLE
+    home = (place_of_jobs(cluster) if is_unreadable else "") or "~"
     return {
-        "folder": inside or "~/envs",
-        "root": root if inside else "~",
+        "folder": inside or f"{home}/envs",
+        "root": root if inside else home,
         "offline": offline,
         "maker": "virtualenv" if offline else "any",
         "search": wheels.get("search", ""),
@@ -85,15 +89,23 @@ def _scripts(cluster: Settings) -> dict[str, Any]:
     """What scripts of jobs take from the site: as the launcher, and where a job can read and write."""
     launcher, container = _launcher(cluster), cluster.get("container", {})
     said = ("scheduler", "site", "module", "gpu", "cpu", "proxy", "proxy_module")
-    place = launcher["home_in_jobs"]
+    place = place_of_jobs(cluster)
     area: Settings = next((one for one in cluster.get("storage", []) if place and one.get("path") == place), {})
     return {
         **{name: launcher[name] for name in said},
-        "folder": f"{place}/jobs" if place else "~/jobs",
+        "folder": f"{place}/jobs" if place else "",
         "root": (area.get("root") if area.get("create") else place) or "~",
         "runtime": container.get("runtime", "none"),
         "tmp": cluster.get("compute", {}).get("tmp", ""),
     }
+
+
+def place_of_jobs(cluster: Settings) -> str:
+    """Return where jobs can read and write: the home, else the first area where they can; empty where none is known."""
+    if cluster.get("home", {}).get("on_compute") not in UNWRITABLE:
+        return "~"
+    areas = (one["path"] for one in cluster.get("storage", []) if one.get("on_compute") == "rw" and "path" in one)
+    return next(areas, "")
 
 
 def _scheduler(cluster: Settings, project: str, account: str) -> dict[str, Any]:
@@ -111,8 +123,7 @@ def _launcher(cluster: Settings) -> dict[str, Any]:
     container, scheduler = cluster.get("container", {}), cluster.get("scheduler", {})
     usual: Settings = next(iter(cluster.get("launchers", [])), {})
     runtime = container.get("runtime", "none")
-    elsewhere = cluster.get("home", {}).get("on_compute") in ("ticket", "none")
-    areas = [one["path"] for one in cluster.get("storage", []) if one.get("on_compute") == "rw" and "path" in one]
+    is_unreadable = cluster.get("home", {}).get("on_compute") in UNREADABLE
     return {
         "name": usual.get("name", "usrun.sh"),
         "scheduler": scheduler.get("kind", "none"),
@@ -126,7 +137,7 @@ def _launcher(cluster: Settings) -> dict[str, Any]:
         "gpu": scheduler.get("gpu", "--gpus=1"),
         "cpu": scheduler.get("cpu", ""),
         "accounts_command": scheduler.get("accounts_command", ""),
-        "home_in_jobs": areas[0] if elsewhere and areas else "",
+        "home_in_jobs": place_of_jobs(cluster) if is_unreadable else "",
         "proxy": cluster.get("compute", {}).get("proxy", ""),
         "proxy_module": cluster.get("compute", {}).get("module", ""),
     }
