@@ -86,8 +86,9 @@ def _offboarded(session: AccountSession, arguments: Mapping[str, Any]) -> Accoun
         further = going(notes)
         return further if offboarding.has_more(further, first) else []
 
-    first = going(receipts.kept(session.name, bool(session.sandbox)))
-    wishes = {"seconds": arguments["seconds"], "only_made": True}
+    kept = receipts.kept(session.name, bool(session.sandbox))
+    first = going(kept)
+    wishes = {"seconds": arguments["seconds"], "only_made": True, "notes": kept}
     return session.carry_out(Declared(first, []), arguments["wait"], wishes, rest)
 
 

@@ -25,6 +25,7 @@ class DryHost(Host):
         super().__init__(host.account, host.fingerprint_key, host.root)
         self._changed: Dict[str, Optional[Tuple[Entry, bytes]]] = {}
         self._removed: List[str] = []
+        self.copied = host.copied
 
     def _place(self, path: str) -> str:
         folder, name = os.path.split(path)

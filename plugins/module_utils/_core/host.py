@@ -26,7 +26,8 @@ class Host(Names):
         super().__init__(account, fingerprint_key, root)
         self.made: List[str] = []  # the folders that were made
         self.noted: Mapping[str, Any] = {}  # what the receipt says of each thing, once it was looked at
-        self.gone: Set[str] = set()  # what was removed or put back, by the keys of its notes
+        self.copied: Mapping[str, Any] = {}  # what the sender's copy says, which counts where there is no receipt
+        self.gone: Set[str] = set()  # removed or put back, by the keys of their notes
         self.follows = False  # whether one only looks again at what is under way, and does so often
         self._way = Way(root, self.shown, self.resolve)
 
@@ -218,8 +219,8 @@ class Host(Names):
 
     def remove_folder(self, path: str) -> None:
         """Remove a folder with all that it holds."""
-        with self.opened_above(path, "removing ") as folder:
-            remove_tree(folder, os.path.basename(path))
+        with self.opened_above(path, "removing ") as above:
+            remove_tree(above, os.path.basename(path))
         self.look_anew()
 
     def start(self, path: str, detach: Callable[[int], None], pretend: Callable[["Host"], None]) -> None:
@@ -249,8 +250,7 @@ class Host(Names):
 
         A private one lies in safe folders and has no access list.
         """
-        name = os.path.basename(path)
-        kept = {} if private or old is None else self._attributes(path)
+        name, kept = os.path.basename(path), {} if private or old is None else self._attributes(path)
 
         def unchanged(_draft: str) -> None:
             if files.read_at(folder, name) != old:
@@ -266,7 +266,7 @@ class Host(Names):
                 raise self._not_kept(path) from None
         self.look_anew()  # the folder may have been changed for another one
         found = self.entry(path)
-        if found is None or found.kind != "file" or found.mode != mode or not found.mine:
+        if not (found and found.kind == "file" and found.mode == mode and found.mine):
             raise self._not_kept(path)
 
     def _not_kept(self, path: str) -> AccountError:

@@ -39,6 +39,7 @@ def answer(plan: Mapping[str, Any], kinds: Kinds) -> Document:
     noted on the account, for cluster (its id), and the notes are told; where nothing can be noted, nothing is made.
     With only_made, what we did not make, or made for another cluster, too, stays as it is. keys says what the sender
     knows of the rotations of a key, by the name that entries have as theirs: one that it does not know is not undone.
+    notes is the copy of the receipt that the sender has: it counts where the account has none.
     With replace, a key that the sender does not recognise is replaced, and a private copy of its file is kept.
     With mends (how many) the first resources are put right before the others are looked at, or that is foreseen
     (mends_work). ticket says that the home opens only to a forwarded Kerberos ticket. found is what an earlier run has
@@ -109,9 +110,12 @@ def _task(plan: Mapping[str, Any], kinds: Kinds, account: Account) -> Task:
     if root:
         lay_out(root, plan["sandbox"])
 
+    copied = receipt.checked(plan.get("notes") or {})
+
     def real() -> Host:
         host = Host(account, key, root)
         host.follows = plan["work"] == "follow"
+        host.copied = copied
         return host
 
     _learn(resources, real())
@@ -202,7 +206,8 @@ def _news(task: Task, documents: List[Document], done: bool) -> News:
         position for position, (entry, one) in both if position in alone or (done and _is_put_back(task, one, position))
     ]
     left = {notes.key(task.plan["resources"][at], documents[at]["identity"]): notes.RELEASED for at in released}
-    return {**left, **news}
+    lost = task.plan.get("notes") if done and not task.plan.get("only_made") else None
+    return {**left, **news, **(notes.restored(news, lost) if lost else {})}
 
 
 def _is_put_back(task: Task, document: Document, position: int) -> bool:

@@ -5,7 +5,7 @@
 What hpc-onboard created is removed. What the user had stays: as it is, or with what was changed of it put back.
 """
 
-from typing import Dict, Optional
+from typing import Dict, Mapping, Optional
 
 from .._core.resource import FAILURES, Outcome, Resource, State, examine, noted_as
 from .._receipt import former, notes, receipt
@@ -14,12 +14,19 @@ from .put_back import PutBack
 from .task import Alone, Task
 
 ADOPTED = "it existed before hpc-onboard"
+LOST = (
+    "the receipt on the account is gone, and this key is not as this machine's copy of the receipt has it (%s); look at"
+    " it, and remove it yourself"
+)
 
 
 def sorted_out(task: Task) -> Task:
     """Return the task with what stays settled, and with a PutBack in the place of what gets something back."""
     seen = task.gone_through(task.real, examine, False, {})
-    noted, found = notes.read(seen.receipt["after"]), {}  # type: Dict[str, Document], Dict[int, Document]
+    own: Mapping[str, Document] = notes.read(seen.receipt["after"])
+    found: Dict[int, Document] = {}
+    noted = own or task.real().copied
+    is_lost = not own and bool(noted)
     resources = list(task.resources)
     for position, (entry, resource) in enumerate(zip(task.plan["resources"], task.resources)):
         there = seen.documents[position]
@@ -27,7 +34,10 @@ def sorted_out(task: Task) -> Task:
             found[position] = receipt.held_back(Outcome(resource.identity, {}, {}).document())
             continue
         note = noted.get(notes.key(entry, resource.identity), {})
-        why = _why_it_stays(task, resource, note, noted, there["before"])
+        why = _why_it_stays(task, resource, note, noted, there["before"], is_lost)
+        if is_lost and why is not None and resource.IS_PUT_BACK and there["before"]:
+            found[position] = Outcome.unmet(resource.identity, "blocked", LOST % why).document()
+            continue
         if resource.IS_PUT_BACK and why in (None, ADOPTED) and _is_changed(note):
             resources[position] = PutBack(resource, note)
         elif why is not None:
@@ -43,7 +53,7 @@ def _is_changed(note: Document) -> bool:
 
 
 def _why_it_stays(
-    task: Task, resource: Resource, note: Document, noted: Dict[str, Document], found: State
+    task: Task, resource: Resource, note: Document, noted: Mapping[str, Document], found: State, is_lost: bool
 ) -> Optional[str]:
     """Return why a thing stays though it is to go; None where it goes."""
     others = notes.others(noted, noted_as(resource.KIND, resource.identity), task.cluster)
@@ -52,7 +62,8 @@ def _why_it_stays(
     if not note:
         return "hpc-onboard did not create it, or the receipt does not say so"
     own = notes.own_key(task.plan["fingerprint_key"])
-    if resource.EDITED_IS_THEIRS and (note["made"] or note.get("replaced")) and notes.is_theirs(note, found, own):
+    is_edited = resource.EDITED_IS_THEIRS or is_lost  # without a receipt, equal content is all that shows whose it is
+    if is_edited and (note["made"] or note.get("replaced")) and notes.is_theirs(note, found, own):
         kept = "; your former key is in ~/%s" % former.FOLDER if note.get("replaced") else ""
         return "changed since hpc-onboard wrote it" + kept
     return None if note["made"] else ADOPTED

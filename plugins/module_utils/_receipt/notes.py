@@ -151,6 +151,19 @@ def _merged(old: Optional[Document], new: Document) -> Document:
     return merged
 
 
+def restored(news: Mapping[str, Optional[Document]], copy: Mapping[str, Document]) -> Dict[str, Document]:
+    """Return the notes of a copy that the receipt has lost: of what was created and is as it was left, and the rest.
+
+    The rest is declared no more, or a folder that was created for something; offboarding looks before it removes any.
+    """
+    found = {key: one for key, one in copy.items() if key not in news}
+    for key, new in news.items():
+        old = copy.get(key)
+        if new and old and old["made"] and old["hashes"] == new["hashes"]:
+            found[key] = dict(new, made=True)
+    return found
+
+
 def others(noted: Mapping[str, Document], key: str, cluster: str) -> List[str]:
     """The further clusters that a thing is for; a folder that was made for a thing is for those of the thing."""
     note = noted.get(key, {})
@@ -227,7 +240,7 @@ def note(declared: Mapping[str, Any], document: Mapping[str, Any], own: str, clu
     rest: Document = {"secret": secret} if secret else {}
     if changed and document.get("was"):
         rest["was"] = document["was"]
-    if document["evidence"].get("replaces"):
+    if document.get("evidence", {}).get("replaces"):
         rest["replaced"] = True
     return dict(whole, **found, **rest)
 

@@ -110,7 +110,7 @@ class Receipt(Resource):
 
     def inspect(self, host: Host) -> State:
         found = state(self._document(host))
-        host.noted = read(found)
+        host.noted = read(found) or host.copied
         return found
 
     def _document(self, host: Host) -> Document:
@@ -172,6 +172,16 @@ def parsed(text: str) -> Document:
     if not _is_plain(document, LEVELS) or not all(_has_form(*one) for one in forms):
         raise ValueError
     return document
+
+
+def checked(notes: Any) -> Mapping[str, Document]:
+    """Return the notes of a sender's copy, if they have the form of notes. Raises AccountError."""
+    try:
+        if _is_plain(notes, LEVELS) and all(_has_form(note, OF_NOTE) for note in notes.values()):
+            return dict(notes)
+    except (KeyError, TypeError, AttributeError):
+        pass
+    raise AccountError("the copy of the receipt that came with the plan is damaged")
 
 
 def _number(digits: str) -> int:

@@ -195,6 +195,9 @@ class AccountSession:
         declared = left_out(declared, self.key)
         wait = 0 if "asks_each_time" in (self._reached.get("account") or ()) else wait  # each look would ask again
         outcomes, receipt = self._done(declared.resources, wait, wishes, rest is not None)
+        lost = {} if rest or self.is_check_run else receipts.disowned(self.name, self.sandbox, receipt)
+        if lost:
+            _outcomes, receipt = self._done(declared.resources, wait, {**wishes, "notes": lost}, False)
         more = rest(receipt["notes"]) if rest and receipt else []
         if more:
             further, receipt = self._done(more, wait, wishes, True)
@@ -207,8 +210,7 @@ class AccountSession:
             found["introduction"] = introduction
         if SESSION.source:
             found["keyring"] = SESSION.source
-        if steps := self._manual_steps(found):
-            found["human_steps"] = steps
+        found.update({"human_steps": steps} if (steps := self._manual_steps(found)) else {})
         if self.sandbox:
             found["sandbox"] = self.sandbox["root"]
         return {**found, "diff": diffs(found["outcomes"])} if self._action._task.diff else found

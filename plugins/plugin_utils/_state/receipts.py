@@ -87,6 +87,19 @@ def kept(account: str, sandbox: bool) -> Notes:
     return notes
 
 
+def disowned(account: str, sandbox: object, receipt: Receipt | None) -> Notes:
+    """Return the notes here, if the receipt on the account was lost: what was created is noted as the user's there."""
+    told = receipt["notes"] if receipt else {}
+    if all(note["made"] for note in told.values()):
+        return {}
+    found = kept(account, bool(sandbox))
+    is_lost = any(
+        note["made"] and key in told and not told[key]["made"] and told[key]["hashes"] == note["hashes"]
+        for key, note in found.items()
+    )
+    return found if is_lost else {}
+
+
 def keep(account: str, sandbox: bool, receipt: Receipt) -> str | None:
     """Have the notes and marks of an account here, too. Gives a warning where they cannot be kept."""
     try:

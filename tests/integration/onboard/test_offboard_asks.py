@@ -90,7 +90,7 @@ def test_it_is_shown_and_done_when_a_person_agrees(person: Person) -> None:
     assert "nothing was taken out: it was not agreed to" in after
     for said in (
         "to take out folder ~/enroot",
-        "link ~/dss: changed since we made it: it stays",
+        "link ~/dss: changed since hpc-onboard wrote it: it stays",
         "to take out link ~/work",
     ):
         assert said in shown

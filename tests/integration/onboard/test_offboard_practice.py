@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from pathlib import Path
@@ -97,3 +98,43 @@ def test_a_created_folder_that_holds_a_file_of_the_users_stays_and_is_said(pract
     (practice.home / "bin" / "own").unlink()
     practice.offboard()
     assert practice.left() == set()
+
+
+@pytest.fixture
+def keyed(practice: Practice) -> Practice:
+    """An account that was onboarded, and whose receipt is gone since."""
+    practice.declare(without=BARE, **SCRIPT)
+    practice.onboard()
+    (practice.home / ".config/hpc.onboard/receipt.json").unlink()
+    return practice
+
+
+def test_without_a_receipt_on_the_account_the_copy_here_says_what_was_created(keyed: Practice) -> None:
+    keyed.offboard()
+    assert not [path for path in keyed.home.rglob("*") if path.is_file() or path.is_symlink()]
+
+
+def test_without_a_receipt_a_key_that_the_copy_does_not_know_is_exit_2_and_named(keyed: Practice) -> None:
+    file = keyed.home / "enroot" / ".credentials"
+    file.write_text(file.read_text().replace("nvapi-not", "nvapi-other"))
+    said = keyed.offboard(2)
+    assert "~/enroot/.credentials" in said
+    assert "nvapi-other" in file.read_text()
+
+
+def test_without_a_receipt_what_the_user_changed_stays_and_is_said(keyed: Practice) -> None:
+    script = keyed.home / "bin" / "s1.sh"
+    script.write_text(script.read_text() + "# mine\n")
+    assert "~/bin/s1.sh" in keyed.offboard()
+    assert script.exists()
+
+
+def test_onboarding_restores_a_lost_receipt_from_the_copy(keyed: Practice) -> None:
+    before = keyed.kept.read_text()
+    keyed.onboard()
+    assert keyed.receipt.exists()
+    assert [one["made"] for one in json.loads(keyed.kept.read_text())["resources"].values()] == [
+        one["made"] for one in json.loads(before)["resources"].values()
+    ]
+    keyed.offboard()
+    assert not [path for path in keyed.home.rglob("*") if path.is_file() or path.is_symlink()]
