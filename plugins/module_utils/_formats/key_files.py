@@ -80,10 +80,23 @@ _UNUSUAL = ("node_modules", "site-packages", "__pycache__")  # folders of progra
 _SOURCE = re.compile(r"(?:^|[;&|{]|\bthen\b|\bdo\b)[ \t]*(?:source|\.)[ \t]+[\"']?([^ \t\r\n\"';&|)]+)", re.MULTILINE)
 
 
+def is_history(shown: str) -> bool:
+    """Return True for a shell's history. shown: a path that begins with ~/."""
+    return shown[2:] in HISTORIES
+
+
 def is_script(name: str) -> bool:
     """Whether a file of this name is a script, of a job say, or one of variables."""
     lower = name.lower()
     return lower.endswith(_SCRIPTS + (".env",)) or lower == ".envrc" or lower.startswith(".env.")
+
+
+def is_of_application(name: str) -> bool:
+    """Return True if an application reads a file of this name itself: variables, or what a compose tool starts."""
+    lower = name.lower()
+    return (
+        lower.startswith(".env") or lower.endswith(".env") or ("compose" in lower and lower.endswith((".yml", ".yaml")))
+    )
 
 
 def is_text(name: str) -> bool:

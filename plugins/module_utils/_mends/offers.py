@@ -3,7 +3,7 @@
 """Which mend there is for a thing that a watch has found: none where one could take more away than was found."""
 
 import os
-from typing import Any, Dict, List, Optional, Sequence
+from typing import Any, Container, Dict, List, Optional, Sequence
 
 from .._core.errors import AccountError
 from .._core.host import Host
@@ -15,19 +15,22 @@ from .mended_key import MendedKey
 from .mended_leftover import MendedLeftover
 from .mended_statement import MendedStatement
 from .shell_commands import Unclear
-from .shell_text import Assignment, assignments, dialect_of, without
+from .shell_text import Assignment, assignments, dialect_of, value_of, without
 
 Remedy = Optional[Dict[str, Any]]
 """{kind, options} of a mend, as a plan takes it."""
 
 
-def of_key(host: Host, path: str, marks: List[str], is_copy: bool) -> Remedy:
+def of_key(host: Host, path: str, marks: List[str]) -> Remedy:
     """For keys with these fingerprints that stand in a file."""
-    if is_copy:
-        return _of_copy(host, path) or _of_words(host, path, marks)
-    if any(path == os.path.join(host.home, name) for name in key_files.HISTORIES):
+    if key_files.is_history(host.shown(path)):
         return _of_words(host, path, marks)
     return _of_assignments(host, path, marks)
+
+
+def of_copy(host: Host, path: str, marks: List[str]) -> Remedy:
+    """For a copy of a file of keys: the whole copy if its original has every line, else the keys with these marks."""
+    return _of_copy(host, path) or _of_words(host, path, marks)
 
 
 def _of_words(host: Host, path: str, marks: List[str]) -> Remedy:
@@ -60,8 +63,7 @@ def _of_assignments(host: Host, path: str, marks: List[str]) -> Remedy:
     """Where each of the keys is the whole value of a variable, and stands nowhere else in the file."""
 
     def is_meant(source: str) -> bool:
-        value = source.partition("=")[2] if "=" in source else source.split(None)[-1]
-        return host.fingerprint(value.strip("\"'")) in marks
+        return host.fingerprint(value_of(source)) in marks
 
     def known(word: str) -> str:
         return "a key" if host.fingerprint(word) in marks else ""
@@ -75,11 +77,13 @@ def _of_assignments(host: Host, path: str, marks: List[str]) -> Remedy:
     return _statement(host, path, [one for one in _assignments(file.text, file.path) if is_meant(one.source)])
 
 
-def of_variable(host: Host, path: str, name: str) -> Remedy:
-    """For a variable that a start-up file sets."""
+def of_variable(host: Host, path: str, name: str, known: Optional[Container[str]] = None) -> Remedy:
+    """For a variable that a start-up file sets. known: the fingerprints of values that may go; None: any value."""
     file = read_text(host, path)
-    found = _assignments(file.text, file.path) if file else []
-    return _statement(host, path, [one for one in found if one.name == name])
+    found = [one for one in (_assignments(file.text, file.path) if file else []) if one.name == name]
+    if known is not None and not all(host.fingerprint(value_of(one.source)) in known for one in found):
+        return None
+    return _statement(host, path, found)
 
 
 def _assignments(text: str, path: str) -> List[Assignment]:

@@ -28,6 +28,11 @@ class Assignment(NamedTuple):
     why_not: str  # why it must stay; empty where it need not
 
 
+def value_of(source: str) -> str:
+    """Return the value of an assignment as it is written, without quotes around it."""
+    return (source.partition("=")[2] if "=" in source else source.split(None)[-1]).strip("\"'")
+
+
 def dialect_of(path: str) -> str:
     """The dialect in which a file of this name is written."""
     name = path.rpartition("/")[2]

@@ -57,9 +57,17 @@ class Look(Watch):
         """Look, and call find and miss for what comes up."""
         raise NotImplementedError
 
-    def find(self, rule: str, place: str, text: str, severity: str = "", mend: Optional[Dict[str, Any]] = None) -> None:
+    def find(
+        self,
+        rule: str,
+        place: str,
+        text: str,
+        severity: str = "",
+        mend: Optional[Dict[str, Any]] = None,
+        case: str = "",
+    ) -> None:
         """Note a thing that is found; the first one of a rule at a place counts."""
-        one = Seen(rule, printable(place), printable(text), severity, mend)
+        one = Seen(rule, printable(place), printable(text), severity, mend, case)
         self._noted.setdefault((one.rule, one.place), one)
 
     def rules_found(self) -> List[str]:

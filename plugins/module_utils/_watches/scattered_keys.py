@@ -2,16 +2,19 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Keys where none belong: in start-up files, histories, scripts, files that git keeps, and copies of files of keys."""
 
+import os
 from itertools import chain, islice
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, FrozenSet, List, Mapping, Optional, Tuple
 
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.values import check_path
+from .._formats import key_files
+from .._formats.key_forms import written
 from .._scan.search import Search, expanded
 from .._scan.strays import SHOWN, Stray, Strays
 from .._scan.walk import USUAL, Limits
-from .watch import Seen, Watch
+from .watch import APPLICATION, NO_REPLACEMENT, UNKNOWN_KEY, Seen, Watch
 
 
 class ScatteredKeys(Watch):
@@ -22,7 +25,8 @@ class ScatteredKeys(Watch):
         "folder": {"type": "path", "default": "~"},
         "own": {"type": "list", "elements": "str", "default": []},
         "caches": {"type": "list", "elements": "str", "default": []},
-        "known": {"type": "dict", "default": {}},
+        "known": {"type": "dict", "default": {}},  # fingerprint -> which key it is, in words
+        "secrets": {"type": "dict", "default": {}},  # fingerprint of a known key -> the name of its secret
         "entries": {"type": "int", "default": USUAL.entries},
         "most_seconds": {"type": "int", "default": int(USUAL.seconds)},
     }
@@ -47,7 +51,46 @@ class ScatteredKeys(Watch):
         strays = Strays(self._search, own, _in(host, folder, caches), self.options["known"])
         found = list(islice(strays.of_home(), SHOWN)) if folder == host.home else []
         found += islice(chain(strays.of_tree(folder), strays.of_caches()), SHOWN)
-        return merged(host, found[:SHOWN])
+        return [self._reported(host, *one) for one in merged(host, found[:SHOWN])]
+
+    def _reported(self, host: Host, place: str, strays: List[Stray]) -> Seen:
+        """Return what is found at one place. A fix takes out a known key; a variable only where a file replaces it."""
+        one, text = strays[0], "; ".join(stray.text for stray in strays)
+        marks = frozenset(mark for stray in strays for mark in stray.fingerprints)
+        is_variable = one.rule == "SEC-004" and not key_files.is_history(host.shown(one.path))
+        case = self._case(host, one.path, marks, is_variable)
+        mend = _mend(host, one, sorted(marks), case)
+        if mend and is_variable:
+            text += "; %s keeps this key" % ", ".join(
+                sorted({host.shown(self._kept(host)[self.options["secrets"][mark]]) for mark in marks})
+            )
+        return Seen(one.rule, place, text, "", mend, case)
+
+    def _case(self, host: Host, path: str, marks: FrozenSet[str], is_variable: bool) -> str:
+        """Return why these keys are left to the user; empty if hpc-onboard may take them out."""
+        secrets: Mapping[str, str] = self.options["secrets"]
+        if key_files.is_of_application(os.path.basename(path)):
+            return APPLICATION
+        if not all(mark in secrets for mark in marks):
+            return UNKNOWN_KEY
+        if is_variable and not all(secrets[mark] in self._kept(host) for mark in marks):
+            return NO_REPLACEMENT
+        return ""
+
+    _files: Optional[Dict[str, str]] = None
+
+    def _kept(self, host: Host) -> Dict[str, str]:
+        """Return the files in which hpc-onboard keeps keys that are in place now, by the name of the secret."""
+        if self._files is None:
+            self._files = {}
+            known = self.options["known"]
+            for path in expanded(host, self.options["own"])[0]:
+                text = self._search.text(path) if self._search else ""
+                for one in written(text, lambda word: known.get(host.fingerprint(word), "")):
+                    name = self.options["secrets"].get(host.fingerprint(one.value))
+                    if name:
+                        self._files.setdefault(name, path)
+        return self._files
 
     def unseen(self, host: Host) -> List[str]:
         """What the look left out."""
@@ -67,27 +110,25 @@ def _in(host: Host, folder: str, caches: List[str]) -> List[str]:
     return found
 
 
-def merged(host: Host, strays: List[Stray]) -> List[Seen]:
-    """What is seen, once for each rule and place."""
+def merged(host: Host, strays: List[Stray]) -> List[Tuple[str, List[Stray]]]:
+    """Return the strays of each rule and place, with that place."""
     found: Dict[Tuple[str, str], List[Stray]] = {}
     for one in strays:
         place = host.shown(one.path) + (":%d" % one.line if one.line else "")
         found.setdefault((one.rule, place), []).append(one)
-    return [
-        Seen(rule, place, "; ".join(one.text for one in several), "", _mend(host, several))
-        for (rule, place), several in found.items()
-    ]
+    return [(place, several) for (_rule, place), several in found.items()]
 
 
-def _mend(host: Host, strays: List[Stray]) -> Optional[Dict[str, Any]]:
-    """What mends the strays of one rule at one place, if anything does without a loss."""
+def _mend(host: Host, one: Stray, marks: List[str], case: str) -> Optional[Dict[str, Any]]:
+    """Return what mends the strays of one rule at one place, if anything does without a loss."""
     from .._mends import offers  # few accounts have such keys
 
-    one, marks = strays[0], sorted({mark for stray in strays for mark in stray.fingerprints})
     if one.rule == "SEC-005":
         return None  # git's history has it, too
     if one.rule == "SEC-009":
         return offers.cautious(offers.of_folder, host, one.path, "tokens")
     if one.ours:
         return offers.cautious(offers.of_draft, host, one.path)
-    return offers.cautious(offers.of_key, host, one.path, marks, one.rule == "SEC-006")
+    if one.rule == "SEC-006":
+        return offers.cautious(offers.of_copy, host, one.path, [] if case else marks)
+    return None if case else offers.cautious(offers.of_key, host, one.path, marks)

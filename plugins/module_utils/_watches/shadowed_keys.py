@@ -15,7 +15,7 @@ from .._core.host import Host
 from .._core.resource import Resource
 from .._formats.settings import Setting, settings
 from .._scan.search import Search
-from .watch import Seen, Watch
+from .watch import UNKNOWN_KEY, Seen, Watch
 
 VALUES = {  # kind of the file -> variables that hold a key or its user
     "ngc_config": ("NGC_API_KEY", "NGC_CLI_API_KEY"),
@@ -47,6 +47,7 @@ class ShadowedKeys(Watch):
     KIND = "shadowed_keys"
     OPTIONS: Dict[str, Dict[str, Any]] = {
         "kept": {"type": "dict", "required": True},  # kind of the file -> its paths
+        "known": {"type": "list", "elements": "str", "default": []},  # fingerprints of keys that may be taken out
     }
 
     def name(self) -> str:
@@ -71,7 +72,7 @@ class ShadowedKeys(Watch):
         found: Dict[str, Seen] = {}
         for kind, paths in sorted(self.options["kept"].items()):
             there = [path for path in map(host.expand, paths) if host.kind_behind(path) == "file"]
-            for one in _before(host, kind, there, environment, exports) if there else ():
+            for one in self._before(host, kind, there, environment, exports) if there else ():
                 found.setdefault(one.place, one)
         return list(found.values())
 
@@ -87,35 +88,36 @@ class ShadowedKeys(Watch):
             self._problem = str(error)
             return {}
 
+    def _before(
+        self, host: Host, kind: str, there: List[str], environment: Dict[str, str], exports: Dict[str, Export]
+    ) -> Iterator[Seen]:
+        """Return the variables that go before the files of a kind."""
+        files = ", ".join(host.shown(path) for path in there)
+        for name in VALUES.get(kind, ()):
+            value = environment.get(name, "")
+            if value or (name in exports and exports[name].setting.exported):
+                secret = value and not name.endswith("USERNAME")
+                text = "%s goes before %s%s" % (name, files, ", and holds " + host.fingerprint(value) if secret else "")
+                mend = self._mend(host, name, exports)
+                case = "" if mend or not secret or host.fingerprint(value) in self.options["known"] else UNKNOWN_KEY
+                yield Seen("SEC-008", _place(name, exports), text, "", mend, case)
+        for name, behind in PATHS.get(kind, ()):
+            value = environment.get(name) or _plain(host, exports.get(name))
+            if name == "XDG_CONFIG_HOME" and host.home + DEFAULT_ENROOT not in there:
+                continue
+            if value:
+                led = host.expand(value) + behind
+                if value.startswith("/") and _resolved(host, led) not in [_resolved(host, path) for path in there]:
+                    yield Seen("SEC-008", _place(name, exports), "%s leads past %s" % (name, files))
+                return  # the first one that is set counts
 
-def _before(
-    host: Host, kind: str, there: List[str], environment: Dict[str, str], exports: Dict[str, Export]
-) -> Iterator[Seen]:
-    """The variables that go before the files of a kind."""
-    files = ", ".join(host.shown(path) for path in there)
-    for name in VALUES.get(kind, ()):
-        value = environment.get(name, "")
-        if value or (name in exports and exports[name].setting.exported):
-            secret = value and not name.endswith("USERNAME")
-            text = "%s goes before %s%s" % (name, files, ", and holds " + host.fingerprint(value) if secret else "")
-            yield Seen("SEC-008", _place(name, exports), text, "", _mend(host, name, exports))
-    for name, behind in PATHS.get(kind, ()):
-        value = environment.get(name) or _plain(host, exports.get(name))
-        if name == "XDG_CONFIG_HOME" and host.home + DEFAULT_ENROOT not in there:
-            continue
-        if value:
-            led = host.expand(value) + behind
-            if value.startswith("/") and _resolved(host, led) not in [_resolved(host, path) for path in there]:
-                yield Seen("SEC-008", _place(name, exports), "%s leads past %s" % (name, files))
-            return  # the first one that is set counts
+    def _mend(self, host: Host, name: str, exports: Dict[str, Export]) -> Optional[Dict[str, Any]]:
+        """Return what takes out a variable that holds a known key; one that leads elsewhere may serve other things."""
+        from .._mends import offers  # few accounts have such variables
 
-
-def _mend(host: Host, name: str, exports: Dict[str, Export]) -> Optional[Dict[str, Any]]:
-    """What takes a variable out that holds a key; one that leads elsewhere may be there for other things as well."""
-    from .._mends import offers  # few accounts have such variables
-
-    path = exports[name].place.rpartition(":")[0] if name in exports else ""
-    return offers.cautious(offers.of_variable, host, host.expand(path), name) if path else None
+        path = exports[name].place.rpartition(":")[0] if name in exports else ""
+        known = self.options["known"]
+        return offers.cautious(offers.of_variable, host, host.expand(path), name, known) if path else None
 
 
 def _resolved(host: Host, path: str) -> Optional[str]:

@@ -13,15 +13,23 @@ from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.resource import Evidence, Resource, State
 
+UNKNOWN_KEY, APPLICATION, NO_REPLACEMENT = "unknown_key", "application", "no_replacement"
+CASES = (UNKNOWN_KEY, APPLICATION, NO_REPLACEMENT)
+"""Cases of one rule that need different advice (see plugin_utils/_audit/fixes.py)."""
+
 
 class Seen(NamedTuple):
-    """One thing that is found. severity: where it is worse here than its rule. mend: what mends it, {kind, options}."""
+    """One thing that is found.
+
+    severity: where it is worse here than its rule. mend: what mends it, {kind, options}. case: one of CASES.
+    """
 
     rule: str
     place: str
     text: str
     severity: str = ""
     mend: Optional[Dict[str, Any]] = None
+    case: str = ""
 
     @property
     def field(self) -> str:
@@ -60,9 +68,13 @@ class Watch(Resource):
         return {one.field: one.text for one in self._looked(host)}
 
     def evidence(self, before: State, host: Host) -> Evidence:
-        worse = {one.field: one.severity for one in self._looked(host) if one.severity}
-        mends = {one.field: one.mend for one in self._looked(host) if one.mend}
-        return dict({"severities": worse} if worse else {}, **({"mends": mends} if mends else {}))
+        looked = self._looked(host)
+        evidence: Evidence = {
+            "severities": {one.field: one.severity for one in looked if one.severity},
+            "mends": {one.field: one.mend for one in looked if one.mend},
+            "cases": {one.field: one.case for one in looked if one.case},
+        }
+        return {name: found for name, found in evidence.items() if found}
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         return None

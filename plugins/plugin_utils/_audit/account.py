@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -148,7 +148,7 @@ def prepared(session: AccountSession, names: Sequence[str], resources: Sequence[
     declared = left_out(every.of(asked), session.key)
     plan = Plan.of(declared.resources, session.key)
     kept = receipts.kept(session.name, bool(session.sandbox))
-    return Audited(session.variables, declared, every.resources, plan, kept, asked, watching)
+    return Audited(session.variables, declared, every.resources, plan, kept, asked, session.key if watching else None)
 
 
 class Audited:
@@ -162,12 +162,13 @@ class Audited:
         plan: Plan,
         kept: Notes,
         asked: Sequence[str],
-        watching: bool,
+        key: Callable[[str], str] | None,
     ) -> None:
         """asked: the capabilities that --tags leave; every: all that is declared, whatever --tags say.
 
-        kept: this machine's copy of the account's receipt.
+        kept: this machine's copy of the account's receipt. key: gives the value of a secret; None: nothing is watched.
         """
+        watching = key is not None
         self._variables, self._declared, self._plan, self._kept = variables, declared, plan, kept
         self._asked = asked
         cluster, account = variables.get("cluster") or {}, variables.get("account") or {}
@@ -176,9 +177,12 @@ class Audited:
             if watching
             else []
         )
-        self._secrets = key_ages.known({str(one["options"]["secret"]) for one in every if one["options"].get("secret")})
-        self._marks = key_ages.marks(self._secrets, str(variables.get("inventory_hostname", "")))
-        known = watch_keys.known_keys(self._secrets, self._marks)
+        names = {str(one["options"]["secret"]) for one in every if one["options"].get("secret")}
+        name = str(variables.get("inventory_hostname", ""))
+        self._secrets = key_ages.known(names)
+        self._marks = key_ages.marks(self._secrets, name)
+        current = watch_keys.current_marks(names, name, key) if key else {}
+        known = watch_keys.known_keys(self._secrets, self._marks, current)
         self._watches = watches.watches(cluster, account, every, known) if watching else []
         self._watching = watching
 

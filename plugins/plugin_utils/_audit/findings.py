@@ -69,7 +69,8 @@ def of_watch(entry: PlanEntry, outcome: Outcome) -> list[Seen]:
         if rule in RULES:
             severity = _worse(rule, outcome["evidence"].get("severities", {}).get(field, ""))
             mend = _mends.checked(outcome["evidence"].get("mends", {}).get(field))
-            found.append(Wrong(rule, what, bare(text), (field,), severity, place, cause, mend=mend))
+            case = outcome["evidence"].get("cases", {}).get(field, "")
+            found.append(Wrong(rule, what, bare(text), (field,), severity, place, cause, mend=mend, case=case))
         else:
             found.append(
                 Wrong("RUN-001", "not_measured", bare("the account names a rule that there is not"), cause="unknown")
@@ -128,6 +129,7 @@ def _finding(entry: PlanEntry, outcome: Outcome, wrong: Wrong, cause: Cause) -> 
         "actual": _short(outcome["before"], fields),
         "blocked": outcome["status"] == "blocked",
         "in_the_way": str(entry["options"].get("path", "")) if outcome["evidence"].get("theirs") else "",
+        "case": wrong.case,
     }
     return {**found, "mend": wrong.mend} if wrong.mend else found
 

@@ -30,7 +30,7 @@ SENTENCES = {
     "LNK-003": "Let {place} lead somewhere, or remove it.",
     "LNK-005": "Let {place} lead to storage that lasts: move what is behind it first.",
     "ENV-001": "Let its program keep it elsewhere, by the variable that docs/rules.md names, then look at {place}.",
-    "SEC-004": "Take the key out of {place}; the key that a program needs is in its file already.",
+    "SEC-004": "Take the key out of {place} by hand, when what reads it there gets its key in another way.",
     "SEC-005": "Take the key out of {place} and out of git's history, and make a new one: {rotate}",
     "SEC-007": "Write the password itself into {place}: onboard.yml does.",
     "SEC-008": "Take the variable out of {place}: the file with the key is enough.",
@@ -64,6 +64,18 @@ SENTENCES = {
     "RUN-003": "Do what the finding says, or take the receipt back from a backup.",
     "RUN-001": "See what is said above, then run again.",
 }
+
+CASES = {  # of rules whose cases need different advice
+    ("SEC-004", "unknown_key"): "{keep} Then take the line out of {place}.",
+    ("SEC-006", "unknown_key"): "{keep} Then remove {place}.",
+    ("SEC-008", "unknown_key"): "{keep} Then take the variable out of {place}.",
+    ("SEC-004", "application"): "An application reads {place}, so hpc-onboard does not edit it. Give the application"
+    " its key in another way, keep the key in your keyring if you need it (keyring set hpc.onboard NAME), then take it"
+    " out there.",
+    ("SEC-004", "no_replacement"): "No file that hpc-onboard keeps on this account holds this key, so what runs"
+    " {place} would have none. Set up the role that keeps it, then take the line out.",
+}
+KEEP = "This key is not in your keyring. Keep it first if you need it: keyring set hpc.onboard NAME."
 
 UNPLACED = {  # of what is set by nothing that was looked at
     "ENV-007": "Find what sets {place}, which no start-up file of yours does in words (a module, say), and let it not.",
@@ -119,7 +131,8 @@ class Commands:
         place, rule = finding["place"], finding["rule"]
         rotate = shlex.join(self._start.command("rotate"))
         said = UNPLACED.get(rule) if place.startswith("$") else None
-        return advice((said or SENTENCES.get(rule, "Look at {place}.")).format(place=place or "it", rotate=rotate))
+        said = said or CASES.get((rule, finding.get("case", ""))) or SENTENCES.get(rule, "Look at {place}.")
+        return advice(said.format(place=place or "it", rotate=rotate, keep=KEEP))
 
     def _there(self, words: Sequence[str], account: str) -> Step:
         return there(words, None if account in self._practised else ["ansible", *self._start.accounts(), account])

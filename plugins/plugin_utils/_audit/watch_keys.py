@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from ansible_collections.hpc.onboard.plugins.module_utils._formats.key_files import ENROOTS
@@ -16,8 +18,12 @@ from ansible_collections.hpc.onboard.plugins.module_utils._watches.unread_keys i
 from ansible_collections.hpc.onboard.plugins.module_utils._watches.watch import Watch
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.parts.enroot_caches import caches
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import keys, usual_path
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.backends import MissingKey
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import Secret
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import shown_by
 
+KnownKeys = Mapping[str, tuple[str, str]]
+"""By fingerprint: the name of the secret, and which key of it that is, in words."""
 Facts = Mapping[str, Any]  # of a cluster or an account, as their schemas describe them
 KINDS: dict[str, type[Watch]] = {
     kind.KIND: kind for kind in (EnrootLines, OpenKeys, ScatteredKeys, ShadowedKeys, UnreadKeys)
@@ -29,15 +35,16 @@ if TYPE_CHECKING:  # few keys were ever rotated
 KEYS = keys()  # before the forks, one for each account
 
 
-def watches(cluster: Facts, account: Facts, declared: Sequence[PlanEntry], known: Mapping[str, str]) -> list[PlanEntry]:
+def watches(cluster: Facts, account: Facts, declared: Sequence[PlanEntry], known: KnownKeys) -> list[PlanEntry]:
     """The entries {kind, capability, options} of an account's watches for keys.
 
-    cluster: the profile; declared: all that the roles declare; known: fingerprint -> which key that is, in words.
+    cluster: the profile; declared: all that the roles declare; known: by fingerprint.
     """
     kept = _kept(declared)
     own = sorted({path + KEYS[kind].copy for kind, paths in kept.items() for path in paths} | {*_own(kept)})
     areas = _areas(cluster)
-    common = {"own": own, "known": dict(known), "caches": caches(cluster, declared)}
+    words, secrets = ({mark: one[at] for mark, one in known.items()} for at in (1, 0))
+    common = {"own": own, "known": words, "secrets": secrets, "caches": caches(cluster, declared)}
     found = [_watch("scattered_keys", **common, folder=folder) for folder in ("~", *areas)]
     found.append(_watch("open_keys", own=_own(kept), areas=areas))
     enroots = kept.get("enroot_credential") or _read_by_enroot(cluster)
@@ -52,7 +59,7 @@ def watches(cluster: Facts, account: Facts, declared: Sequence[PlanEntry], known
             home_in_jobs=str((cluster.get("home") or {}).get("on_compute", "")),
         )
     )
-    return [*found, *([_watch("shadowed_keys", kept=kept)] if kept else [])]
+    return [*found, *([_watch("shadowed_keys", kept=kept, known=sorted(known))] if kept else [])]
 
 
 def _watch(kind: str, **options: Any) -> PlanEntry:
@@ -119,7 +126,23 @@ WORDS = {
 }
 
 
-def known_keys(secrets: Mapping[str, Secret], marks: Marks) -> dict[str, str]:
-    """Of every version of these secrets: the fingerprint, as the account shows it -> which key it is."""
+def known_keys(secrets: Mapping[str, Secret], marks: Marks, current: Mapping[str, str]) -> KnownKeys:
+    """Return every key that this machine knows, by the fingerprint that the account shows of it.
+
+    secrets: those that were ever rotated, with their versions. current: name of a secret -> fingerprint of its value.
+    """
     versions = [(name, one) for name, secret in secrets.items() for one in secret.versions]
-    return {marks[name, one.id]: WORDS[one.label].format(name) for name, one in versions if (name, one.id) in marks}
+    found = {mark: (name, WORDS["current"].format(name)) for name, mark in current.items()}
+    labelled = {
+        marks[name, one.id]: (name, WORDS[one.label].format(name)) for name, one in versions if (name, one.id) in marks
+    }
+    return {**found, **labelled}
+
+
+def current_marks(names: Iterable[str], account: str, key: Callable[[str], str]) -> dict[str, str]:
+    """Return the fingerprint that the account shows of each secret in the keyring. key: gives the value of a name."""
+    found = {}
+    for name in sorted(names):
+        with suppress(MissingKey):
+            found[name] = shown_by(account, hashlib.sha256(key(name).encode()).digest())
+    return found

@@ -20,11 +20,11 @@ def watches(
     cluster: Mapping[str, Any],
     account: Mapping[str, Any],
     declared: Sequence[PlanEntry],
-    known: Mapping[str, str],
+    known: watch_keys.KnownKeys,
 ) -> list[PlanEntry]:
     """The entries {kind, capability, options} of an account's watches, their options complete.
 
-    known: the fingerprints of keys that were rotated, as the account shows them -> which key that is, in words.
+    known: the keys that this machine knows, by the fingerprints that the account shows of them.
     """
     keys = watch_keys.watches(cluster, account, declared, known)
     return [*keys, *(watch_places.watches(cluster, account, declared) if cluster else [])]

@@ -147,6 +147,8 @@ def _evidence(found: Document) -> Evidence:
             harmless(field, 500): {"kind": harmless(one["kind"], 100), "options": _options(one["options"])}
             for field, one in found["mends"].items()
         }
+    if "cases" in found:
+        evidence["cases"] = {harmless(field, 500): harmless(one, 100) for field, one in found["cases"].items()}
     if "obstacle" in found:
         evidence["obstacle"] = harmless(found["obstacle"])
     if "open_folder" in found:

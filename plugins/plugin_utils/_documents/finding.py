@@ -38,12 +38,13 @@ class Seen(Difference):
     """A difference as the look at one account tells it.
 
     mend: what mend.yml does about it. blocked: onboarding would not put it right. in_the_way: the path of the user's
-    own thing there. fix: where no command of ours mends it.
+    own thing there. case: which advice fits, where a rule has several. fix: where no command of ours mends it.
     """
 
     mend: NotRequired[Entry]
     blocked: NotRequired[bool]
     in_the_way: NotRequired[str]
+    case: NotRequired[str]
     fix: NotRequired[Fix]
 
 

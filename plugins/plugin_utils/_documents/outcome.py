@@ -57,8 +57,9 @@ class Evidence(TypedDict, total=False):
     still stands. severities: field of a watch's state -> how bad it is there. theirs: what is in the way is the
     user's own, to be moved away. unknown_key: a key that stays is not in the keyring. replaces: such a key is
     replaced, and a copy is kept. rotated: another machine has rotated the key since. mends: field of a watch's state ->
-    what mends it there without a loss. obstacle: why it could not be changed, where nothing differs. open_folder: of a
-    key, in which others may write. slurm: what Slurm offers, where it was asked in this run.
+    what mends it there without a loss. cases: field of a watch's state -> which advice fits. obstacle: why it could not
+    be changed, where nothing differs. open_folder: of a key, in which others may write. slurm: what Slurm offers, where
+    it was asked in this run.
     """
 
     verdict: Verdict
@@ -69,6 +70,7 @@ class Evidence(TypedDict, total=False):
     replaces: bool
     rotated: Rotated
     mends: dict[str, Entry]
+    cases: dict[str, str]
     obstacle: str
     open_folder: str
     slurm: SlurmOffers

@@ -203,6 +203,7 @@ OFFBOARD = "ansible-playbook -i 'my accounts.yml' hpc.onboard.offboard -l a@lrz 
 MEND = "ansible-playbook -i 'my accounts.yml' hpc.onboard.mend -l a@lrz"
 LINK = {"kind": "mended_leftover", "options": {"path": "~/old", "what": "link", "mark": "key 0123456789ab"}}
 ON_ACCOUNT = "ansible -i 'my accounts.yml' a@lrz -m raw -a "
+KEEP = "This key is not in your keyring. Keep it first if you need it: keyring set hpc.onboard NAME."
 ASK = "Ask the site where it is now, or put its path right in the accounts file, then:"
 
 
@@ -241,7 +242,20 @@ def test_nothing_is_run_by_hand_in_a_sandbox_since_it_would_be_run_here() -> Non
         ),
         (
             finding("SEC-004", capability="watch", place="~/x\nrm -rf ~"),
-            [("Take the key out of ~/x\nrm -rf ~; the key that a program needs is in its file already.", False)],
+            [
+                (
+                    "Take the key out of ~/x\nrm -rf ~ by hand, when what reads it there gets its key in another way.",
+                    False,
+                )
+            ],
+        ),
+        (
+            finding("SEC-004", capability="watch", place="~/a.sh:1", case="unknown_key"),
+            [(f"{KEEP} Then take the line out of ~/a.sh:1.", False)],
+        ),
+        (
+            finding("SEC-004", capability="watch", place="~/a.sh:1", case="anything an account says"),
+            [("Take the key out of ~/a.sh:1 by hand, when what reads it there gets its key in another way.", False)],
         ),
     ],
 )

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import glob
+import hashlib
 import json
 import subprocess
 from pathlib import Path
@@ -14,7 +15,12 @@ import pytest
 from account_scene import HOME, KEY, Folder, Plain, Scene
 from ansible_collections.hpc.onboard.plugins.module_utils._engine.engine import answer
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import read_profile, render
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.watch_keys import KINDS, WORDS, known_keys
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.watch_keys import (
+    KINDS,
+    WORDS,
+    current_marks,
+    known_keys,
+)
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.watch_keys import watches as watches_of
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import collect
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.parts.site import site_settings
@@ -23,6 +29,8 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answe
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.backends import MissingKey
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import shown_by
 
 from tests.testbed.pythons import python
 
@@ -39,7 +47,7 @@ def cluster(name: str) -> dict[str, Any]:
 
 
 def watches(
-    profile: dict[str, Any], entries: list[dict[str, Any]], known: dict[str, str] | None = None
+    profile: dict[str, Any], entries: list[dict[str, Any]], known: dict[str, tuple[str, str]] | None = None
 ) -> list[dict[str, Any]]:
     """The looks at an account of that profile."""
     return watches_of(profile, {}, entries, known or {})
@@ -114,13 +122,25 @@ def test_versions_are_known_by_fingerprint_and_label() -> None:
     version = versions.Version(versions.new_id(), "personal")
     secret = versions.begin(versions.adopt("ngc", "personal"), version)
     marks = {("ngc", "first"): "key " + "0" * 12, ("ngc", version.id): "key " + "1" * 12}
-    assert known_keys({"ngc": secret}, marks) == {
-        "key " + "0" * 12: "the key of 'ngc'",
-        "key " + "1" * 12: "the new key of 'ngc' that is being brought out",
+    assert known_keys({"ngc": secret}, marks, {}) == {
+        "key " + "0" * 12: ("ngc", "the key of 'ngc'"),
+        "key " + "1" * 12: ("ngc", "the new key of 'ngc' that is being brought out"),
     }
     secret = versions.promote(secret, version.id, ())
-    assert known_keys({"ngc": secret}, marks)["key " + "0" * 12] == "the key of 'ngc' that was replaced"
+    assert known_keys({"ngc": secret}, marks, {})["key " + "0" * 12] == ("ngc", "the key of 'ngc' that was replaced")
     assert set(WORDS) == set(versions.LABELS)
+
+
+def test_a_key_that_was_never_rotated_is_known_by_its_value_in_the_keyring() -> None:
+    def value(name: str) -> str:
+        if name == "locked":
+            raise MissingKey("the keyring is locked")
+        return "nvapi-x"
+
+    marks = current_marks(["ngc", "locked"], "a@lrz", value)
+    assert known_keys({}, {}, marks) == {
+        shown_by("a@lrz", hashlib.sha256(b"nvapi-x").digest()): ("ngc", "the key of 'ngc'")
+    }
 
 
 def pythons() -> list[str]:

@@ -321,3 +321,54 @@ def test_a_colleagues_own_folder_is_not_this_accounts_to_look_at() -> None:
         listed, unseen = as_nobody(look)
         assert listed == 5
         assert unseen == [f"not looked at: {folder}/listed/one, {folder}/mine (not permitted)"]
+
+
+# -- what is offered -------------------------------------------------------------------------------
+
+NETRC = f"machine api.wandb.ai login user password {NVAPI}\n".encode()
+PLACES = {"jobs": "~/jobs/a.sh", "history": "~/.bash_history", "start-up": "~/.bashrc", "copy": "~/.netrc.bak"}
+
+
+def offered(scene: Scene, path: str, key: str, known: str = NVAPI) -> tuple[list[str], list[str]]:
+    """The kinds of the fixes that are offered for a file with this key, and the cases of the others."""
+    scene.make({"~/jobs": Folder(), path: line(key)})
+    marks = {mark(scene, known): "the key of 'wandb'"}
+    report = looked(scene, own=["~/.netrc"], known=marks, secrets=dict.fromkeys(marks, "wandb"))
+    assert len(report.found) == 1
+    evidence = report.document["evidence"]
+    return [one["kind"] for one in evidence.get("mends", {}).values()], list(evidence.get("cases", {}).values())
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_key_that_is_known_is_taken_out_and_one_that_is_not_is_left(scene: Scene, place: str) -> None:
+    scene.make({"~/.netrc": Plain(NETRC, 0o600)})
+    assert offered(scene, PLACES[place], OTHER) == ([], ["unknown_key"])
+    kind = "mended_key" if place in ("history", "copy") else "mended_statement"
+    assert offered(scene, PLACES[place], NVAPI) == ([kind], [])
+
+
+def test_a_key_beside_one_that_is_not_known_is_left(scene: Scene) -> None:
+    scene.make({"~/.bash_history": Plain(f"x {NVAPI} {OTHER}\n".encode())})
+    marks = {mark(scene, NVAPI): "the key of 'wandb'"}
+    report = looked(scene, known=marks, secrets=dict.fromkeys(marks, "wandb"))
+    assert list(report.document["evidence"]["cases"].values()) == ["unknown_key"]
+    assert "mends" not in report.document["evidence"]
+
+
+@pytest.mark.parametrize("name", [".env", "prod.env", ".env.local", ".envrc"])
+def test_a_file_of_an_application_is_left(scene: Scene, name: str) -> None:
+    scene.make({"~/.netrc": Plain(NETRC, 0o600)})
+    assert offered(scene, f"~/jobs/{name}", NVAPI) == ([], ["application"])
+
+
+def test_a_variable_stays_where_no_file_of_ours_holds_its_key(scene: Scene) -> None:
+    assert offered(scene, "~/jobs/a.sh", NVAPI) == ([], ["no_replacement"])
+    scene.make({"~/.netrc": Plain(NETRC, 0o600)})
+    assert offered(scene, "~/jobs/a.sh", NVAPI) == (["mended_statement"], [])
+
+
+def test_a_fix_of_a_variable_names_the_file_that_replaces_it(scene: Scene) -> None:
+    scene.make({"~/.netrc": Plain(NETRC, 0o600), "~/run.sh": line(NVAPI)})
+    marks = {mark(scene, NVAPI): "the key of 'wandb'"}
+    (text,) = looked(scene, own=["~/.netrc"], known=marks, secrets=dict.fromkeys(marks, "wandb")).found.values()
+    assert text.endswith("; ~/.netrc keeps this key")

@@ -125,3 +125,13 @@ def test_a_login_shell_that_does_not_answer_is_said(kept: Scene) -> None:
     assert document["remarks"] == [
         "the login environment was not looked at: the login shell /no/such/shell cannot be run"
     ]
+
+
+@pytest.mark.parametrize(("value", "mends"), [("geheim-known-to-the-keyring", 1), ("geheim-of-another-issuer", 0)])
+def test_only_a_variable_with_a_known_key_is_taken_out(kept: Scene, value: str, mends: int) -> None:
+    kept.make({"~/.bashrc": Plain(f"export WANDB_API_KEY={value}\n".encode())})
+    kept.environment = {"WANDB_API_KEY": value}
+    known = [kept.host().fingerprint("geheim-known-to-the-keyring")]
+    evidence = watched(kept, ShadowedKeys, kept=KEPT, known=known).document["evidence"]
+    assert len(evidence.get("mends", {})) == mends
+    assert list(evidence.get("cases", {}).values()) == ["unknown_key"] * (1 - mends)
