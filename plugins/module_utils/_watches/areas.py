@@ -27,6 +27,9 @@ KEPT = re.compile(
 LOCK = re.compile(r"^[^/]*(?::\+\d+|@[^/]+\.\d+(?::\d+)?)\Z")
 """What the lock of a program leads to: '127.0.0.1:+4242' of Mozilla's, 'ada@host.4242:17' of Emacs."""
 
+NODE_LOCAL = ("/run", "/tmp", "/local", "/var/tmp", "/var/run", "/dev/shm", "$TMPDIR")
+"""Folders that each node has for itself, or for one job: what is missing here may exist on another node."""
+
 
 class Areas(Look):
     """The links of the home, and the areas of the account whose files are purged."""
@@ -70,8 +73,9 @@ class Areas(Look):
             self.find("LNK-005", shown, "the link leads back to itself", mend=_mend(path, host))
             return
         area = self._purged_at(real, host)
-        if host.entry(real) is None and LOCK.search(getattr(host.entry(path), "target", "")):
-            return  # a program's lock: what it is called after is no file
+        target = getattr(host.entry(path), "target", "")
+        if host.entry(real) is None and (LOCK.search(target) or _is_node_local(target, real, host)):
+            return  # a program's lock is no file; and of another node nothing is known here
         if host.entry(real) is None:
             why = "; %s, where it led, is purged" % area["name"] if area else ""
             self.find("LNK-003", shown, "nothing is at %s%s" % (real, why), mend=_mend(path, host))
@@ -135,6 +139,18 @@ class Areas(Look):
         if tree.looks_purged() and not closed and not any(is_in(one, path) for one in made):
             text = "%s left, and no file: %s is purged after %d days"
             self.find("USE-003", host.shown(path), text % (tree.left(), area["name"], area["days"]))
+
+
+def _is_node_local(target: str, real: str, host: Host) -> bool:
+    """Return True if a link points into a folder of this node, as it is written or with all links followed."""
+    for folder in NODE_LOCAL:
+        try:
+            place = host.expand(folder)
+        except AccountError:
+            continue  # the site sets no such variable
+        if is_in(os.path.normpath(target), place) or is_in(real, place):
+            return True
+    return False
 
 
 def _mend(path: str, host: Host) -> Optional[Dict[str, Any]]:

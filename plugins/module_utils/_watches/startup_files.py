@@ -16,6 +16,7 @@ from .._core.host import Host
 from .._core.program import ENDLESS, NOT_RUN, Said, said
 from .._core.sandboxed_program import seclude
 from .base import Look
+from .watch import NOT_ON_PATH
 
 SECONDS = 10.0  # for one start
 ALL_SECONDS = 24.0
@@ -106,7 +107,8 @@ class StartupFiles(Look):
         folder, name = os.path.split(path)
         known = [host.resolve(one) for one in folders]
         if host.resolve(folder) not in known:
-            self.find("ENV-005", host.shown(path), "%s is not on PATH of a login shell" % host.shown(folder))
+            text = "%s is not on PATH of a login shell" % host.shown(folder)
+            self.find("ENV-005", host.shown(path), text, case=NOT_ON_PATH)
             return
         for before in folders[: known.index(host.resolve(folder))]:
             other = os.path.join(before, name)

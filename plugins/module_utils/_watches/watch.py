@@ -13,15 +13,14 @@ from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.resource import Evidence, Resource, State
 
-UNKNOWN_KEY, APPLICATION, NO_REPLACEMENT = "unknown_key", "application", "no_replacement"
-CASES = (UNKNOWN_KEY, APPLICATION, NO_REPLACEMENT)
-"""Cases of one rule that need different advice (see plugin_utils/_audit/fixes.py)."""
+# Cases of a rule that need different advice: the words are in plugin_utils/_audit/fixes.py.
+UNKNOWN_KEY, APPLICATION, NO_REPLACEMENT, NOT_ON_PATH = "unknown_key", "application", "no_replacement", "not_on_path"
 
 
 class Seen(NamedTuple):
     """One thing that is found.
 
-    severity: where it is worse here than its rule. mend: what mends it, {kind, options}. case: one of CASES.
+    severity: where it is worse here than its rule. mend: what mends it, {kind, options}. case: see above.
     """
 
     rule: str

@@ -7,6 +7,7 @@ A place that an account named goes into a command only when it is a plain path, 
 
 from __future__ import annotations
 
+import posixpath
 import re
 import shlex
 from collections.abc import Container, Sequence
@@ -45,7 +46,7 @@ SENTENCES = {
     "IMG-003": "Move {place} to a storage area, or declare it in container_images and remove it.",
     "ENV-003": "Let {place} print for people at a terminal only.",
     "ENV-004": "Look at what {place} runs.",
-    "ENV-005": "Take {place}, or its folder, out of PATH.",
+    "ENV-005": "Take {place}, or its folder, out of PATH, or put it behind the folder of hpc-onboard's script.",
     "ENV-007": "Take the line out of {place}, or declare its value in the accounts file.",
     "PKG-001": "Move to the conda that onboard.yml sets up, then remove {place}.",
     "PKG-002": "Take the block out of {place}: conda init --reverse",
@@ -74,6 +75,9 @@ CASES = {  # of rules whose cases need different advice
     " out there.",
     ("SEC-004", "no_replacement"): "No file that hpc-onboard keeps on this account holds this key, so what runs"
     " {place} would have none. Set up the role that keeps it, then take the line out.",
+    ("ENV-005", "not_on_path"): "Log in again; if it is still missing, look for what sets PATH after the line of"
+    " hpc-onboard in your start-up file, and add the folder there: export PATH={folder}:$PATH (in tcsh: set path = ("
+    "{folder} $path)).",
 }
 KEEP = "This key is not in your keyring. Keep it first if you need it: keyring set hpc.onboard NAME."
 
@@ -132,7 +136,14 @@ class Commands:
         rotate = shlex.join(self._start.command("rotate"))
         said = UNPLACED.get(rule) if place.startswith("$") else None
         said = said or CASES.get((rule, finding.get("case", ""))) or SENTENCES.get(rule, "Look at {place}.")
-        return advice(said.format(place=place or "it", rotate=rotate, keep=KEEP))
+        return advice(
+            said.format(
+                place=place or "it",
+                rotate=rotate,
+                keep=KEEP,
+                folder=posixpath.dirname(place) if PLACE.fullmatch(place) else "FOLDER",
+            )
+        )
 
     def _there(self, words: Sequence[str], account: str) -> Step:
         return there(words, None if account in self._practised else ["ansible", *self._start.accounts(), account])

@@ -5,6 +5,7 @@ SPDX-License-Identifier: GPL-3.0-or-later
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -54,7 +55,7 @@ def watches(cluster: Facts, account: Facts, declared: Iterable[PlanEntry]) -> li
         _watch("areas", **_areas(cluster, entries, present)),
         *([] if account.get("sandbox") else [quota]),  # a sandbox has none
         *([_watch("slurm_rights", **_slurm(cluster, present))] if is_slurm and not account.get("sandbox") else []),
-        _watch("startup_files", programs=_paths(present, "path_script")),
+        _watch("startup_files", programs=_programs(present)),
         *([_watch("overridden_settings")] if any(one["kind"] == "shell_environment" for one in present) else []),
     ]
 
@@ -149,6 +150,14 @@ def _area(cluster: Facts, name: str | None) -> str:
     """The path of an area as a person reads it, else its name."""
     found = next((area for area in cluster["storage"] if area["name"] == name), {"path": name or ""})
     return _path(found) or str(name)
+
+
+def _programs(present: Sequence[PlanEntry]) -> list[Options]:
+    """Return the scripts that are started by their name: those in folders that a role puts on PATH."""
+    on_path = {
+        folder for one in present if one["kind"] == "shell_environment" for folder in one["options"].get("path") or ()
+    }
+    return [one for one in _paths(present, "path_script") if posixpath.dirname(str(one["path"])) in on_path]
 
 
 def _paths(entries: Sequence[PlanEntry], kind: str) -> list[Options]:

@@ -9,13 +9,14 @@ from typing import Any, NamedTuple
 import pexpect
 import pytest
 
-from tests.integration.runs import COMMAND, REPOSITORY, Ran, play
+from tests.integration.runs import COMMAND, KEY, REPOSITORY, Ran, play
 
-from .audit_scene import Audit, Scene, at, by_root
+from .audit_scene import Audit, Scene, at, by_root, replaced
 
 pytestmark = pytest.mark.testbed
 
-KEYS = ["nvapi-" + letter * 64 for letter in "abcdef"]
+DEAD, FOREIGN = "nvapi-" + "d" * 64, "nvapi-" + "f" * 64
+KEYS = [KEY, DEAD, FOREIGN, DEAD, KEY, DEAD]
 BASHRC = """# of ours
 export FIRST={0}
 alias ll='ls -l'
@@ -64,6 +65,9 @@ LEFT_TO_A_PERSON = [
     Plant("mkdir -p .local/share/enroot/mine; echo r > .local/share/enroot/mine/root", "ENV-001",
           "~/.local/share/enroot"),
     Plant("mkdir -p .conda/pkgs; echo p > .conda/pkgs/a.tar", "ENV-001", "~/.conda/pkgs"),
+    Plant("printf '#!/bin/sh\nexport TEAM={2}\nsrun x\n' > jobs/team.sbatch", "SEC-004", "~/jobs/team.sbatch:2"),
+    Plant("mkdir app; printf 'DEBUG=1\nKEY={0}\n' > app/.env", "SEC-004", "~/app/.env:2"),
+    Plant("echo 'login {2} once' > .python_history", "SEC-004", "~/.python_history:1"),
     Plant("git init -q d; echo 'K={0}' > d/x.sh; git -C d add x.sh", "SEC-005", "~/d/x.sh:1"),
 ]  # fmt: skip
 
@@ -71,6 +75,8 @@ LEFT_TO_A_PERSON = [
 INNOCENT = (  # what is no finding, each with what a place of one would begin with
     ("printf '[pypi]\\nusername = me\\n' > .pypirc; chmod 644 .pypirc", "~/.pypirc"),
     ("ln -s 127.0.0.1:+4242 lock", "~/lock"),
+    ("ln -s /run/user/1/podman.sock podman.sock; ln -s /tmp/ssh-1/agent .ssh_auth_sock", "~/podman.sock"),
+    ("ln -s /local/job_123 jobtmp", "~/jobtmp"),
     ("echo 'export NGC_API_KEY=nvapi-{x}' > jobs/b.sh; echo 'export WANDB_RUN_ID={run}' >> jobs/b.sh", "~/jobs/b.sh"),
     ("echo 'K=hf_{x}' > .zshrc; echo 'echo {run} wandb.whl | sha1sum -c' >> .zshrc", "~/.zshrc"),
     (
@@ -114,6 +120,7 @@ def mended(bed: Any, tmp_path_factory: pytest.TempPathFactory) -> Mended:
     account = bed.new_account("wilson")
     scene = Scene(bed, tmp_path_factory.mktemp("mend"), [account])
     assert scene.onboard().code == 0
+    replaced(scene.environment["XDG_STATE_HOME"], DEAD)
     by_root(account, f"chmod 755 {account.home}")
     at(account, "mkdir dotfiles; [ ! -e .bashrc ] || mv .bashrc dotfiles/bashrc; ln -sfn dotfiles/bashrc .bashrc")
     at(account, f"cat >> dotfiles/bashrc <<'END'\n{BASHRC.format(*KEYS)}END\nchmod 640 dotfiles/bashrc")

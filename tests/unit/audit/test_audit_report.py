@@ -250,6 +250,21 @@ def test_nothing_is_run_by_hand_in_a_sandbox_since_it_would_be_run_here() -> Non
             ],
         ),
         (
+            finding("ENV-005", capability="watch", place="~/bin/x", case="not_on_path"),
+            [
+                (
+                    "Log in again; if it is still missing, look for what sets PATH after the line of hpc-onboard in"
+                    " your start-up file, and add the folder there: export PATH=~/bin:$PATH"
+                    " (in tcsh: set path = (~/bin $path)).",
+                    False,
+                )
+            ],
+        ),
+        (
+            finding("ENV-005", capability="watch", place="/opt/x"),
+            [("Take /opt/x, or its folder, out of PATH, or put it behind the folder of hpc-onboard's script.", False)],
+        ),
+        (
             finding("SEC-004", capability="watch", place="~/a.sh:1", case="unknown_key"),
             [(f"{KEEP} Then take the line out of ~/a.sh:1.", False)],
         ),

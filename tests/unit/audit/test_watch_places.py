@@ -120,3 +120,13 @@ def test_the_watches_travel_with_all_that_they_need(tmp_path: Path) -> None:
     said = json.loads(next(text for text in done.stdout.decode().splitlines() if text.startswith("{")))
     assert said["error"] is None
     assert [one["reason"] for one in said["outcomes"] if "a bug" in str(one["reason"])] == []
+
+
+def test_the_scripts_of_jobs_are_not_looked_for_on_path() -> None:
+    host = next(iter(ACCOUNTS.values()))
+    variables = {**host.variables, "job_scripts_templates": ["all"]}
+    entries = collect(["launchers", "job_scripts"], [], [], variables.get).resources
+    assert len([one for one in entries if one["kind"] == "path_script"]) > 1
+    listed = watches(host.variables["cluster"], host.variables["account"], entries)
+    (programs,) = (one["options"]["programs"] for one in listed if one["kind"] == "startup_files")
+    assert programs == [{"path": "~/bin/usrun.sh"}]

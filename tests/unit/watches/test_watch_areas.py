@@ -42,6 +42,11 @@ def below(*names: str) -> dict[str, Thing]:
             PURGED,
             {"LNK-003 ~/run": "scratch, where it led, is purged"},
         ),
+        *(
+            (f"a dead link into {folder}, which each node has for itself", {"~/l": Link(f"{folder}/x")}, {}, {})
+            for folder in ("/run/user/1", "/tmp", "/local/job_1", "/var/tmp", "/var/run", "/dev/shm", "/fast/job.7")
+        ),
+        ("a name that begins as such a folder", {"~/l": Link("/tmpx/y")}, {}, {"LNK-003 ~/l": "nothing is at /tmpx/y"}),
         ("one of ours is looked at elsewhere", {"~/work": Link("/gone")}, {"own": [{"path": "~/work"}]}, {}),
         ("an editor's lock", {"~/.#notes": Link("simone@login1.1234:5678")}, {}, {}),
         ("a loop", {"~/a": Link("b"), "~/b": Link("a")}, {}, {"LNK-005 ~/a": "back to itself", "LNK-005 ~/b": "back"}),
@@ -88,6 +93,7 @@ def test_what_is_found(
     scene: Scene, claim: str, tree: dict[str, Thing], options: dict[str, Any], found: dict[str, str]
 ) -> None:
     scene.make(tree)
+    scene.environment["TMPDIR"] = "/fast/job.7"
     report = watched(scene, Areas, **options)
     assert list(report.found) == sorted(found), claim
     assert [name for name, words in found.items() if words not in report.found[name]] == [], report.found
