@@ -43,17 +43,21 @@ def problem(text: str, registry: str) -> Optional[str]:
         return 'it is no file of logins ("auths" is no object): move it away'
     if not isinstance(document.get("auths", {}).get(registry, {}), dict):
         return "what it says of %s is no login: take it out" % registry
-    helpers = document.get("credHelpers", {})
-    helper = (isinstance(helpers, dict) and helpers.get(registry)) or document.get("credsStore")
-    if helper:
-        return (
-            "the program docker-credential-%s answers for %s in its place (credsStore, credHelpers): take that out"
-            % (
-                helper,
-                registry,
-            )
-        )
+    program = helper(text, registry)
+    if program:
+        words = "the program %s answers for %s in its place (credsStore, credHelpers): take that out"
+        return words % (program, registry)
     return None
+
+
+def helper(text: str, registry: str) -> str:
+    """Return the program that readers ask for this registry instead of the file; empty if they read the file."""
+    try:
+        document = json.loads(text or NEW)
+        name = document.get("credHelpers", {}).get(registry) or document.get("credsStore")
+    except (ValueError, AttributeError, RecursionError):
+        return ""  # problem() says what is wrong
+    return "docker-credential-%s" % name if name else ""
 
 
 def find(text: str, registry: str) -> Optional[Login]:

@@ -22,7 +22,11 @@ class RegistryAuth(RegistryAuthOptions, KeptKey):
 
     def find(self, text: str) -> Optional[Kept]:
         found = docker_auth.find(text, self.options["registry"])
-        return Kept([found.password], {"login": found.user or "cannot be read"}) if found else None
+        if found is None:
+            return None
+        form = {"login": found.user or "cannot be read"}
+        program = docker_auth.helper(text, self.options["registry"])
+        return Kept([found.password], dict(form, **{"answered by": program}) if program else form)
 
     def put(self, text: str) -> str:
         login = docker_auth.Login(self.options["login"], self.options["password"])

@@ -33,10 +33,11 @@ SENTENCES = {
     "ENV-001": "Let its program keep it elsewhere, by the variable that docs/rules.md names, then look at {place}.",
     "SEC-004": "Take the key out of {place} by hand, when what reads it there gets its key in another way.",
     "SEC-005": "Take the key out of {place} and out of git's history, and make a new one: {rotate}",
-    "SEC-007": "Write the password itself into {place}: onboard.yml does.",
+    "SEC-007": "Onboarding leaves this line as it is. Delete {place}, then run: {onboard}. For a machine that"
+    " hpc-onboard does not keep, write the password itself there.",
     "SEC-008": "Take the variable out of {place}: the file with the key is enough.",
     "KEY-003": "Keep one line for each machine in {place}.",
-    "KEY-004": "Write the entry in {place} as its reader reads it: onboard.yml does.",
+    "KEY-004": "Edit {place} by hand as the finding says. Onboarding leaves this line as it is.",
     "KEY-005": "Make a new key and bring it everywhere: {rotate}",
     "KEY-006": "Give the key its services at its issuer's page, or make a new one: {rotate}",
     "KEY-007": "Bring a new key everywhere: {rotate}",
@@ -48,7 +49,8 @@ SENTENCES = {
     "ENV-004": "Look at what {place} runs.",
     "ENV-005": "Take {place}, or its folder, out of PATH, or put it behind the folder of hpc-onboard's script.",
     "ENV-007": "Take the line out of {place}, or declare its value in the accounts file.",
-    "PKG-001": "Move to the conda that onboard.yml sets up, then remove {place}.",
+    "PKG-001": "Save each environment first: conda env export -n NAME > NAME.yml. Make it again where the site allows"
+    " it (docs/rules.md), then remove {place}. Do not move the folder: its programs name their own path.",
     "PKG-002": "Take the block out of {place}: conda init --reverse",
     "PKG-003": "Name the channels in {place}: conda config --remove channels defaults",
     "JOB-001": "Choose one of yours in the accounts file (scheduler: {{account: NAME}}), or ask your project's leader.",
@@ -116,7 +118,7 @@ class Commands:
             return [again] if finding["class"] == "missing" else [advice(FORGED), again]
         if finding["capability"] != "watch" and finding["rule"] != "RUN-001":
             return [*self._first(finding, account), self._again(finding, account)]
-        return [self._by_hand(finding)]
+        return [self._by_hand(finding, account)]
 
     def _again(self, finding: Seen, account: str) -> Step:
         tags = [] if finding["capability"] == "resources" else ["--tags", finding["capability"]]
@@ -131,15 +133,17 @@ class Commands:
             return [self._there(["mv", "-n", path, f"{path}.mine"], account)]
         return [advice(FIRST.get(finding["cause"], YOURSELF))]
 
-    def _by_hand(self, finding: Seen) -> Step:
+    def _by_hand(self, finding: Seen, account: str) -> Step:
         place, rule = finding["place"], finding["rule"]
         rotate = shlex.join(self._start.command("rotate"))
+        onboard = shlex.join(self._start.command("onboard", ["-l", account]))
         said = UNPLACED.get(rule) if place.startswith("$") else None
         said = said or CASES.get((rule, finding.get("case", ""))) or SENTENCES.get(rule, "Look at {place}.")
         return advice(
             said.format(
                 place=place or "it",
                 rotate=rotate,
+                onboard=onboard,
                 keep=KEEP,
                 folder=posixpath.dirname(place) if PLACE.fullmatch(place) else "FOLDER",
             )

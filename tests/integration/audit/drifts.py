@@ -136,7 +136,7 @@ PEGASUS = [
 WILSON = [
     Drift("an open login file", ("SEC-001 changed hand critical",), f"chmod 664 {JSON}"),
     Drift("a home in which all can write", ("SEC-002 changed hand critical",), "chmod 777 {home}", place="~"),
-    Drift("a program that answers in place of the login file", ("KEY-004 broken hand high",),
+    Drift("a program that answers in place of the login file", ("KEY-004 changed hand high",),
           f"sed -i '1s/{{{{/{{{{\"credsStore\": \"pass\", /' {JSON}",
           by_hand=f"sed -i 's/\"credsStore\": \"pass\", //' {JSON}"),
     Drift("an open folder of the login file", ("SEC-002 changed hand critical",), "chmod 750 .apptainer"),

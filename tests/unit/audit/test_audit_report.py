@@ -250,6 +250,17 @@ def test_nothing_is_run_by_hand_in_a_sandbox_since_it_would_be_run_here() -> Non
             ],
         ),
         (
+            finding("SEC-007", capability="watch", place="~/.credentials:2"),
+            [
+                (
+                    "Onboarding leaves this line as it is. Delete ~/.credentials:2, then run: ansible-playbook"
+                    " -i 'my accounts.yml' hpc.onboard.onboard -l a@lrz. For a machine that hpc-onboard does not keep,"
+                    " write the password itself there.",
+                    False,
+                )
+            ],
+        ),
+        (
             finding("ENV-005", capability="watch", place="~/bin/x", case="not_on_path"),
             [
                 (

@@ -25,6 +25,9 @@ OURS = b'{"auths": {"nvcr.io": %s}}\n' % auth("$oauthtoken:nvapi-new")
 OLD = b'{"auths": {"nvcr.io": %s}}\n' % auth("$oauthtoken:nvapi-old")
 OTHER = b'{\n\t"auths" : {"ghcr.io": {"auth":"bWU6eA=="}},\n\t"x": 1}'
 BOTH = OTHER.replace(b'{"ghcr', b'{"nvcr.io": ' + auth("$oauthtoken:nvapi-new") + b',"ghcr')
+WITH_HELPER = OURS.replace(b"{", b'{"credsStore": "pass", ', 1)
+WITH_OWN_HELPER = OURS.replace(b"{", b'{"credHelpers": {"nvcr.io": "x"}, ', 1)
+WITH_OTHERS_HELPER = OURS.replace(b"{", b'{"credHelpers": {"ghcr.io": "x"}, ', 1)
 
 
 def login(claim: str, content: bytes, status: str, reason: str = "", left: bytes | None = None, **given: Any) -> Case:
@@ -44,6 +47,9 @@ def login(claim: str, content: bytes, status: str, reason: str = "", left: bytes
     login("a wrong mode is put right", OURS, "different", left=OURS, mode=0o644),
     login("a file that is no JSON is kept", b"{", "blocked", "not JSON"),
     login("a helper that answers in its place is said", b'{"credsStore": "pass"}', "blocked", "docker-credential-pass"),
+    login("a helper goes before our own login", WITH_HELPER, "blocked", "docker-credential-pass"),
+    login("a helper of this registry goes before our own login", WITH_OWN_HELPER, "blocked", "docker-credential-x"),
+    login("a helper of another registry is no harm", WITH_OTHERS_HELPER, "in_place"),
     login("an entry is taken out and the others stay", BOTH, "unwanted", left=OTHER, password=None, state="absent"),
     login("what we made is taken out whole", OURS, "unwanted", left=b"", password=None, state="absent"),
     Case("what is absent stays so", {}, NO_NVCR, "in_place"),
