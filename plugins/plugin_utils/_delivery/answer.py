@@ -140,8 +140,9 @@ def _evidence(found: Document) -> Evidence:
     if "leftovers" in found:
         evidence["leftovers"] = bounded(found["leftovers"])
     if "severities" in found:
-        severities = found["severities"].items()
-        evidence["severities"] = {harmless(name, 500): one for name, one in severities if one in SEVERITIES}
+        evidence["severities"] = {
+            harmless(at, 500): one for at, one in found["severities"].items() if one in SEVERITIES
+        }
     if "mends" in found:
         evidence["mends"] = {
             harmless(field, 500): {"kind": harmless(one["kind"], 100), "options": _options(one["options"])}
