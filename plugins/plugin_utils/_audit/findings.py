@@ -88,6 +88,9 @@ def of_orphan(entry: PlanEntry, outcome: Outcome) -> list[Seen]:
     """The finding of a thing that was made here and is not declared any more; a job that waits was never to stay."""
     if not outcome["before"] or outcome["status"] == "in_place" or entry["kind"] in ELSEWHERE:
         return []
+    if outcome["evidence"].get("theirs"):  # a hand has put its own file there, or has forged the note: nothing is to go
+        text = it("is noted as made here, but what is there is yours: it stays. Nothing has to be moved away.")
+        return [_finding(entry, {**outcome, "reason": None}, Wrong("ORP-001", "orphan", text), "hand")]
     wrong = Wrong("ORP-001", "orphan", it("was made here, and the accounts file does not ask for it any more."))
     return [_finding(entry, outcome, wrong, "spec")]
 

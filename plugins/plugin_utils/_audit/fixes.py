@@ -89,6 +89,7 @@ UNPLACED = {  # of what is set by nothing that was looked at
 }
 
 FORGED = "Look at ~/.config/hpc.onboard/receipt.json, and move it away if you do not know who wrote that."
+YOURS = "Keep it as it is. If you do not know why it is noted, look at ~/.config/hpc.onboard/receipt.json."
 YOURSELF = "Do what the finding says."
 COPY = "Copy what you still need of the old place to the new one: the link is turned, and what lies there stays there."
 FIRST = {  # what a person does, by who moved, before onboarding can put right what it would not touch
@@ -112,6 +113,8 @@ class Commands:
         if "mend" in finding:
             return [here(*self._start.command("mend", ["-l", account]))]
         if finding["rule"] == "ORP-001":
+            if finding.get("in_the_way"):
+                return [advice(YOURS)]
             return [here(*self._start.command("offboard", ["-l", account, "-e", "offboard_only=undeclared"]))]
         if finding["rule"] == "RUN-004":
             again: Step = here(*self._start.command("onboard", ["-l", account]))

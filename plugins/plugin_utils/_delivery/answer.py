@@ -140,16 +140,14 @@ def _evidence(found: Document) -> Evidence:
     if "leftovers" in found:
         evidence["leftovers"] = bounded(found["leftovers"])
     if "severities" in found:
-        evidence["severities"] = {
-            harmless(at, 500): one for at, one in found["severities"].items() if one in SEVERITIES
-        }
+        evidence["severities"] = {harmless(k, 500): v for k, v in found["severities"].items() if v in SEVERITIES}
     if "mends" in found:
         evidence["mends"] = {
             harmless(field, 500): {"kind": harmless(one["kind"], 100), "options": _options(one["options"])}
             for field, one in found["mends"].items()
         }
     if "cases" in found:
-        evidence["cases"] = {harmless(field, 500): harmless(one, 100) for field, one in found["cases"].items()}
+        evidence["cases"] = _state(found["cases"])
     if "obstacle" in found:
         evidence["obstacle"] = harmless(found["obstacle"])
     if "open_folder" in found:

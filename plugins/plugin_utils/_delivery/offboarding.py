@@ -7,11 +7,13 @@ Whether a thing is ours to take out is decided on the account, by its receipt.
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.module_utils._formats.key_files import START_UPS
 from ansible_collections.hpc.onboard.plugins.module_utils._receipt.notes import folder_key, is_for
 from ansible_collections.hpc.onboard.plugins.module_utils._receipt.receipt import ABOVE
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.kept_key import KeptKey
@@ -89,9 +91,15 @@ def foreign(notes: Notes) -> list[str]:
 def _is_one_of_ours(key: str, entry: PlanEntry) -> bool:
     """Whether a note is such as we make: the account has told it, and it may have told anything."""
     try:
-        return entry["kind"] in KINDS and key_of(entry) == key
+        return entry["kind"] in KINDS and key_of(entry) == key and not _claims_start_up(entry)
     except (AccountError, TypeError, ValueError, AttributeError):
         return False
+
+
+def _claims_start_up(entry: PlanEntry) -> bool:
+    """Return True if an entry claims a whole start-up file of the home. Only own_file may: the user asked for it."""
+    path = posixpath.normpath(str(entry["options"].get("path", "")))
+    return entry["kind"] != "own_file" and path.startswith("~/") and path[2:] in START_UPS
 
 
 def absent(entry: PlanEntry) -> PlanEntry:

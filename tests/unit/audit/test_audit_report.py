@@ -235,6 +235,15 @@ def test_nothing_is_run_by_hand_in_a_sandbox_since_it_would_be_run_here() -> Non
         ),
         (finding("LNK-003", cause="site", blocked=True), [(ASK, False), (ONBOARD, True)]),
         (finding("ORP-001"), [(OFFBOARD, True)]),
+        (
+            finding("ORP-001", in_the_way="~/bin/mine"),
+            [
+                (
+                    "Keep it as it is. If you do not know why it is noted, look at ~/.config/hpc.onboard/receipt.json.",
+                    False,
+                )
+            ],
+        ),
         (finding("LNK-003", capability="watch", place="~/old", mend=LINK), [(MEND, True)]),
         (
             finding("LNK-003", capability="watch", place="~/$(id)"),

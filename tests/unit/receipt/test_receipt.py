@@ -21,6 +21,7 @@ from ansible_collections.hpc.onboard.plugins.module_utils._receipt import receip
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.storage_link import StorageLink
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answer as _answer
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.offboarding import (
+    foreign,
     in_order,
     undeclared,
     with_folders,
@@ -223,6 +224,15 @@ def test_a_folder_goes_right_after_what_it_was_made_for_and_keys_go_before_all()
     paths = [entry["options"].get("path") for entry in entries]
     assert paths == [None, "~/a/b/run", "~/a/b", "~/a", "~/c", "~/d"]
     assert undeclared([], {**known, **hostile}, "") == []
+
+
+@pytest.mark.parametrize("kind", ["path_script", "own_file"])
+def test_a_note_that_claims_a_start_up_file_is_forged_unless_the_user_may_have_asked_for_it(kind: str) -> None:
+    entry = {"kind": kind, "capability": "", "options": {"path": "~/.bashrc", "content": "#!/bin/sh\n"}}
+    notes = {key_of(entry): {**entry, "for": "", "clusters": ["lrz"]}}
+    forged = kind == "path_script"
+    assert foreign(notes) == ([key_of(entry)] if forged else [])
+    assert bool(undeclared([], notes, "lrz")) != forged
 
 
 def test_a_folder_that_was_there_stays(scene: Scene) -> None:
