@@ -74,8 +74,7 @@ class Host(Names):
 
     def _opened(self, path: str) -> int:
         folder, name = os.path.split(path)
-        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-        return os.open(name, flags, dir_fd=self._way.folder(folder))
+        return files.unnoticed(name, files.READ, self._way.folder(folder))
 
     def names(self, folder: str) -> List[str]:
         """The names in a folder; none where there is no folder."""

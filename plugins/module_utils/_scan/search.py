@@ -11,6 +11,7 @@ import stat
 from typing import Callable, Iterable, Iterator, List, Optional, Tuple
 
 from .._core.errors import AccountError, errno_name
+from .._core.files import READ, unnoticed
 from .._core.host import Host
 from .._formats import key_files
 from .walk import USUAL, Limits, Listed, Walk
@@ -79,7 +80,7 @@ class Search:
     def bytes(self, real: str, largest: int) -> bytes:
         """At most so many bytes of a plain file; a link is not followed."""
         try:
-            handle = os.open(self.host.held(real), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            handle = unnoticed(self.host.held(real), READ)
             with os.fdopen(handle, "rb") as stream:
                 return stream.read(largest) if stat.S_ISREG(os.fstat(handle).st_mode) else b""
         except (AccountError, OSError):

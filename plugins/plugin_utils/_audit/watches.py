@@ -27,4 +27,5 @@ def watches(
     known: the keys that this machine knows, by the fingerprints that the account shows of them.
     """
     keys = watch_keys.watches(cluster, account, declared, known)
-    return [*keys, *(watch_places.watches(cluster, account, declared) if cluster else [])]
+    places = watch_places.watches(cluster, account, declared) if cluster else []
+    return sorted([*keys, *places], key=lambda one: one["kind"] != "areas")  # before any file there is read
