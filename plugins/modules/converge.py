@@ -106,6 +106,7 @@ outcomes:
     seconds: {description: How long it took., type: float}
     remarks: {description: What you should know though nothing differs., type: list, elements: str}
     evidence: {description: "What was seen beside the state and is acted on, as answer.schema.json has it.", type: dict}
+    was: {description: "Former modes of files and folders of yours that became private.", type: dict}
     missing_secret: {description: "The name of the key that it waits for, where the keyring has none.", type: str}
     left: {description: "How far work is that goes on by itself, where it was not waited for any longer.", type: dict}
     progress:

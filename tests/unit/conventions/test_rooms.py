@@ -49,7 +49,7 @@ CONTROLLER = {
     },
     "_delivery": {
         *("_documents", "_text", "_input", "_state", "_secrets", "_capabilities", "_doors", "_ssh_config/texts"),
-        *("_core", "_receipt", "_jobs", "_resources"),
+        *("_core", "_formats/key_files", "_receipt", "_jobs", "_resources"),
     },
     "_rotation": {
         *("_documents", "_input", "_state", "_secrets", "_validate", "_capabilities", "_capabilities/parts"),
