@@ -11,8 +11,9 @@ from collections.abc import Sequence
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import Ledger, record_key
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.standing import unrecorded
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.key_marks import marks
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import Sidecar
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import Sidecar, known_secrets
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import VersionError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
 
@@ -53,12 +54,17 @@ def main(arguments: Sequence[str], program: str) -> int:
             if not found:
                 print(f"no rotation from this machine has taken {wish.fingerprint} anywhere")
             return 0
-        misfit = ledger.verify()
+        misfit, lost = ledger.verify(), ""
+        if not misfit:
+            lost = unrecorded(known_secrets(record_key()), ledger.records())
     except (AccountError, StateError, VersionError) as error:
         print(f"{program}: {error}", file=sys.stderr)
         return 2
     if misfit:
         print(f"{program}: line {misfit.line} does not fit: {misfit.why}", file=sys.stderr)
+        return 2
+    if lost:
+        print(f"{program}: {lost}; put it back, or the next run of that rotation asks every account", file=sys.stderr)
         return 2
     print(f"{len(ledger.records())} records, each as it was written")
     return 0

@@ -129,6 +129,10 @@ class Lead:
 
     def _begun(self) -> list[TargetCheck]:
         """Begin, give up, or go on."""
+        recovered = [words.check("ledger", "warning", words.RECOVERED)] if self._rotation.recover() else []
+        return [*recovered, *self._opened()]
+
+    def _opened(self) -> list[TargetCheck]:
         self._check_words()
         situation = self._rotation.situation()
         if self._wishes.give_up:

@@ -21,7 +21,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ports import
     Unanswered,
     Unreachable,
 )
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.standing import Situation
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.standing import SCHEDULED, Situation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import Version
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.signed_record import Event
@@ -45,6 +45,22 @@ class Delivery:
         """What is known now."""
         labels = self.labels.secret()
         return Situation(self.name, labels, self.book.records(), self.wanted, self.canary, self.now)
+
+    def recover(self) -> bool:
+        """Begin in the ledger what only the labels know of, so that every account is asked; False for nothing to do.
+
+        What a target holds is recorded as unknown: it may be either key. The opening is recorded last, since it is
+        what says that this was done.
+        """
+        now = self.situation()
+        lost = now.unrecorded
+        if lost is None:
+            return False
+        for target in () if lost.label == "retired" else now.states(lost.id):  # given up: it was put back everywhere
+            self.note("spread", "begun", lost.id, target)
+        self.note("take", "ok", lost.id)
+        self.note("plan", "begun", lost.id, evidence={"mode": SCHEDULED, "kind": lost.kind})
+        return True
 
     def deliver(self, target: str, step: Step) -> None:
         """Bring the version to one target, and verify it there; any process may do this for any target."""

@@ -54,6 +54,10 @@ class LedgerError(StateError):
     """The ledger is not as it was written, or cannot be."""
 
 
+class NewerLedger(LedgerError):
+    """A newer version of hpc.onboard wrote the ledger, and it may well be whole."""
+
+
 def record_key() -> bytes:
     """The key that ledger and labels are signed with: this machine's own."""
     key = bytes.fromhex(local_key())
@@ -133,7 +137,7 @@ class Ledger:
         """All records, oldest first. Raises LedgerError when a line does not fit."""
         records, misfit = self._fitting()
         if misfit and misfit.newer:
-            raise LedgerError(misfit.why)
+            raise NewerLedger(misfit.why)
         if misfit:
             raise LedgerError(f"line {misfit.line} of {LEDGER} does not fit: {misfit.why}; {AWAY}")
         return records

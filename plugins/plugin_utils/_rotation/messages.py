@@ -44,6 +44,7 @@ UNREADY = "old key, not ready for the new one"
 CHANGED = "another key than the new one, or none: changed since it was brought there"
 UNREAD = "new key when it was brought there, not read again"
 BACK = "old key, put back"
+RECOVERED = "it does not know of this rotation, the labels of the key do: every account is asked what it holds"
 
 
 class Told(NamedTuple):

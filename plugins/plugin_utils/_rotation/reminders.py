@@ -4,23 +4,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterable, Iterator
 from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input import command_line
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import targets
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import Ledger
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import Ledger, NewerLedger
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.next_step import playbook, resume, said_dead
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.standing import Situation
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import Sidecar
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.standing import Situation, unrecorded
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import Sidecar, known_secrets
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import Secret, Version, VersionError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import local_key, state_folder
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import local_key
 from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.key_pages import KEY_PAGES
 
 if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import Declared
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._state.signed_record import Record
 
 
 SOON_DAYS = 30
@@ -34,14 +37,24 @@ class Reminder(NamedTuple):
 
 
 def reminders() -> list[Reminder]:
-    """Those of all keys, from the records alone; what cannot be read is said where it is needed."""
-    found: list[Reminder] = []
-    for file in sorted((state_folder() / "secrets").glob("*.json")):
-        try:
-            found += _of(file.stem)
-        except (StateError, VersionError):
-            continue
-    return found
+    """Those of all keys, from the records alone."""
+    known = known_secrets(bytes.fromhex(local_key()))
+    records, found = _records(known)
+    return [*found, *(one for secret in known for one in _of(Situation(secret.name, secret, records)))]
+
+
+def _records(secrets: Iterable[Secret]) -> tuple[list[Record], list[Reminder]]:
+    """The ledger where a rotation needs it, and what is wrong with it. Without records the labels still count."""
+    if not any(one.labelled("pending", "previous", "retired") for one in secrets):
+        return [], []
+    look = shlex.join(command_line.command("ledger", ["verify"]))
+    try:
+        records = Ledger(bytes.fromhex(local_key())).records()
+    except StateError as error:
+        damaged = "" if isinstance(error, NewerLedger) else "The ledger of rotations is damaged: "
+        return [], [Reminder(f"{damaged}{error}. Look at it", look)]
+    lost = unrecorded(secrets, records)
+    return records, [Reminder(f"{lost}. Look at it", look)] if lost else []
 
 
 def left_alone(account: str, declared: Declared) -> Declared:
@@ -59,16 +72,22 @@ def pending_targets(name: str) -> tuple[str, ...]:
     return Situation(name, secret, Ledger(key).records()).pending if secret and secret.one("pending") else ()
 
 
-def _of(name: str) -> Iterator[Reminder]:
-    key = bytes.fromhex(local_key())
-    secret = Sidecar(name, key).secret()
+def open_targets(secret: Secret) -> tuple[str, ...]:
+    """The targets of the open rotation of a secret; by its labels alone where the ledger cannot be read."""
+    try:
+        return pending_targets(secret.name)
+    except StateError:
+        return Situation(secret.name, secret, ()).pending
+
+
+def _of(situation: Situation) -> Iterator[Reminder]:
+    name, secret = situation.name, situation.secret
     if secret and secret.one("pending"):
         yield Reminder(
             f"A rotation of '{name}' is open, and onboarding leaves its files alone: go on with it", resume(name)
         )
     yield from _ending(secret)
     living = secret.labelled("previous", "retired") if secret else ()
-    situation = Situation(name, secret, Ledger(key).records() if living else ())
     for one in living:
         page = KEY_PAGES[targets.service(name, one.targets)]
         yield Reminder(f"{_lives(situation, one)}: deactivate it at {page}, and say so", said_dead(name))
@@ -91,7 +110,8 @@ def _in_days(left: int) -> str:
 
 def _lives(situation: Situation, one: Version) -> str:
     """Which key it is, and since when it is not needed."""
-    if situation.given_up(one.id):
+    is_newest = situation.secret is not None and situation.secret.versions[-1].id == one.id  # and not current
+    if situation.given_up(one.id) or is_newest:
         return f"The new key of '{situation.name}' that was given up{_since(situation, 'abort')} is not proven dead"
     return f"The old key of '{situation.name}', replaced{_since(situation, 'settle')}, is not proven dead"
 

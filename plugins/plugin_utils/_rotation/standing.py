@@ -7,12 +7,12 @@ Order is the order of the ledger; the clock is asked only whether an excuse is o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import state_of
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import AT_ONCE, Secret, Version
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import AT_ONCE, FIRST, Secret, Version
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.signed_record import Record
 
 SCHEDULED, COMPROMISED = "scheduled", "compromised"
@@ -47,6 +47,16 @@ class Situation:
     def version(self) -> str:
         """The version that the last rotation is to make current; empty where none ever was."""
         return self.opening.version if self.opening else ""
+
+    @property
+    def unrecorded(self) -> Version | None:
+        """The version of the last rotation where labels call it open and no record begins it: the ledger is lost."""
+        secret = self.secret
+        if secret is None or not secret.labelled("pending", "previous", "retired"):
+            return None
+        begun = {one.version for one in self.mine if (one.step, one.result, one.target) == ("plan", "begun", "")}
+        newest = secret.versions[-1]
+        return None if newest.id in {FIRST, *begun} else newest
 
     @property
     def mode(self) -> str:
@@ -171,3 +181,11 @@ class Situation:
         tried = {one.target for one in self.mine if one.version == version and one.step in ("canary", "spread")}
         known = state_of(self.mine, self.name, version).items()
         return tuple(target for target, state in known if target in tried and state not in (*UNTOUCHED, "excused"))
+
+
+def unrecorded(secrets: Iterable[Secret], records: Sequence[Record]) -> str:
+    """Return why the ledger is not whole though every line fits: it lacks a rotation that labels know of."""
+    names = [f"'{one.name}'" for one in secrets if Situation(one.name, one, records).unrecorded]
+    if not names:
+        return ""
+    return f"The ledger of rotations was removed or replaced: it does not know of the rotation of {', '.join(names)}"

@@ -13,12 +13,13 @@ hold then tells (plan reads it: a fingerprint that is neither's).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import Secret, VersionError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import durable_files, signed_record
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import state_folder
 
 BELOW = "secrets"
 WAIT_SECONDS = 60.0
@@ -28,6 +29,15 @@ def current(name: str, key: bytes) -> str:
     """The keyring username of the version to install: the plain name where no rotation ever was."""
     secret = Sidecar(name, key).secret()
     return versions.username(name, secret.current.id) if secret else name
+
+
+def known_secrets(key: bytes) -> list[Secret]:
+    """Return the secrets that labels know of, by name; those whose labels cannot be read are left to who needs them."""
+    found = []
+    for file in sorted((state_folder() / BELOW).glob("*.json")):
+        with suppress(StateError, VersionError):
+            found.append(Sidecar(file.stem, key).secret())
+    return [one for one in found if one]
 
 
 class Sidecar:

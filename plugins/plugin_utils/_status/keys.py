@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import date
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.next_step import resume
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.reminders import pending_targets, reminders
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.reminders import open_targets, reminders
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import Sidecar
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import Secret, VersionError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
@@ -32,7 +32,7 @@ def look(names: Sequence[str], today: date) -> Looked:
         if secret:
             found.append(_key(secret, today))
             if found[-1]["open"]:
-                open_on[name] = {target.partition(":")[0] for target in pending_targets(name)}
+                open_on[name] = {target.partition(":")[0] for target in open_targets(secret)}
     told: list[Reminded] = [{"text": one.text, "command": one.command} for one in reminders()]
     return found, said + told, open_on
 

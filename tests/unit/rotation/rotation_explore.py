@@ -29,6 +29,7 @@ class Plan:
     mode: str = SCHEDULED
     targets: int = 2
     give_up: str = ""  # a person aborts after this step was taken anywhere
+    loses: bool = False  # before a run its ledger may be moved away; the labels stay
     away: bool = False  # the last target never answers; a person excuses it once
     every: bool = False  # dying before each effect too, which is the same as dying after the one before
     rotation: type[Rotation] = Rotation
@@ -91,6 +92,10 @@ def execute(plan: Plan, choices: Choices) -> tuple[str, int]:
 
 def one_run(plan: Plan, rotation: Rotation, world: World) -> None:
     """One run of rotate or rotate_resume, to the step that cannot be taken or brings nothing."""
+    is_known = world.known and len(world.known.versions) > 1  # before that, the ledger alone knew of a new key
+    if plan.loses and is_known and world.choose("the ledger", ("kept", "lost")) == "lost":
+        world.lose_ledger()
+    rotation.recover()
     if not world.book:
         rotation.begin(plan.kind, plan.mode)
     elif world.away:

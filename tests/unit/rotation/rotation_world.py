@@ -98,6 +98,10 @@ class World:
     def records(self) -> Sequence[Record]:
         return self.book
 
+    def lose_ledger(self) -> None:
+        """A person moves the ledger away: what it said is known to nobody."""
+        self.book, self.states, self.touched = [], {}, {}
+
     # Labels
 
     def secret(self) -> Secret | None:

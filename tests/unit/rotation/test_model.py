@@ -28,6 +28,8 @@ PLANS = {
     "given up after it settled": Plan(give_up="settled"),
     "compromised": Plan(mode=COMPROMISED),
     "a target away": Plan(away=True),
+    "the ledger lost": Plan(loses=True),
+    "the ledger lost, given up": Plan(loses=True, give_up="spread"),
 }
 
 
