@@ -124,7 +124,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
         labels = Sidecar(secret, key)
 
         def trip(files: list[_targets.File], user: str, work: Work) -> list[Outcome]:
-            entries = _targets.entries(files, user, {} if work == "foresee" else lead["registry"])
+            registry = {} if work == "foresee" else lead["registry"]
+            entries = _targets.entries(files, user, registry, sorted(marks.values()))
             outcomes = _trip([*entries, *sweep.entries()], user, work, session)
             outside.leftovers = sweep.told(outcomes[len(files) :])
             return outcomes[: len(files)]

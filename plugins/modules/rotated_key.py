@@ -8,12 +8,13 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: rotated_key
-short_description: Replace the key in one file, at all its places there, and try it
+short_description: Replace the key in one file, at all places there that hold one, and try it
 version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
-  - Puts the key in at all places of one file, reads it back as its reader does, and asks the registry whether it takes
-    it from here. Where anything fails, the file has its exact old bytes and mode again.
+  - Puts the key in at all places of one file that hold a key, reads it back as its reader does, and asks the registry
+    whether it takes it from here. A place that holds no key stays without one. Where anything fails, the file has its
+    exact old bytes and mode again.
   - What cannot be measured, since the login node has no way out, is no failure; it is said in the outcome's remarks.
 extends_documentation_fragment:
   - hpc.onboard.kept
@@ -38,6 +39,12 @@ options:
         (certificates in PEM, where the system's do not do). Empty asks nobody.
     type: dict
     default: {}
+  known:
+    description:
+      - Fingerprints of the keys that may be replaced, as outcomes show them. A file with another key stays as it is.
+        Left out, any key is replaced.
+    type: list
+    elements: str
 """
 
 EXAMPLES = r"""

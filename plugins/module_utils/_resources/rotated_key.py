@@ -1,8 +1,8 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A key that is replaced in one file, at all its places there, and tried; or the file is as it was."""
+"""A key that is replaced in one file, at all places that hold one, and tried; or the file is as it was."""
 
-from typing import Any, Dict, List, Optional, Type
+from typing import Any, Dict, List, Optional, Tuple, Type
 
 from .._core.errors import AccountError
 from .._core.host import Host
@@ -23,7 +23,11 @@ PLACES: Dict[str, Type[KeptKey]] = {
 
 
 class RotatedKey(Resource):
-    """All places of one file hold the key, and the registry takes it as it stands there."""
+    """All places of one file that hold a key hold this one, and the registry takes it as it stands there.
+
+    A place without a key stays without one: only onboarding creates entries, and records them. known: the fingerprints
+    of the keys that may be replaced; None for any key.
+    """
 
     KIND = "rotated_key"
     OPTIONS: Dict[str, Dict[str, Any]] = {
@@ -31,6 +35,7 @@ class RotatedKey(Resource):
         "places": {"type": "list", "elements": "dict", "required": True},
         "password": PASSWORD,
         "registry": {"type": "dict", "default": {}},
+        "known": {"type": "list", "elements": "str"},
     }
 
     def name(self) -> str:
@@ -60,24 +65,31 @@ class RotatedKey(Resource):
     # -- states --------------------------------------------------------------------------------
 
     def desired(self, host: Host) -> State:
-        return self._merged([part.desired(host) for part in self._parts])
+        return _merged([(part, part.desired(host)) for part in self._held(host)])
 
     def inspect(self, host: Host) -> State:
-        return self._merged([part.inspect(host) for part in self._parts])
+        return _merged([(part, part.inspect(host)) for part in self._held(host)])
 
-    def _merged(self, states: List[State]) -> State:
-        """One state of all; a field is named for its place where there are several."""
-        if len(states) == 1:
-            return states[0]
-        names = [str(place.get("machine") or place.get("registry")) for place in self.options["places"]]
-        return {"%s %s" % (name, field): value for name, state in zip(names, states) for field, value in state.items()}
+    def _held(self, host: Host) -> List[KeptKey]:
+        """The places that hold a key, or may: what cannot be read is not known to hold none."""
+        return [part for part in self._parts if not _is_without_key(part, host)]
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
-        for part in self._parts:
+        for part in self._held(host):
             problem = part.obstacle(part.inspect(host), host)
             if problem:
                 return problem
+        if self._unknown(host):
+            return "%s holds a key that hpc-onboard does not know: it stays" % host.shown(self.options["path"])
         return None
+
+    def _unknown(self, host: Host) -> str:
+        """The fingerprint of a key that must not be replaced, or nothing."""
+        if self.options.get("known") is None:
+            return ""
+        may_go = set(self.options["known"]) | {host.fingerprint(self.options["password"])}
+        shown = (one for part in self._held(host) for one in _fingerprints(part, host))
+        return next((one for one in shown if one not in may_go), "")
 
     def remarks(self, host: Host) -> List[str]:
         """What the registry says of the key in the file, where it was tried."""
@@ -87,10 +99,15 @@ class RotatedKey(Resource):
         return ["as its reader finds it: %s (%s)" % (verdict.word, verdict.why)]
 
     def evidence(self, before: State, host: Host) -> Evidence:
+        if not self._held(host):
+            return {"held": "none"}
+        unknown = self._unknown(host)
+        if unknown:
+            return {"held": unknown}
         return {"verdict": self._tried(host).word} if self._is_tried(host) else {}
 
     def _is_tried(self, host: Host) -> bool:
-        return bool(self.options["registry"]) and self._in_place(host)
+        return bool(self.options["registry"] and self._held(host)) and self._in_place(host)
 
     def _in_place(self, host: Host) -> bool:
         return self.inspect(host) == self.desired(host)
@@ -104,8 +121,8 @@ class RotatedKey(Resource):
         return self._verdict
 
     def _asked(self, host: Host) -> token_check.Verdict:
-        """What the registry says of the key of the first place, read as its reader reads it."""
-        part = self._parts[0]
+        """What the registry says of the key of the first place that holds one, read as its reader reads it."""
+        part = self._held(host)[0]
         found = part.find(text_of(host, self.options["path"]))
         if found is None:
             return token_check.Verdict(token_check.NOT_MEASURED, "its reader finds no key there")
@@ -116,7 +133,7 @@ class RotatedKey(Resource):
     def apply(self, host: Host) -> None:
         kept = Remembering(host)
         try:
-            for part in self._parts:
+            for part in self._held(host):
                 part.prepare(kept)
                 reconcile(part, kept)
             self._prove(host)
@@ -132,3 +149,27 @@ class RotatedKey(Resource):
             verdict = self._tried(host)
             if verdict.word in (token_check.REFUSED, token_check.NOT_ENTITLED):
                 raise AccountError("the registry refuses the key from here (%s): %s" % (verdict.word, verdict.why))
+
+
+def _merged(states: List[Tuple[KeptKey, State]]) -> State:
+    """One state of all; a field is named for its place where there are several."""
+    if len(states) == 1:
+        return states[0][1]
+    named = [(str(part.options.get("machine") or part.options.get("registry")), state) for part, state in states]
+    return {"%s %s" % (name, field): value for name, state in named for field, value in state.items()}
+
+
+def _is_without_key(part: KeptKey, host: Host) -> bool:
+    """Return True where nothing at a place is a key: no file, or a readable one without an entry."""
+    found = part.inspect(host)
+    if "password" in found or "is" in found:
+        return False
+    return host.entry(part.path) is None or not part.unreadable(text_of(host, part.path), "")
+
+
+def _fingerprints(part: KeptKey, host: Host) -> List[str]:
+    """The fingerprints of all keys that stand for an entry, the doubled ones too."""
+    if "is" in part.inspect(host):
+        return []  # no plain file: it is not read, and the obstacle says so
+    found = part.find(text_of(host, part.path))
+    return [host.fingerprint(one) for one in found.passwords] if found else []

@@ -42,6 +42,7 @@ Document = Mapping[str, Any]  # as it came, of which nothing is known yet
 Word = TypeVar("Word", bound=str)
 
 FLAGS: tuple[Literal["theirs", "unknown_key", "replaces"], ...] = ("theirs", "unknown_key", "replaces")
+HELD = r"none|key [0-9a-f]{12}"  # of a key to replace, as it goes into the ledger
 SCHEMA = "hpc.onboard/answer/1.7"  # as _engine/engine.py writes it
 LARGEST = 4 * 1024 * 1024
 VERDICTS: tuple[Verdict, ...] = ("valid", "invalid", "not_entitled", "not_measured")
@@ -152,6 +153,8 @@ def _evidence(found: Document) -> Evidence:
         evidence["obstacle"] = harmless(found["obstacle"])
     if "open_folder" in found:
         evidence["open_folder"] = harmless(found["open_folder"], 500)
+    if "held" in found:
+        evidence["held"] = one_of(re.findall(HELD, found["held"]), found["held"])
     if "slurm" in found:
         from ansible_collections.hpc.onboard.plugins.plugin_utils._text.slurm_answer import offers  # once a day
 

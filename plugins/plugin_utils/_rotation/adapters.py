@@ -18,6 +18,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger impor
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.new_key import asked_day
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ports import (
     Found,
+    NotHeld,
     Outdated,
     Refused,
     Unanswered,
@@ -57,6 +58,13 @@ def holds_key(outcome: Outcome) -> bool:
     """Whether a file that was only looked at holds the key, at every place that is wanted."""
     places = [field for field in outcome["after"] if field.rpartition(" ")[2] == "password"]
     return bool(places) and all(outcome["before"].get(field) == outcome["after"][field] for field in places)
+
+
+def _check_held(outcome: Outcome) -> None:
+    """Raise NotHeld where a file holds no key, or one that is not known."""
+    held = outcome["evidence"].get("held")
+    if held:
+        raise NotHeld(held.removeprefix("key "))
 
 
 class Nothing:
@@ -202,6 +210,7 @@ class Account(Nothing):
         outcome = self._outcome(target, version, "examine")
         if outcome["status"] == "not_measured":
             raise Unanswered
+        _check_held(outcome)
         if not holds_key(outcome):
             raise Refused("another key than the new one stands there, or none")
         return Found(outcome["evidence"].get("verdict", "not_measured"))
@@ -221,6 +230,7 @@ class Account(Nothing):
             raise Unanswered
         if outcome["evidence"].get("rotated"):
             raise Outdated(str(outcome["reason"]))
+        _check_held(outcome)
         if outcome["status"] in FAILURES:
             raise Refused(str(outcome["reason"]))
         verdict = outcome["evidence"].get("verdict", "not_measured")

@@ -75,7 +75,10 @@ class Lead:
         if not self._goes_on(self._rotation.situation()):
             self._opening.check_targets()
         checks = [judgement_check(judged(self._opening.new(), self._settings))] if self._wishes.key_file else []
-        checks += [words.check(target, "ok", "holds the key; it would be replaced", True) for target in self._targets]
+        checks += [
+            words.check(target, "ok", "not looked at; where it holds the key, it would be replaced", True)
+            for target in self._targets
+        ]
         return self._result(checks, {})
 
     def taken(self, after: RotationState | None, last: bool) -> RotationState:
@@ -140,6 +143,7 @@ class Lead:
         checks = [] if self._goes_on(situation) else self._opening.opened(situation)
         for target in self._wishes.excuse:
             self._rotation.excuse(target)
+        self._rotation.ask_again()
         if self._is_to_read_again():
             self._rotation.note("settle", "begun", self._rotation.situation().version)
         return checks

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import NO_KEY
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.next_step import RotationError, Step
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ports import (
     Book,
     Found,
     Labels,
+    NotHeld,
     Outdated,
     Outside,
     Refused,
@@ -62,6 +64,13 @@ class Delivery:
         self.note("plan", "begun", lost.id, evidence={"mode": SCHEDULED, "kind": lost.kind})
         return True
 
+    def ask_again(self) -> None:
+        """Let this run look at the targets that held no key: onboarding may have installed the old one since."""
+        now = self.situation()
+        if now.made and now.made.label == "pending" and not now.given_up(now.version):
+            for target in now.absent(now.version):
+                self.note("plan", "begun", now.version, target)
+
     def deliver(self, target: str, step: Step) -> None:
         """Bring the version to one target, and verify it there; any process may do this for any target."""
         if self.label_of(step.version) not in ("pending", "current"):
@@ -71,14 +80,19 @@ class Delivery:
             self.note(label, "begun", step.version, target)
             found = self.outside.install(target, step.version)
             self.note(label, "installed", step.version, target, found)
-        except Unreachable:
-            self.note(label, "unreachable", step.version, target)
         except Refused as error:
-            self.note(label, "refused" if isinstance(error, Outdated) else "failed", step.version, target)
+            self.turned_down(label, step.version, target, error)
         except Unanswered:
             self.note(label, "unknown", step.version, target)
         else:
             self._verify(target, label, step.version)
+
+    def turned_down(self, step: str, version: str, target: str, error: Refused) -> None:
+        """Write down why a target was not given a version, or not seen to hold it. One without a key is none."""
+        found: dict[str, str | int] = {"found": error.found} if isinstance(error, NotHeld) else {}
+        result = "excused" if found.get("found") == NO_KEY else "failed"
+        result = {Unreachable: "unreachable", Outdated: "refused"}.get(type(error), result)
+        self.note(step, result, version, target, evidence=found)
 
     def note(
         self,
@@ -130,6 +144,8 @@ class Delivery:
         self.note(label, "begun", version, target)
         try:
             self.outside.put_back(target, version)
+        except NotHeld as error:  # so it does not hold the version either
+            self.note(label, "rolled_back", version, target, evidence={"found": error.found})
         except (Refused, Unanswered):
             self.note(label, "unknown", version, target, found)
         else:

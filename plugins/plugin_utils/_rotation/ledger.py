@@ -46,6 +46,7 @@ HEAD_SCHEMA = "hpc.onboard/ledger-head/2.0"
 LEDGER, HEAD, LOCK = "ledger.jsonl", "ledger.head", "ledger.lock"
 WAIT_SECONDS = 60.0
 TAIL = 64 * 1024  # no record is nearly as long
+NO_KEY = "none"  # evidence: the target holds no key
 HOLDS = ("installed", "verified")  # results after which the target is known to hold the version
 AWAY = "keep ledger.jsonl and ledger.head for a look and move both away, then a new ledger begins"
 
@@ -266,23 +267,27 @@ def held(records: Iterable[Record]) -> dict[tuple[str, str, str], tuple[str, int
     states: dict[tuple[str, str, str], tuple[str, int]] = {}
     for one in records:
         if one.target and one.version:
-            state = "unknown" if one.result == "begun" else one.result
-            states[one.secret, one.version, one.target] = (state, one.seq)
+            states[one.secret, one.version, one.target] = (_state(one), one.seq)
     return states
+
+
+def _state(one: Record) -> str:
+    """The state of a target after a record: begun and not ended is unknown; what was found there may say more."""
+    if "found" in one.evidence and one.result in ("excused", "failed"):
+        return "absent" if one.evidence["found"] == NO_KEY else "foreign"
+    return "unknown" if one.result == "begun" else one.result
 
 
 def state_of(records: Iterable[Record], secret: str, version: str) -> dict[str, str]:
     """The last known state of every target of a version; begun and not ended is unknown."""
-    mine = {key[2]: state for key, (state, _seq) in held(records).items() if key[:2] == (secret, version)}
-    return dict(sorted(mine.items()))
+    return {key[2]: state for key, (state, _seq) in sorted(held(records).items()) if key[:2] == (secret, version)}
 
 
 def who_has(records: Iterable[Record], fingerprint: str) -> dict[str, str]:
     """Every target that the key ever went to, and its last known state; replaced where a later version is there."""
-    records = list(records)
-    wanted = fingerprint.removeprefix("key ")
+    records, wanted = list(records), fingerprint.removeprefix("key ")
     versions = {(one.secret, one.version) for one in records if wanted and one.fingerprint == wanted and one.version}
-    states = held(one for one in records if one.result != "staged")
+    states = held(one for one in records if one.result != "staged" and "found" not in one.evidence)
     there: dict[str, str] = {}
     for (secret, version, target), (state, seq) in states.items():
         if (secret, version) not in versions:

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ansible_collections.hpc.onboard.plugins.module_utils._formats.key_forms import TITLES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input import command_line
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import NO_KEY
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.leftovers import left_on
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.next_step import (
     Row,
     Step,
+    onboard,
     playbook,
     resume,
     said_dead,
@@ -36,6 +38,8 @@ WORDS = {
     "rolled_back": "old key, as it was before",
     "unreachable": "could not be reached",
     "excused": "excused",
+    "absent": "holds no key",
+    "foreign": "left alone: it holds a key that hpc-onboard does not know",
     "refused": "left alone: another machine has rotated this key since",
 }
 UNTRIED = "new key, not tried from there"
@@ -73,12 +77,17 @@ def targets(situation: Situation, by_hand: Collection[str] = ()) -> list[TargetC
     last = {one.target: one for one in mine}
     back = is_given_up(situation)
     found = [
-        (row, _pending(row) if _waits(row, by_hand) else _holds(row, last.get(row.target), back))
+        (row, _pending(row) if _waits(row, by_hand) else _holds(situation.name, row, last.get(row.target), back))
         for row in table(situation)
     ]
     fine = ("staged", "rolled_back")
     return [
-        check(row.target, "ok" if row.settled or (back and row.state in fine) else "warning", text, True)
+        check(
+            row.target,
+            "ok" if (row.settled and row.state != "absent") or (back and row.state in fine) else "warning",
+            text,
+            True,
+        )
         for row, text in found
     ]
 
@@ -92,7 +101,11 @@ def _pending(row: Row) -> str:
     return f"pending: no program may enter; {export}, run it there with the new key, bring its answer back"
 
 
-def _holds(row: Row, last: Record | None, back: bool) -> str:
+def _holds(name: str, row: Row, last: Record | None, back: bool) -> str:
+    if row.state == "absent" or (last and last.evidence.get("found") == NO_KEY):
+        return f"holds no key '{name}', so none was replaced: {onboard(row.target.partition(':')[0])} creates it"
+    if row.state == "foreign":
+        return f"{WORDS['foreign']}; go on without it: -e rotate_resume=true -e rotate_excuse={row.target}"
     if back and row.state in ("staged", "rolled_back"):
         return BACK if row.state == "rolled_back" else "old key"
     if last and last.step == "plan" and row.state == "failed":

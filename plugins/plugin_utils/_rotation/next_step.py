@@ -111,9 +111,13 @@ def _opening_step(now: Situation) -> Step | None:
 def _before_prove(now: Situation) -> Step:
     """The plan must be whole; where the old key goes first, every target must be ready."""
     version, states = now.version, now.states(now.version)
-    missing = tuple(target for target, state in states.items() if state not in ("staged", "excused"))
+    missing = tuple(target for target, state in states.items() if state not in ("staged", "excused", "absent"))
+    absent = now.absent(version)
     if not now.last("plan", version, "ok"):
         return Step("plan", version, missing)
+    if absent and not missing and "staged" not in states.values():
+        why = f"no account holds the key '{now.name}', so nothing is replaced: run {onboard()}, then go on"
+        return Step("plan", version, absent, obstacle=why)
     behind = tuple(target for target, state in states.items() if state == "refused")
     if behind and not now.last("take", version):
         why = f"another machine has rotated '{now.name}' since, and this one does not know of it: {', '.join(behind)}"
@@ -138,7 +142,7 @@ def _before_settle(now: Situation) -> Step:
         return Step("settle", version, now.unread(version))
     if now.hasty or "verified" in states.values():
         return Step("spread", version, left)
-    there = [target for target in left if states[target] != "unreachable"] or left
+    there = [target for target in left if states[target] not in ("unreachable", "foreign")] or left
     return Step("canary", version, (now.canary if now.canary in left else there[0],))
 
 
@@ -228,7 +232,7 @@ def _state_before(now: Situation) -> str:
     if not tried - {""}:
         return "proven"
     states = now.states(now.version)
-    trouble = ("failed", "rolled_back", "unreachable", "unknown")
+    trouble = ("failed", "foreign", "rolled_back", "unreachable", "unknown")
     return "partial" if any(states[t] in trouble for t in tried if t in states) else "spreading"
 
 
@@ -241,6 +245,11 @@ def everywhere(situation: Situation) -> bool:
     """Whether the current version is on every target that is not excused, whatever becomes of the old one."""
     made = situation.made
     return made is not None and made.label == "current" and not situation.unsettled(made.id)
+
+
+def onboard(account: str = "") -> str:
+    """The command that creates the key on an account, or on all."""
+    return shlex.join(command_line.command("onboard", ["-l", account] if account else []))
 
 
 def playbook(name: str) -> str:

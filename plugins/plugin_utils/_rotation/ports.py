@@ -26,6 +26,14 @@ class Outdated(Refused):
     """It was not done, since another machine has rotated the key of the target since."""
 
 
+class NotHeld(Refused):
+    """It was not done, since the target holds no version of the key. found: none, or an unknown key's fingerprint."""
+
+    def __init__(self, found: str) -> None:
+        super().__init__(found)
+        self.found = found
+
+
 class Unanswered(Exception):
     """It was begun, and nobody said what came of it."""
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import CHANGES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import nearest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.adapters import holds_key
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import NO_KEY
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.messages import WORDS, check
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.next_step import Step, playbook
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.targets import File
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import Ended
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.rotation import LeadTitle, Share
 
-GOOD = {"abort": ("rolled_back", "staged", "excused")}
-GOOD_ELSE = ("staged", "verified", "excused")
+GOOD = {"abort": ("rolled_back", "staged", "excused", "absent")}
+GOOD_ELSE = ("staged", "verified", "excused", "absent")
 
 
 def no_secret(secret: str, secrets: set[str]) -> str:
@@ -54,7 +55,7 @@ def share_result(
     step: Step, files: list[File], outcomes: Mapping[tuple[str, str], Outcome], states: Mapping[str, str]
 ) -> Share:
     """The result of one account's share: the outcomes of its files."""
-    shown = [_looked(outcome, step.name) for outcome in outcomes.values()]
+    shown = [_looked(outcome, step.name) for outcome in outcomes.values() if outcome["evidence"].get("held") != NO_KEY]
     good = GOOD.get(step.name, GOOD_ELSE)
     bad = [file.target for file in files if states.get(file.target) not in good]
     result: Share = {

@@ -11,13 +11,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import state_of
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import NO_KEY, state_of
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import AT_ONCE, FIRST, Secret, Version
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.signed_record import Record
 
 SCHEDULED, COMPROMISED = "scheduled", "compromised"
 UNTOUCHED = ("staged", "rolled_back")  # states in which a target surely holds what it held before
-SETTLED = ("verified", "excused")
+SETTLED = ("verified", "excused", "absent")
 DEEDS = ("canary", "spread")  # steps that change targets
 
 
@@ -139,11 +139,15 @@ class Situation:
         """The targets that are neither verified nor excused."""
         return tuple(t for t, state in self.states(version).items() if state not in SETTLED)
 
+    def absent(self, version: str) -> tuple[str, ...]:
+        """The targets that held no key when they were last looked at; onboarding may have created one since."""
+        return tuple(t for t, state in self.states(version).items() if state == "absent")
+
     @property
     def pending(self) -> tuple[str, ...]:
         """The targets of the rotation that is open; none where the labels know of none."""
         made = self.secret.one("pending") if self.secret else None
-        return tuple(self.states(made.id)) if made else ()
+        return tuple(t for t, state in self.states(made.id).items() if state != "absent") if made else ()
 
     def unread(self, version: str) -> tuple[str, ...]:
         """The targets that were not seen to hold the version since the last one was changed, or a settling began."""
@@ -152,7 +156,9 @@ class Situation:
         seen = {
             one.target
             for one in self.mine
-            if one.seq > since and (one.version, one.step, one.result) == (version, "settle", "verified")
+            if one.seq > since
+            and (one.version, one.step) == (version, "settle")
+            and (one.result == "verified" or one.evidence.get("found") == NO_KEY)
         }
         return tuple(t for t, state in self.states(version).items() if state != "excused" and t not in seen)
 
@@ -180,7 +186,9 @@ class Situation:
             return tuple(t for t, state in self.states(version).items() if state not in ("rolled_back", "excused"))
         tried = {one.target for one in self.mine if one.version == version and one.step in ("canary", "spread")}
         known = state_of(self.mine, self.name, version).items()
-        return tuple(target for target, state in known if target in tried and state not in (*UNTOUCHED, "excused"))
+        return tuple(
+            target for target, state in known if target in tried and state not in (*UNTOUCHED, "excused", "absent")
+        )
 
 
 def unrecorded(secrets: Iterable[Secret], records: Sequence[Record]) -> str:

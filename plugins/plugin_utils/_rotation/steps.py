@@ -19,13 +19,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.next_step im
     unconfirmed,
     why_not_retire,
 )
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ports import (
-    Found,
-    Outdated,
-    Refused,
-    Unanswered,
-    Unreachable,
-)
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ports import Found, NotHeld, Refused, Unanswered
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.standing import COMPROMISED, SCHEDULED, Situation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
 
@@ -133,8 +127,7 @@ class Rotation(Delivery):
         try:
             self.note("plan", "staged", step.version, target, self.outside.probe(target))
         except Refused as error:
-            words = {Unreachable: "unreachable", Outdated: "refused"}
-            self.note("plan", words.get(type(error), "failed"), step.version, target)
+            self.turned_down("plan", step.version, target, error)
         except Unanswered:
             self.note("plan", "unreachable", step.version, target)
 
@@ -142,10 +135,10 @@ class Rotation(Delivery):
         """See whether a target holds the version, before it settles; any process may do this for any target."""
         try:
             found = self.outside.read(target, step.version)
-        except (Unreachable, Unanswered):
+        except Unanswered:
             self.note("settle", "unreachable", step.version, target)
-        except Refused:
-            self.note("settle", "failed", step.version, target)
+        except Refused as error:
+            self.turned_down("settle", step.version, target, error)
         else:
             self.note("settle", "verified" if found.verdict in WORKS else "failed", step.version, target, found)
 
@@ -242,6 +235,9 @@ class Rotation(Delivery):
         version = next(one.id for one in self.known_versions() if one.label == "current")
         try:
             found = self.outside.verify(target, version)
+        except NotHeld as error:
+            self.turned_down("retire", version, target, error)
+            return True
         except (Refused, Unanswered):
             return True
         if found.verdict in WORKS:

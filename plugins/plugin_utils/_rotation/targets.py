@@ -122,10 +122,11 @@ def _asked_there(kind: str) -> bool:
     return kind in KEYS and KEYS[kind].by_containers
 
 
-def entries(files: Iterable[File], user: str, registry: Registry) -> list[PlanEntry]:
+def entries(files: Iterable[File], user: str, registry: Registry, known: list[str]) -> list[PlanEntry]:
     """The entries of a plan that replace the key in files.
 
-    user: the keyring username of the version; registry: who is asked there, or empty.
+    user: the keyring username of the version; registry: who is asked there, or empty; known: the fingerprints that the
+    account shows of the keys that may be replaced.
     """
     return [
         {
@@ -136,6 +137,7 @@ def entries(files: Iterable[File], user: str, registry: Registry) -> list[PlanEn
                 "places": file.places,
                 "registry": dict(registry if _asked_there(file.places[0]["kind"]) else {}),
                 "secret": user,
+                "known": known,
             },
         }
         for file in files

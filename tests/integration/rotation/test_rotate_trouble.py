@@ -200,10 +200,7 @@ def left_alone(stage: Stage, ran: Ran, called: str, new: str) -> None:
 
 
 BY_HAND = {
-    "another key": f"sed -i s/nvapi-.*/{OTHER}/ {FILE}",
     "a foreign line": f"printf %s {shlex.quote(FOREIGN.decode())} >> {FILE}",
-    "no file": f"rm {FILE}",
-    "no folder": "rm -r enroot",
     "mode 0644": f"chmod 0644 {FILE}",
 }
 
@@ -222,7 +219,23 @@ def test_what_somebody_changed_by_hand_meanwhile_is_no_obstacle(three: Stage, ho
     assert mode & 0o7777 == 0o600
     assert content.count(b"\n") == 2 + (how == "a foreign line")
     assert (FOREIGN in content) == (how == "a foreign line")
-    assert OTHER.encode() not in content
+
+
+@pytest.mark.parametrize("how", [f"rm {FILE}", "rm -r enroot"])
+def test_a_file_that_somebody_removed_meanwhile_is_not_created_again(three: Stage, how: str) -> None:
+    odd, new = three.accounts[1], new_one(three)
+    ran = met(three, SPREAD, lambda: odd.ssh(how), key=new)
+    assert ran.code == 0, ran.text
+    assert "holds no key 'ngc'" in " ".join(ran.text.split())
+    assert not odd.exists(FILE)
+    assert [set(three.held(account)) for account in three.accounts] == [{new}, set(), {new}]
+
+
+def test_another_key_that_somebody_put_in_meanwhile_stays(three: Stage) -> None:
+    odd, new = three.accounts[1], new_one(three)
+    ran = met(three, SPREAD, lambda: odd.ssh(f"sed -i s/nvapi-.*/{OTHER}/ {FILE}"), key=new)
+    left_alone(three, ran, "it holds a key that hpc-onboard does not know", new)
+    assert keys_in(odd.read(FILE)) == {OTHER}
 
 
 def test_a_line_that_drops_while_the_key_is_tried_leaves_an_account_of_which_nothing_is_said(three: Stage) -> None:

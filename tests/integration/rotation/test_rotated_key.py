@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import socket
 import sys
 from collections.abc import Iterator
@@ -42,6 +43,15 @@ def lines(key: str) -> bytes:
     return "".join(f"machine {host} login $oauthtoken password {key}\n" for host in hosts).encode()
 
 
+def with_key(path: str, key: str) -> dict[str, Any]:
+    """A file with the key, as onboarding leaves it."""
+    text = lines(key)
+    if path == APPTAINER:
+        auth = base64.b64encode(f"$oauthtoken:{key}".encode()).decode()
+        text = json.dumps({"auths": {"nvcr.io": {"auth": auth}}}).encode()
+    return {path.rpartition("/")[0]: Folder(0o700), path: Plain(text, 0o600)}
+
+
 def rotated(registry: Registry, key: str, path: str = ENROOT) -> dict[str, Any]:
     """The entry of a plan that replaces the key at all places of one file."""
     host = registry.address
@@ -57,7 +67,7 @@ def test_a_key_that_the_registry_takes_is_put_in_everywhere(registry: Registry, 
     old, new = new_key(), new_key()
     for key in (old, new):
         registry.allow(key, [PRIVATE])
-    assert scene.run(rotated(registry, old, path))[0]["status"] == "missing"
+    scene.make(with_key(path, old))
     outcome = scene.run(rotated(registry, new, path))[0]
     assert outcome["status"] == "different", outcome["reason"]
     assert outcome["evidence"] == {"verdict": "valid"}
@@ -84,9 +94,10 @@ def test_a_key_that_the_registry_refuses_leaves_the_file_as_it_was(registry: Reg
     assert new not in str(outcome)
 
 
-def test_a_file_that_was_not_there_is_gone_again(registry: Registry, scene: Scene) -> None:
+def test_a_file_that_is_not_there_is_not_created(registry: Registry, scene: Scene) -> None:
     before = scene.tree()
-    assert scene.run(rotated(registry, new_key()))[0]["status"] == "failed"
+    outcome = scene.run(rotated(registry, new_key()))[0]
+    assert (outcome["status"], outcome["evidence"]) == ("in_place", {"held": "none"})
     assert scene.tree() == before
 
 
@@ -95,7 +106,8 @@ def test_what_cannot_be_measured_is_no_refusal_and_is_said(scene: Scene) -> None
         new = new_key()
         server.allow(new, [PRIVATE])
         entry = rotated(server, new)
-    assert scene.run(entry)[0]["status"] == "missing"
+    scene.make(with_key(ENROOT, new_key()))
+    assert scene.run(entry)[0]["status"] == "different"
     outcome = scene.run(entry)[0]
     assert outcome["evidence"] == {"verdict": "not_measured"}
     assert "(the registry cannot be reached" in outcome["remarks"][0]
@@ -106,6 +118,7 @@ def test_the_key_goes_to_no_host_that_the_plan_does_not_name(scene: Scene) -> No
         new = new_key()
         entry = rotated(server, new)
         entry["registry"]["realms"] = [lure.address]
+        scene.make(with_key(ENROOT, new_key()))
         scene.run(entry)
         assert "names a host that may not see a key" in scene.run(entry)[0]["remarks"][0]
         assert not [one for one in [*server.requests, *lure.requests] if one.fingerprint]
@@ -136,6 +149,7 @@ def test_the_name_of_an_allowed_host_before_an_at_sign_leads_no_key_away(
         lure.allow(new, [PRIVATE])
         entry = rotated(liar, new)
         entry["registry"]["realms"] = ["nvcr.io", "authn.nvidia.com"]
+        scene.make(with_key(ENROOT, new_key()))
         scene.run(entry)
         assert liar.requests
         assert lure.requests == []

@@ -25,7 +25,37 @@ OTHER = b"# mine \xff\nmachine other login me password mine\r\n"
 
 
 @table(
-    Case("both lines are written", {}, KEY, "missing", left={**THERE, FILE: Plain(NEW, 0o600)}),
+    Case("where no key is, none is written", {}, KEY, "in_place", left={}),
+    Case(
+        "beside other entries none is written",
+        {**THERE, FILE: Plain(OTHER, 0o640)},
+        KEY,
+        "in_place",
+        left={FILE: Plain(OTHER, 0o640)},
+    ),
+    Case(
+        "a line that is not there is not written beside the other one",
+        {**THERE, FILE: Plain(OLD.splitlines(True)[0], 0o600)},
+        KEY,
+        "different",
+        left={FILE: Plain(NEW.splitlines(True)[0], 0o600)},
+    ),
+    Case(
+        "a key that is not known stays",
+        {**THERE, FILE: Plain(OLD, 0o600)},
+        {**KEY, "known": []},
+        "blocked",
+        "does not know",
+        left={FILE: Plain(OLD, 0o600)},
+    ),
+    Case(
+        "a key that is not known stays though the first line of its place is known",
+        {**THERE, FILE: Plain(NEW + OLD, 0o600)},
+        {**KEY, "known": []},
+        "blocked",
+        "does not know",
+        left={FILE: Plain(NEW + OLD, 0o600)},
+    ),
     Case("what is there already is left alone", {**THERE, FILE: Plain(NEW, 0o600)}, KEY, "in_place"),
     Case(
         "both are replaced and foreign bytes stay",

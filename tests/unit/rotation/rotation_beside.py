@@ -23,7 +23,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versio
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.signed_record import Event, Record
 from rotation_explore import RUNS, TARGETS, Choices, Plan, ended, one_run
-from rotation_world import CHECK, DEED, DISK, LOOK, NAME, Died, Violation, World
+from rotation_world import CHECK, DEED, DISK, LOOK, NAME, NO_KEY, Died, Violation, World
 
 MACHINE = "a" * 16
 NOTHING = "nothing"
@@ -84,8 +84,12 @@ class Beside(World):
         for target in self.targets:
             if target not in left:
                 self.accounts.onboarded(target, version, of_secret(self.known, version, MACHINE))
-        if self.known and self.known.one("pending") and before != self.targets:
-            raise Violation("onboarding took part in an open rotation")
+        new = {target for target, held in before.items() if held == NO_KEY != self.targets[target]}
+        if self.known and self.known.one("pending"):
+            if any(held != self.targets[target] for target, held in before.items() if target not in new):
+                raise Violation("onboarding took part in an open rotation")
+            self.excused |= new  # until the rotation comes by
+            return
         self.excused -= {target for target in self.targets if target not in left and self.targets[target] == version}
 
     def other_onboards(self) -> None:
@@ -93,6 +97,7 @@ class Beside(World):
         before = dict(self.targets)
         for target in self.targets:
             self.accounts.onboarded(target, versions.FIRST, of_secret(None, "", "b" * 16))
+        self.excused |= {target for target, held in before.items() if held == NO_KEY}  # no mark could warn it
         undone = [target for target, held in before.items() if held != self.targets[target] and target in self.made]
         if undone:
             raise Violation(f"another machine undid the rotation of {undone[0]}")
@@ -119,6 +124,7 @@ class Beside(World):
 
     def _trip(self, what: str, ways: Any, target: str, version: str) -> None:
         """One trip that installs: refused, or marked and written."""
+        self._check_held(target)
         known = self._tell(version)
         if self.accounts.refuses(target, version, known):
             raise Outdated
@@ -146,6 +152,9 @@ class Beside(World):
 
     def read(self, target: str, version: str) -> Found:
         self._effect("read", LOOK, lambda: None)
+        if self.targets[target] == NO_KEY:
+            self.read_now.add(target)
+        self._check_held(target)
         if self.targets[target] != version:
             raise Refused
         self.read_now.add(target)
@@ -188,7 +197,7 @@ ACTS: dict[str, Callable[[Beside], None]] = {
 def execute_beside(plan: Plan, choices: Choices, world: type[Beside] = Beside) -> tuple[str, int]:
     """One execution to its end, with others beside it: how far it came and in how many runs. Raises Violation."""
     targets = TARGETS[: plan.targets]
-    held = dict.fromkeys(targets, versions.FIRST)
+    held = {**dict.fromkeys(targets, versions.FIRST), targets[-1]: plan.last}
     one = world(choices.choose, plan.kind, targets=held, accounts=Accounts(held))
     rotation: Rotation = plan.rotation(NAME, one, one, one, targets)
     runs = 0

@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import next_step
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.standing import COMPROMISED, SCHEDULED
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.steps import Rotation
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import signed_record
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.signed_record import Head
-from rotation_world import KEY, NAME, SAME, Died, Violation, World
+from rotation_world import KEY, NAME, SAME, THEIRS, Died, Violation, World
 
 RUNS, STEPS = 9, 60
 TARGETS = ("me@one:enroot", "me@two:enroot", "me@three:enroot")
@@ -29,6 +30,7 @@ class Plan:
     mode: str = SCHEDULED
     targets: int = 2
     give_up: str = ""  # a person aborts after this step was taken anywhere
+    last: str = versions.FIRST  # what the last target holds; one with another key is excused by a person once
     loses: bool = False  # before a run its ledger may be moved away; the labels stay
     away: bool = False  # the last target never answers; a person excuses it once
     every: bool = False  # dying before each effect too, which is the same as dying after the one before
@@ -74,7 +76,9 @@ def execute(plan: Plan, choices: Choices) -> tuple[str, int]:
     hasty = plan.mode == COMPROMISED or plan.kind == "legacy"
     targets = TARGETS[: plan.targets]
     world = World(choices.choose, plan.kind, hasty, dict.fromkeys(targets, "first"))
+    world.targets[targets[-1]] = plan.last
     world.away = targets[-1] if plan.away else ""
+    world.stuck = targets[-1] if plan.away or plan.last == THEIRS else ""
     rotation = plan.rotation(NAME, world, world, world, targets)
     runs = 0
     while runs < RUNS:
@@ -98,8 +102,9 @@ def one_run(plan: Plan, rotation: Rotation, world: World) -> None:
     rotation.recover()
     if not world.book:
         rotation.begin(plan.kind, plan.mode)
-    elif world.away:
+    elif world.stuck:
         _excuse(rotation, world)
+    rotation.ask_again()
     if next_step.next_step(rotation.situation()).name == "settle":
         rotation.note("settle", "begun", rotation.situation().version)
     for _ in range(STEPS):
@@ -122,9 +127,9 @@ def one_run(plan: Plan, rotation: Rotation, world: World) -> None:
 def _excuse(rotation: Rotation, world: World) -> None:
     """A person says to go on without the target that is away."""
     now = rotation.situation()
-    if now.version and now.states(now.version).get(world.away) != "excused":
-        world.excused.add(world.away)
-        rotation.excuse(world.away)
+    if now.version and now.states(now.version).get(world.stuck) != "excused":
+        world.excused.add(world.stuck)
+        rotation.excuse(world.stuck)
 
 
 def ended(rotation: Rotation, world: World, targets: tuple[str, ...], thorough: bool) -> str:
@@ -141,8 +146,8 @@ def ended(rotation: Rotation, world: World, targets: tuple[str, ...], thorough: 
         raise Violation(f"no end after {RUNS} runs: {state}, {next_step.next_step(rotation.situation())}")
     assert secret
     alive = [version for version in world.issuer if world.issuer[version]]
-    reached = {version for target, version in world.targets.items() if target not in world.excused}
-    if reached != {secret.current.id} or alive != [secret.current.id]:
+    reached = {version for target, version in world.held().items() if target not in world.excused}
+    if reached - {secret.current.id} or alive != [secret.current.id]:
         raise Violation(f"{state} is said, and it is not so")
     if len(world.keyring) != 1 or next_step.done(rotation.situation()) != (state == "clean"):
         raise Violation(f"{state} is said, and the keyring holds {len(world.keyring)} values")

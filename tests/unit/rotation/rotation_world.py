@@ -10,7 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ports import Found, Refused, Unanswered, Unreachable
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ports import (
+    Found,
+    NotHeld,
+    Refused,
+    Unanswered,
+    Unreachable,
+)
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import Secret, Version
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import signed_record
@@ -24,6 +30,7 @@ DEED = ("done", "refused", "lost, not done", "lost, done", "died before", "died 
 LOOK = ("done", "lost, not done", "died before")
 CHECK = (*LOOK, "said no")
 DISK = ("done", "ended before", "ended after")  # an error of the disk and a death end the run alike
+NO_KEY, THEIRS = "", "another key"  # what a target may hold beside versions
 TAKE = (*DEED, "made, not stored", "died, made, not stored")
 
 
@@ -52,6 +59,7 @@ class World:
     before: dict[tuple[str, str], str] = field(default_factory=dict)
     orphans: int = 0
     away: str = ""
+    stuck: str = ""
     known: Secret | None = None
     book: list[Record] = field(default_factory=list)
     states: dict[tuple[str, str], str] = field(default_factory=dict)
@@ -128,7 +136,13 @@ class World:
         if target == self.away:
             raise Unreachable
         self._effect("probe", LOOK, lambda: None)
+        self._check_held(target)
         return Found()
+
+    def _check_held(self, target: str) -> None:
+        """As the account answers that holds no key, or one that nobody here knows."""
+        if self.targets[target] in (NO_KEY, THEIRS):
+            raise NotHeld("0" * 12 if self.targets[target] else "none")
 
     def take(self, version: str) -> Version:
         user = versions.username(NAME, version)
@@ -162,11 +176,13 @@ class World:
         assert versions.username(NAME, version) in self.keyring
         if target == self.away:
             raise Unreachable
+        self._check_held(target)
         self.before.setdefault((target, version), self.targets[target])
         self._effect("install", DEED, lambda: self.targets.update({target: version}))
         return Found("", {"mode_before": "0600"})
 
     def verify(self, target: str, version: str) -> Found:
+        self._check_held(target)
         if self._effect("verify", CHECK, lambda: None) == "said no":
             return Found("invalid", {"http_status": 401})
         holds = self.targets[target] == version and self.issuer[version]
@@ -176,11 +192,13 @@ class World:
         if target == self.away:
             raise Unreachable
         self._effect("read", LOOK, lambda: None)
+        self._check_held(target)
         if self.targets[target] != version:
             raise Refused
         return Found("valid" if self.issuer[version] else "invalid")
 
     def put_back(self, target: str, version: str) -> None:
+        self._check_held(target)
         old = self.before.get((target, version), self.targets[target])
         self._effect("put back", DEED, lambda: self.targets.update({target: old}))
 
@@ -198,13 +216,17 @@ class World:
 
     def check(self, what: str) -> None:
         """Raise Violation for the first promise that does not hold now."""
-        for target, version in self.targets.items():
+        for target, version in self.held().items():
             if version not in self.issuer:
                 raise Violation(f"{what}: {target} holds what nobody made")
             if not self.issuer[version] and not self.hasty and target not in self.excused:
                 raise Violation(f"{what}: {target} holds a dead key")
         self._check_labels(what)
         self._check_truth(what)
+
+    def held(self) -> dict[str, str]:
+        """The targets that hold a version, and which."""
+        return {target: held for target, held in self.targets.items() if held not in (NO_KEY, THEIRS)}
 
     def _check_labels(self, what: str) -> None:
         signature = (self.known, len(self.keyring), tuple(self.targets.values()))
@@ -217,7 +239,7 @@ class World:
             if versions.username(NAME, one.id) not in self.keyring:
                 raise Violation(f"{what}: the value of a {one.label} version is lost")
         expected = {one.id for one in self.known.labelled("pending", "current")}
-        if [t for t, version in self.targets.items() if version not in expected and t not in self.excused]:
+        if [t for t, version in self.held().items() if version not in expected and t not in self.excused]:
             raise Violation(f"{what}: current before every target has it")
 
     def _check_truth(self, what: str) -> None:

@@ -17,6 +17,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.steps import
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.signed_record import Record
 from rotation_explore import Count, Plan, prefixes, sample
+from rotation_world import NO_KEY, THEIRS
 
 from tests.effort import EXHAUSTIVE, SEED, exhaustive
 
@@ -28,6 +29,9 @@ PLANS = {
     "given up after it settled": Plan(give_up="settled"),
     "compromised": Plan(mode=COMPROMISED),
     "a target away": Plan(away=True),
+    "a target without a key": Plan(last=NO_KEY),
+    "a target without a key, given up": Plan(last=NO_KEY, give_up="settled"),
+    "a target with another key": Plan(last=THEIRS),
     "the ledger lost": Plan(loses=True),
     "the ledger lost, given up": Plan(loses=True, give_up="spread"),
 }

@@ -12,11 +12,13 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import steps
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.standing import Situation
 from rotation_beside import Beside, execute_beside
 from rotation_explore import Choices, Count, Plan, explore, sampled
+from rotation_world import NO_KEY
 
 from tests.effort import EXHAUSTIVE, SEED, exhaustive
 
 PLANS = {
     "overlapping": Plan(),
+    "a target without a key": Plan(last=NO_KEY),
     "given up while spreading": Plan(give_up="spread"),
     "given up after it settled": Plan(give_up="settled"),
 }
