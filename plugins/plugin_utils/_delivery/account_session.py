@@ -39,6 +39,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.session impor
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import receipts
 
 if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.line_failure import LineFailure
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.answer import Answer, Notes, Receipt
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome
@@ -228,7 +229,7 @@ class AccountSession:
         missed: Unreached = {"kind": "account", "unreachable": True, "msg": self.failure(error).text}
         return {**missed, "human_steps": steps} if (steps := self._manual_steps(missed)) else missed
 
-    def failure(self, error: Exception) -> _answer.LineFailure:
+    def failure(self, error: Exception) -> LineFailure:
         """What the connection's error means: the command may have begun unless all that ssh said lacks its mark.
 
         When ssh ends with 255, Ansible tells what came on standard error; over other connections it does not. Where the
@@ -237,11 +238,12 @@ class AccountSession:
         is_told = self._action._connection.transport == "ssh"
         is_cut = is_told and isinstance(error.__context__, OSError)
         began = self._is_between or (not is_cut and (not is_told or payload.BEGUN in str(error)))
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import closed_door, shut_door  # few fail
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import line_failure  # few fail
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import closed_door, shut_door
 
         if (self._shut or self.door) and not began:
-            return _answer.LineFailure(self._shut or closed_door.advice(self.name), began)
-        return _answer.line_failure(str(error), shut_door.ShutDoor(self.name, self.door_variables), began)
+            return line_failure.LineFailure(self._shut or closed_door.advice(self.name), began)
+        return line_failure.line_failure(str(error), shut_door.ShutDoor(self.name, self.door_variables), began)
 
     @property
     def way(self) -> str:

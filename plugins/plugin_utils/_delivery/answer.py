@@ -8,7 +8,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import WORDS
@@ -36,12 +36,12 @@ if TYPE_CHECKING:
         Unit,
         Verdict,
     )
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._doors.shut_door import ShutDoor
 
 Document = Mapping[str, Any]  # as it came, of which nothing is known yet
 Word = TypeVar("Word", bound=str)
 
 FLAGS: tuple[Literal["theirs", "unknown_key", "replaces"], ...] = ("theirs", "unknown_key", "replaces")
+TEXTS: tuple[Literal["obstacle", "open_folder"], ...] = ("obstacle", "open_folder")
 HELD = r"none|key [0-9a-f]{12}"  # of a key to replace, as it goes into the ledger
 SCHEMA = "hpc.onboard/answer/1.7"  # as _engine/engine.py writes it
 LARGEST = 4 * 1024 * 1024
@@ -57,14 +57,6 @@ LOOK = "'ssh {name} true' should end at once and print nothing; look at the star
 
 class NoAnswer(Exception):
     """The account did not answer as it should, with what to do about it."""
-
-
-class LineFailure(NamedTuple):
-    """No way to the account, or none back. began: the command may have begun there. words: ssh's own, in one line."""
-
-    text: str
-    began: bool
-    words: str = ""
 
 
 def parse(stdout: str, stderr: str, code: int, name: str) -> Answer:
@@ -149,10 +141,9 @@ def _evidence(found: Document) -> Evidence:
         }
     if "cases" in found:
         evidence["cases"] = _state(found["cases"])
-    if "obstacle" in found:
-        evidence["obstacle"] = harmless(found["obstacle"])
-    if "open_folder" in found:
-        evidence["open_folder"] = harmless(found["open_folder"], 500)
+    for text in TEXTS:
+        if text in found:
+            evidence[text] = harmless(found[text])
     if "held" in found:
         evidence["held"] = one_of(re.findall(HELD, found["held"]), found["held"])
     if "slurm" in found:
@@ -163,9 +154,13 @@ def _evidence(found: Document) -> Evidence:
         if flag in found:
             evidence[flag] = found[flag] is True
     if "rotated" in found:
-        mark, secret = _mark(found["rotated"]), harmless(found["rotated"]["secret"], 100)
-        machine, name = mark["machine"], mark["controller"]
-        evidence["rotated"] = {"secret": secret, "machine": machine, "controller": name, "when": mark["when"]}
+        mark = _mark(found["rotated"])
+        evidence["rotated"] = {
+            "secret": harmless(found["rotated"]["secret"], 100),
+            "machine": mark["machine"],
+            "controller": mark["controller"],
+            "when": mark["when"],
+        }
     return evidence
 
 
@@ -281,23 +276,3 @@ def _instead(stdout: str, stderr: str, code: int, name: str) -> str:
     return f"the account ended the connection without an answer (exit code {code}): {look}" + (
         f". It said: {said}" if said else ""
     )
-
-
-def line_failure(words: str, door: ShutDoor, began: bool) -> LineFailure:
-    """What ssh's failure means, and the next step. words: Ansible's for it, which hold ssh's own and are shown."""
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._text import ssh_words  # few fail
-
-    lines = harmless_lines(ssh_words.without_asides(words), 2000).split("\n")
-    reason = " | ".join(line for line in lines if line and line != payload.BEGUN)
-    if began:
-        dropped = f"the line dropped ({reason})" if reason else "the line dropped"
-        text = f"{dropped}. What was done is not known; run again: it reads back and decides"
-        return LineFailure(text, began, reason)
-    if ssh_words.is_session_taken(reason):
-        text = "the session to the login node takes no second command (MaxSessions): log out of the shell that uses it"
-        return LineFailure(f"{text}, then run again ({reason})", began, reason)
-    if ssh_words.is_dropped_at_the_door(reason):
-        text = "the login node dropped the connection before it asked who that is, as it does with too many at once"
-        return LineFailure(f"{text} ({reason}). Run again later, or for fewer accounts at a time (-f 2)", began, reason)
-    shut = door.judged(reason)
-    return LineFailure(f"{shut.text}. {shut.next}", began, reason)

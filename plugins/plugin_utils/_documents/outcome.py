@@ -59,8 +59,8 @@ class Evidence(TypedDict, total=False):
     replaced, and a copy is kept. rotated: another machine has rotated the key since. mends: field of a watch's state ->
     what mends it there without a loss. cases: field of a watch's state -> which advice fits. obstacle: why it could not
     be changed, where nothing differs. open_folder: of a key, in which others may write. slurm: what Slurm offers, where
-    it was asked in this run. held: of a key to replace, "none" where no place holds one, or the fingerprint of a key there
-    that is not known.
+    it was asked in this run. held: of a key to replace, "none" where no place holds one, or the fingerprint of a key
+    that is there and not known.
     """
 
     verdict: Verdict

@@ -14,7 +14,7 @@ import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import STATUSES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answer as _answer
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import line_failure, payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan
 from ansible_collections.hpc.onboard.plugins.plugin_utils._doors.shut_door import ShutDoor
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.session import MissingKey
@@ -166,7 +166,7 @@ SSH = 'Data could not be sent to remote host "h". Make sure this host can be rea
     ],
 )
 def test_what_a_line_that_failed_means_is_told_by_a_fact(words: str, began: bool, said: str) -> None:
-    error = _answer.line_failure(words, ShutDoor("simone@wilson", {}), began)
+    error = line_failure.line_failure(words, ShutDoor("simone@wilson", {}), began)
     assert (error.began, error.text.startswith(said)) == (began, True), error.text
     assert payload.BEGUN not in error.text
 
