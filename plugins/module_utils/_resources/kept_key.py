@@ -80,9 +80,8 @@ class KeptKey(Resource):
 
     def _folder_mode(self, host: Host) -> str:
         """A home keeps its mode; any other folder of a key is for its owner alone."""
-        folder = os.path.dirname(self.path)
-        found = host.entry(folder)
-        return "%04o" % (found.mode if found and folder == host.home else 0o700)
+        home = host.behind(host.home) if os.path.dirname(self.path) == host.home else None
+        return "%04o" % (home.mode if home else 0o700)
 
     def inspect(self, host: Host) -> State:
         file = host.entry(self.path)
@@ -93,7 +92,8 @@ class KeptKey(Resource):
         found = self.find(text_of(host, self.path))
         if found is None:
             return {}
-        folder = host.entry(os.path.dirname(self.path))
+        above = os.path.dirname(self.path)
+        folder = host.behind(above) if above == host.home else host.entry(above)  # homes are often behind a link
         state = {"password": host.fingerprint(found.passwords[0])}
         state.update(found.form)
         state["mode"] = "%04o%s" % (file.mode, " and an access list" if host.has_acl(self.path) else "")

@@ -190,14 +190,13 @@ class AccountSession:
     ) -> AccountResult:
         """Make the account hold what is declared, or foresee it in a check run, and give the result of the task.
 
-        wait: seconds for work of minutes. wishes: see Conversation. rest: the plan that is to follow, once it is known
-        what is noted on the account; empty where none is. Raises AccountError and NoAnswer.
+        wait: seconds for work of minutes. wishes: see Conversation. rest: the plan that follows, once the receipt is
+        known; empty where none is. Raises AccountError and NoAnswer.
         """
         declared = left_out(declared, self.key)
         wait = 0 if "asks_each_time" in (self._reached.get("account") or ()) else wait  # each look would ask again
         outcomes, receipt = self._done(declared.resources, wait, wishes, rest is not None)
-        lost = {} if rest or self.is_check_run else receipts.disowned(self.name, self.sandbox, receipt)
-        if lost:
+        if lost := {} if rest or self.is_check_run else receipts.disowned(self.name, self.sandbox, receipt):
             _outcomes, receipt = self._done(declared.resources, wait, {**wishes, "notes": lost}, False)
         more = rest(receipt["notes"]) if rest and receipt else []
         if more:
@@ -207,8 +206,7 @@ class AccountSession:
         introduction = None if rest else self._introduction(outcomes)
         outcomes += self._keep(receipt)
         found = result(outcomes, declared.notes, self.is_check_run)
-        if introduction:
-            found["introduction"] = introduction
+        found.update({"introduction": introduction} if introduction else {})
         if SESSION.source:
             found["keyring"] = SESSION.source
         found.update({"human_steps": steps} if (steps := self._manual_steps(found)) else {})
@@ -258,8 +256,8 @@ class AccountSession:
     @property
     def door_variables(self) -> Variables:
         """The variables of this account, with those of ssh as they are used, as text."""
-        template = self._action._templar.template
-        return {**self._reached, **{name: str(template(self._reached.get(name)) or "") for name in SSH_VARIABLES}}
+        of_ssh = {name: self._action._templar.template(self._reached.get(name)) for name in SSH_VARIABLES}
+        return {**self._reached, **{name: str(one or "") for name, one in of_ssh.items()}}
 
     def ask_nobody(self) -> None:
         """Let ssh fail where it would ask a person."""

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from account_scene import Plain, Scene
@@ -39,3 +40,14 @@ def entry(claim: str, content: bytes, status: str, reason: str = "", left: bytes
 )
 def test_netrc_entry(scene: Scene, case: Case) -> None:
     judge(scene, "netrc_entry", case)
+
+
+def test_a_home_behind_a_link_takes_an_entry_and_a_second_run_changes_nothing(tmp_path: Path) -> None:
+    scene = Scene(tmp_path / "root")
+    home = scene.at("~")
+    real = home.with_name("real")
+    home.rename(real)
+    home.symlink_to(real.name)
+    found = [scene.run({"kind": "netrc_entry", **WANDB})[0] for _run in range(2)]
+    assert [one["status"] for one in found] == ["missing", "in_place"], found[0]["reason"]
+    assert (real / ".netrc").read_bytes() == ENTRY
