@@ -16,7 +16,7 @@ import os
 import stat
 import struct
 import time
-from typing import Callable, Optional, Union
+from typing import Callable, List, Optional, Union
 
 from .errors import AccountError, printable
 
@@ -28,7 +28,14 @@ BOOT = "/proc/sys/kernel/random/boot_id"
 
 
 class Busy(Exception):
-    """Another process holds the lock: which one, on which machine, since when."""
+    """Another process holds the lock: which one, on which machine, since when.
+
+    orphan: that process, where it is one of this machine whose parent has ended; else 0.
+    """
+
+    def __init__(self, text: str, orphan: int = 0) -> None:
+        super().__init__(text)
+        self.orphan = orphan
 
 
 class LockFile:
@@ -76,7 +83,7 @@ class LockFile:
         deadline = time.monotonic() + wait
         while not self.take():
             if time.monotonic() >= deadline:
-                raise Busy(self._owner())
+                raise self._busy()
             time.sleep(AGAIN_SECONDS)
         try:
             self._sign()
@@ -165,25 +172,28 @@ class LockFile:
         """Say who holds it, for the others' message; on a full file system it stays unsaid."""
         since = time.strftime("%Y-%m-%d %H:%M:%S")
         text = "%s, process %d, since %s\n" % (os.uname().nodename, os.getpid(), since)
+        text += "%s %s %d %d\n" % (os.uname().nodename, _boot(), os.getpid(), os.getppid())  # for _orphan
         try:
             os.ftruncate(self._handle, 0)
             os.pwrite(self._handle, text.encode("utf-8"), 0)
         except OSError:
             pass
 
-    def _owner(self) -> str:
-        """Who signed the lock, and how long ago."""
+    def _busy(self) -> Busy:
+        """Return the error that says who signed the lock, and how long ago."""
         try:
             handle = os.open(
                 self._place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=self._above
             )
             with os.fdopen(handle, "rb") as stream:
-                text = stream.read(200).decode("utf-8", "replace").strip()
+                text = stream.read(400).decode("utf-8", "replace")
                 seconds = time.time() - os.fstat(handle).st_mtime
         except OSError:
             text, seconds = "", 0.0
-        said = printable(text)
-        return "%s, %d minutes ago" % (said, max(0, int(seconds)) // 60) if said else "it did not say who"
+        signed, _end, process = text.partition("\n")
+        said = printable(signed.strip())
+        ago = "%s, %d minutes ago" % (said, max(0, int(seconds)) // 60)
+        return Busy(ago if said else "it did not say who", _orphan(process.split()))
 
 
 def _to_look_up(folder: Union[int, str]) -> Union[int, str]:
@@ -199,6 +209,13 @@ def _boot() -> str:
             return stream.read().strip()
     except OSError:
         return "-"
+
+
+def _orphan(signed: List[str]) -> int:
+    """Return the process that signed a lock with machine, boot, process and parent, if its parent alone has ended."""
+    if len(signed) != 4 or not signed[2].isdigit() or signed[:2] != [os.uname().nodename, _boot()]:
+        return 0
+    return int(signed[2]) if _is_alive(signed[2]) and not _is_alive(signed[3]) else 0
 
 
 def _is_alive(process: str) -> bool:

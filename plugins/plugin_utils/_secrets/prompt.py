@@ -12,7 +12,7 @@ from ansible.utils.display import Display
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.file_errors import StoreLocked
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.passphrase import NOBODY
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.run_memory import BOARD
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.run_memory import BOARD, end_with_parent
 
 SETTLED = 0.3  # seconds until a status line that was being drawn is gone
 
@@ -27,6 +27,7 @@ class NotAnswered(Exception):
 
 def asked(question: str, unseen: bool = False) -> str:
     """What the person at the terminal types. Raises NoTerminal, NotAnswered."""
+    end_with_parent()  # which hands the question on, and the answer back
     try:
         with BOARD.hushed():
             time.sleep(SETTLED)

@@ -20,6 +20,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions impo
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import durable_files, signed_record
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import state_folder
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.run_memory import end_with_parent
 
 BELOW = "secrets"
 WAIT_SECONDS = 60.0
@@ -102,7 +103,11 @@ class Sidecar:
 
     @contextmanager
     def rotating(self) -> Iterator[None]:
-        """One rotation of the secret at a time. The one at work is named; a dead one's lock is free."""
+        """One rotation of the secret at a time. The one at work is named; a dead one's lock is free.
+
+        The lock is held by a worker of the run, which therefore ends with the run's main process.
+        """
+        end_with_parent()
         what = f"another rotation of '{self.name}' is at work"
         with (
             durable_files.folder(BELOW) as at,

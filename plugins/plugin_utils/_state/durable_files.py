@@ -21,6 +21,7 @@ from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import er
 from ansible_collections.hpc.onboard.plugins.module_utils._core.lock_file import Busy, LockFile
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import make_private, state_folder
 
+WAIT = "wait for it, or end it"
 LARGEST = 64 * 1024 * 1024
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 PLAIN = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -169,7 +170,8 @@ def locked(at: int, name: str, what: str, wait: float) -> Iterator[None]:
     try:
         lock.hold(wait)
     except Busy as error:
-        raise StateError(f"{what} ({error}): wait for it, or end it, then run again") from None
+        ended = f"its run has ended, so it may wait for ever: kill {error.orphan}"
+        raise StateError(f"{what} ({error}): {ended if error.orphan else WAIT}, then run again") from None
     except OSError as error:
         raise refused(error, _shown(name)) from None
     try:

@@ -17,6 +17,7 @@ import ctypes
 import fcntl
 import json
 import mmap
+import multiprocessing
 import os
 import signal
 import tempfile
@@ -29,10 +30,26 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import UnderWay
 
+PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
 HUSH = ""  # no account has this name
 SETTLED = 0.15  # seconds after which whoever draws has seen that it must not
 TICK = 0.05
 PATIENCE = 300.0  # seconds in a run that lines wait for a person who is asked something
+
+
+def end_with_parent() -> None:
+    """Let this worker end when the main process does: no one else answers what it asks, or frees what it holds.
+
+    A worker has a session of its own, so no signal to the run's group reaches it. Systems other than Linux cannot do
+    this; there the message about a held lock says whose run has ended.
+    """
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+    with suppress(AttributeError, OSError):  # no prctl
+        ctypes.CDLL(None).prctl(PARENT_DEATH_SIGNAL, signal.SIGTERM)
+    if os.getppid() != parent.pid:  # it has ended already, and no signal comes
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 class Shared:

@@ -53,9 +53,9 @@ class Stage(NamedTuple):
             given["rotate_key_file"] = str(file)
         return ["-i", str(self.bed.accounts_file(self.accounts)), "-e", json.dumps(given)]
 
-    def begun(self, key: str, name: str) -> subprocess.Popen[str]:
+    def begun(self, key: str, name: str, **wishes: Any) -> subprocess.Popen[str]:
         """A run in the background, in a session of its own."""
-        program = ["ansible-playbook", "rotate_ngc.yml", *self.wanted(key, name, {})]
+        program = ["ansible-playbook", "rotate_ngc.yml", *self.wanted(key, name, wishes)]
         environment = {**self.bed.client.environment(), **self.environment}
         return subprocess.Popen(
             program,

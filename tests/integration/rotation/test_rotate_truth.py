@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import os
 import shlex
+import signal
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -123,6 +126,37 @@ def test_a_key_that_hpc_onboard_does_not_know_is_left_and_the_account_not_called
     ended = two.rotate(rotate_resume=True, rotate_excuse=f"{odd.name}:enroot_credential")
     assert ended.code == 0, ended.text
     assert odd.read(FILE) == before
+
+
+# -- without its main process --------------------------------------------------------------------
+
+
+def waiting(pid: int) -> bool:
+    """Return True while a process waits for what comes through a pipe."""
+    return Path(f"/proc/{pid}/wchan").read_text().endswith("pipe_read")
+
+
+def until(condition: Callable[[], bool], seconds: float = 30) -> None:
+    """Wait for a condition, and fail where it does not come."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not come"
+        time.sleep(0.005)
+
+
+def test_a_worker_whose_main_process_was_killed_holds_the_rotation_no_longer(two: Stage) -> None:
+    new, lock = allowed(two), ledger(two).with_name("secrets") / "ngc.rotation.lock"
+    run = two.begun(new, "new-key", rotate_levels=["token"])
+    until(lambda: ledger(two).exists() and '"step":"take"' in ledger(two).read_text())
+    os.kill(run.pid, signal.SIGSTOP)  # so that the question for the last day of the key is not answered
+    worker = int(lock.read_text().partition(", process ")[2].partition(",")[0])
+    until(lambda: waiting(worker))
+    os.killpg(run.pid, signal.SIGKILL)
+    run.communicate()
+    until(lambda: not Path(f"/proc/{worker}").exists(), 5)
+    ended = two.rotate(rotate_resume=True, rotate_levels=["token"])
+    assert ended.code == 0, ended.text
+    assert settled(two, new)
 
 
 # -- without the ledger ------------------------------------------------------------------------

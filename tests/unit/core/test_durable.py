@@ -120,6 +120,28 @@ def test_a_lock_says_who_holds_it_and_since_when(tmp_path: Path, folder: int, by
     after.let_go()
 
 
+def test_a_lock_says_that_the_parent_of_who_holds_it_has_ended(tmp_path: Path) -> None:
+    reader, writer = os.pipe()
+
+    def hold() -> None:
+        if os.fork():
+            time.sleep(60)
+        LockFile(str(tmp_path), "lock").hold(0)
+        os.write(writer, b"%d " % os.getpid())
+        time.sleep(60)
+
+    parent = child(hold)
+    orphan = int(os.read(reader, 20))
+    with pytest.raises(Busy) as while_it_lives:
+        LockFile(str(tmp_path), "lock").hold(0)
+    os.kill(parent, signal.SIGKILL)
+    os.waitpid(parent, 0)
+    with pytest.raises(Busy) as then:
+        LockFile(str(tmp_path), "lock").hold(0)
+    os.kill(orphan, signal.SIGKILL)
+    assert (while_it_lives.value.orphan, then.value.orphan) == (0, orphan)
+
+
 def test_what_a_stranger_wrote_into_a_lock_moves_no_cursor(tmp_path: Path) -> None:
     reader, writer = os.pipe()
 
