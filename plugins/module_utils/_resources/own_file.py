@@ -9,8 +9,8 @@ from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.resource import Evidence, Resource, State, noted_as
 from .._options.file_options import OwnFileOptions, with_found
+from .._receipt.set_aside import advice, restore_notes
 
-AWAY = "move it away (mv -n {0} {0}.mine), then run again"
 FOREIGN, EDITED = "file that is not ours", "file that was changed by hand since we wrote it"
 
 
@@ -77,7 +77,7 @@ class OwnFile(OwnFileOptions, Resource):
         if not before:
             return host.in_the_way(os.path.dirname(path))
         if "is" in before:
-            return "%s is a %s and stays: %s" % (shown, before["is"], AWAY.format(shown))
+            return "%s is a %s and stays: %s" % (shown, before["is"], advice(shown))
         return self.not_ours(shown, host.read(path).decode("utf-8", "surrogateescape"), before, host)
 
     def not_ours(self, shown: str, text: str, before: State, host: Host) -> Optional[str]:
@@ -85,13 +85,17 @@ class OwnFile(OwnFileOptions, Resource):
         if before == self.desired(host) or self.is_as_we_left({"content": text}, host):
             return None
         if self._is_as_wanted(text):
-            advice = "%s is a file of yours with the same text, and mode %s: chmod %s it, then run again"
-            return advice % (shown, before["mode"], self.mode())
+            same = "%s is a file of yours with the same text, and mode %s: chmod %s it, then run again"
+            return same % (shown, before["mode"], self.mode())
         return "%s was changed by another program meanwhile: run again" % shown
 
     def evidence(self, before: State, host: Host) -> Evidence:
         is_other = bool(before) and before != self.desired(host)
         return {"theirs": True} if is_other and self.obstacle(before, host) else {}
+
+    def remarks(self, host: Host) -> List[str]:
+        """Return how to restore what the file took the place of, once it is removed."""
+        return restore_notes(self.options["path"], host) if self.options["state"] == "absent" else []
 
     def apply(self, host: Host) -> None:
         path = self.options["path"]

@@ -8,7 +8,8 @@ from .._core.host import Host
 from .._core.resource import State
 from .._formats.origin_mark import is_ours, is_untouched, stamped
 from .._options.file_options import PathScriptOptions
-from .own_file import AWAY, FOREIGN, OwnFile
+from .._receipt.set_aside import advice
+from .own_file import FOREIGN, OwnFile
 
 
 class PathScript(PathScriptOptions, OwnFile):
@@ -29,7 +30,7 @@ class PathScript(PathScriptOptions, OwnFile):
     def remarks(self, host: Host) -> List[str]:
         """What Slurm says of it, where it is to be asked and the script is there."""
         if not self.options.get("asks") or host.root or host.kind_behind(self.options["path"]) != "file":
-            return []
+            return super().remarks(host)
         from .._jobs.submission import asked_of
 
         return asked_of(host.real(self.options["path"]), host.shown(self.options["path"]))
@@ -38,4 +39,4 @@ class PathScript(PathScriptOptions, OwnFile):
         """Why a script with our stamp is not ours to change any more; None where it is."""
         if is_untouched(text):
             return None
-        return "%s was changed by hand since we wrote it: %s" % (shown, AWAY.format(shown))
+        return "%s was changed by hand since we wrote it: %s" % (shown, advice(shown))

@@ -9,6 +9,7 @@ from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.resource import Evidence, Resource, State
 from .._core.values import StorageLinkOptions
+from .._receipt.set_aside import advice, restore_notes
 
 
 class StorageLink(StorageLinkOptions, Resource):
@@ -44,23 +45,13 @@ class StorageLink(StorageLinkOptions, Resource):
         path, target = self.options["path"], self.options["target"]
         shown = host.shown(path)
         if "is" in before:
-            return "%s is a real %s, which is yours: move it away (mv -n %s %s.mine), then run again" % (
-                shown,
-                before["is"],
-                shown,
-                shown,
-            )
+            return "%s is a real %s, which is yours: %s" % (shown, before["is"], advice(shown))
         if self.options["state"] == "absent":
             if before.get("target", target) != target:
                 return "%s leads to %s, not where ours would: remove it yourself" % (shown, before["target"])
             return None
         if before and before["target"] != target and not self._is_ours(before, host):
-            return "%s is a link of yours to %s: move it away (mv -n %s %s.mine), then run again" % (
-                shown,
-                before["target"],
-                shown,
-                shown,
-            )
+            return "%s is a link of yours to %s: %s" % (shown, before["target"], advice(shown))
         behind = host.kind_behind(target)
         if behind == "nothing":
             return "nothing is at %s: was the storage taken away or purged, or is its path mistyped?" % target
@@ -72,6 +63,10 @@ class StorageLink(StorageLinkOptions, Resource):
         elsewhere = before.get("target", self.options["target"]) != self.options["target"]
         wanted = self.options["state"] == "present"
         return {"theirs": True} if "is" in before or (wanted and elsewhere and not self._is_ours(before, host)) else {}
+
+    def remarks(self, host: Host) -> List[str]:
+        """Return how to restore what the link took the place of, once it is removed."""
+        return restore_notes(self.options["path"], host) if self.options["state"] == "absent" else []
 
     def _is_ours(self, before: State, host: Host) -> bool:
         """Whether the link still leads where we let it lead."""

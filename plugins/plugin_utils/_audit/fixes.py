@@ -13,6 +13,7 @@ import shlex
 from collections.abc import Container, Sequence
 from typing import TYPE_CHECKING
 
+from ansible_collections.hpc.onboard.plugins.module_utils._receipt.set_aside import set_aside_command
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import Fix, Step, advice, here, there
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import Start
 
@@ -133,7 +134,7 @@ class Commands:
             return [advice(COPY)] if (finding["rule"], finding["cause"]) == ("LNK-002", "site") else []
         path = finding["in_the_way"]
         if PLACE.fullmatch(path):
-            return [self._there(["mv", "-n", path, f"{path}.mine"], account)]
+            return [self._there(set_aside_command(path), account)]
         return [advice(FIRST.get(finding["cause"], YOURSELF))]
 
     def _by_hand(self, finding: Seen, account: str) -> Step:

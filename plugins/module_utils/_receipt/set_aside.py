@@ -1,0 +1,42 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The command that sets a user's thing aside, and the one that restores it.
+
+The new name follows from the old one, so nothing is noted: whoever removes the thing that took its place looks there.
+"""
+
+import shlex
+from typing import List
+
+from .._core.host import Host
+
+SUFFIX = ".mine"
+
+
+def set_aside_command(path: str) -> List[str]:
+    """Return the words of the command that moves a thing out of the way."""
+    return ["mv", "-n", path, path + SUFFIX]
+
+
+def restore_command(path: str) -> List[str]:
+    """Return the words of the command that moves a thing back."""
+    return ["mv", "-n", path + SUFFIX, path]
+
+
+def advice(shown: str) -> str:
+    """Return what a user does about a thing that blocks another one."""
+    return "move it away (%s), then run again" % _line(set_aside_command(shown))
+
+
+def restore_notes(path: str, host: Host) -> List[str]:
+    """Return how to restore what a user set aside, if its place is free again."""
+    if host.entry(path) or not host.entry(path + SUFFIX):
+        return []
+    shown = host.shown(path)
+    text = "%s may be your former %s: run `%s` to restore it"
+    return [text % (shown + SUFFIX, shown, _line(restore_command(shown)))]
+
+
+def _line(words: List[str]) -> str:
+    """Return the words as a shell reads them; a leading ~/ stays the home."""
+    return " ".join("~/" + shlex.quote(word[2:]) if word[:2] == "~/" else shlex.quote(word) for word in words)
