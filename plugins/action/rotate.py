@@ -150,10 +150,9 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
                 rotation.deliver(file.target, taken)
         now = rotation.situation()
         states = now.states(now.version if taken.name == "retire" else taken.version)
-        share = results.share_result(taken, mine, outside.outcomes, states)
-        if _is_by_hand(session.variables) and not share["failed"]:
-            return NO_SHARE  # a person has done it, and nothing was done now
-        return sweep.added(share)
+        share = sweep.added(results.share_result(taken, mine, outside.outcomes, states))
+        is_nothing = not (share["failed"] or share.get("outcomes") or share.get("remarks"))
+        return NO_SHARE if is_nothing else share  # a person has done it, or it holds no key: the lead says which
 
 
 def _is_by_hand(variables: Variables) -> bool:

@@ -79,8 +79,10 @@ def test_a_rotation_creates_nothing_on_an_account_that_was_offboarded(two: Stage
     assert offboarded(two, gone).code == 0
     before = gone.tree()
     ran = two.rotate(key=new)
+    print(ran.text)
     assert ran.code == 0, ran.text
     assert gone.tree() == before
+    assert "✗" not in ran.text
     assert f"{gone.name}:enroot_credential holds no key 'ngc'" in words(ran).replace(": ", " ").replace("  ", " ")
     assert set(two.held(two.accounts[0])) == {new}
     assert onboarded(two).code == 0
@@ -119,6 +121,7 @@ def test_a_key_that_hpc_onboard_does_not_know_is_left_and_the_account_not_called
     with_key(odd, two.old, OTHER)
     before = odd.read(FILE)
     ran = two.rotate(key=new)
+    print(ran.text)
     assert ran.code == 2, ran.text
     assert odd.read(FILE) == before
     assert "a key that hpc-onboard does not know" in words(ran)
@@ -178,6 +181,9 @@ def test_an_open_rotation_goes_on_after_its_ledger_was_moved_away(two: Stage) ->
     odd.ssh(f"ln {FILE} enroot/second-name")
     assert two.rotate(key=new).code == 2
     odd.ssh("rm enroot/second-name")
+    bit_flipped(ledger(two))
+    assert "The ledger of rotations is damaged" in status(two)
+    assert (onboarded(two).code, two.rotate(rotate_resume=True).code) == (2, 2)
     moved_away(two)
     assert "rotate_resume=true" in status(two)
     seen = onboarded(two)
