@@ -132,7 +132,7 @@ def _finding(entry: PlanEntry, outcome: Outcome, wrong: Wrong, cause: Cause) -> 
         "actual": _short(outcome["before"], fields),
         "blocked": outcome["status"] == "blocked",
         "in_the_way": str(entry["options"].get("path", "")) if outcome["evidence"].get("theirs") else "",
-        "case": wrong.case,
+        "case": "unknown_key" if outcome["evidence"].get("unknown_key") else wrong.case,
     }
     return {**found, "mend": wrong.mend} if wrong.mend else found
 

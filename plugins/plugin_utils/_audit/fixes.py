@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from ansible_collections.hpc.onboard.plugins.module_utils._receipt.set_aside import set_aside_command
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import Fix, Step, advice, here, there
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import Start
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import Start, replacing
 
 if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import Seen
@@ -126,10 +126,13 @@ class Commands:
 
     def _again(self, finding: Seen, account: str) -> Step:
         tags = [] if finding["capability"] == "resources" else ["--tags", finding["capability"]]
-        return here(*self._start.command("onboard", ["-l", account, *tags]))
+        agreed = replacing(self._start) if finding.get("case") == "unknown_key" else []
+        return here(*self._start.command("onboard", ["-l", account, *tags, *agreed]))
 
     def _first(self, finding: Seen, account: str) -> Fix:
         """What goes before onboarding: a move of what it would not touch, a copy of what it leads away from, a word."""
+        if finding.get("case") == "unknown_key":
+            return []  # the finding says that a copy is kept
         if not finding.get("blocked"):
             return [advice(COPY)] if (finding["rule"], finding["cause"]) == ("LNK-002", "site") else []
         path = finding["in_the_way"]

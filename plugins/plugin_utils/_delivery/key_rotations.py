@@ -66,7 +66,9 @@ def explained(outcome: Outcome, account: str) -> Outcome:
     mark = outcome["evidence"].get("rotated")
     if not mark:
         tags = [] if outcome["capability"] in ("module", "resources") else ["--tags", outcome["capability"]]
-        again = shlex.join(command_line.command("onboard", ["-l", account, *tags, *command_line.replacing()]))
+        again = shlex.join(
+            command_line.command("onboard", ["-l", account, *tags, *command_line.replacing(command_line.started())])
+        )
         reason = f"{outcome['reason']}. To replace it: {again} (a private copy is kept, and offboarding puts it back)"
         return {**outcome, "reason": reason}
     where = mark["controller"] or f"the machine {mark['machine']}"

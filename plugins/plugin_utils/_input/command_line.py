@@ -87,9 +87,10 @@ def unasked(verb: str) -> list[str]:
     return ["--yes"] if started().front else ["-e", f"{verb}_sure=true"]
 
 
-def replacing() -> list[str]:
+def replacing(start: Start) -> list[str]:
     """Return the words that make onboarding replace keys that it does not know."""
-    return ["--replace"] if started().front else ["-e", "onboard_replace=true"]
+    is_front = start.command("onboard")[0] != "ansible-playbook"
+    return ["--replace"] if is_front else ["-e", "onboard_replace=true"]
 
 
 def again(typed: Mapping[str, Any], given: Sequence[str], playbooks: Sequence[str]) -> str:
