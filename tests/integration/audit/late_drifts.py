@@ -33,10 +33,10 @@ def _conda(prefix: str) -> str:
 
 
 LRZ = [
-    Drift("a key in a start-up file", (SEC_004,), f"echo 'MY_KEY={STRAY}' >> .bashrc", place="~/.bashrc:"),
-    Drift("a key in a history", (SEC_004,), f"echo 'login {STRAY}' > .bash_history", place="~/.bash_history:1"),
+    Drift("a key in a start-up file", (SEC_004,), f"echo 'MY_KEY={STRAY}' >> .bashrc", by_hand="sed -i /MY_KEY/d .bashrc", place="~/.bashrc:"),
+    Drift("a key in a history", (SEC_004,), f"echo 'login {STRAY}' > .bash_history", by_hand="rm .bash_history", place="~/.bash_history:1"),
     Drift("a key in a job script", (SEC_004,),
-          f"mkdir jobs; (echo '#!/bin/sh'; echo 'MY_KEY={STRAY}') > jobs/train.sbatch", place="~/jobs/train.sbatch:2"),
+          f"mkdir jobs; (echo '#!/bin/sh'; echo 'MY_KEY={STRAY}') > jobs/train.sbatch", by_hand="rm -r jobs", place="~/jobs/train.sbatch:2"),
     Drift("a key in a file that git keeps", ("SEC-005 unmanaged hand critical",),
           f"git init -q code; echo 'KEY = \"{STRAY}\"' > code/main.py; git -C code add main.py",
           by_hand="rm -rf code/.git; sed -i 1d code/main.py", place="~/code/main.py:1"),
@@ -64,7 +64,7 @@ LRZ = [
 
 DFKI = [
     Drift("a key in a script on the storage", (SEC_004,), f"echo 'MY_KEY={STRAY}' > /data/{{user}}/job.sh",
-          place="/data/{user}/job.sh:1"),
+          by_hand="rm /data/{user}/job.sh", place="/data/{user}/job.sh:1"),
     Drift("another program before the script on PATH", ("ENV-005 changed hand medium",),
           "mkdir mine; cp bin/usrun.sh mine; echo 'PATH=$HOME/mine:$PATH' >> .profile",
           by_hand="rm -r mine; sed -i '$d' .profile", place="~/mine/usrun.sh"),
@@ -80,7 +80,7 @@ PEGASUS = [
 
 WILSON = [
     Drift("a variable that goes before the login file", (SEC_008,),
-          "echo 'setenv APPTAINER_DOCKER_PASSWORD mine' >> .cshrc", place="~/.cshrc:"),
+          "echo 'setenv APPTAINER_DOCKER_PASSWORD mine' >> .cshrc", by_hand="sed -i /DOCKER_PASSWORD/d .cshrc", place="~/.cshrc:"),
     Drift("a cache where the site wants none", ("ENV-001 unmanaged hand medium",),
           "mkdir -p .cache/pip; echo a > .cache/pip/wheel", place="~/.cache/pip"),
     Drift("a variable of ours that a tutorial's line sets anew", ("ENV-007 changed hand medium",),
@@ -107,7 +107,7 @@ DAINT = [
 NARVAL = [
     Drift("a key in a variable that goes before its file", (SEC_004, SEC_008),
           f"mkdir -p .config/fish; echo 'set -gx NGC_API_KEY {STRAY}' >> .config/fish/config.fish",
-          place="~/.config/fish/config.fish:"),
+          by_hand="sed -i /NGC_API_KEY/d .config/fish/config.fish", place="~/.config/fish/config.fish:"),
     Drift("a conda where the site wants none", ("PKG-001 unmanaged hand medium", "PKG-003 unmanaged hand medium"),
           _conda("miniconda3"), by_hand="rm -r miniconda3", place="~/miniconda3"),
     _quota("a quota that is nearly used up, in the site's own table", "USE-002", REPORT),
