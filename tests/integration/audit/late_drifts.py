@@ -33,10 +33,13 @@ def _conda(prefix: str) -> str:
 
 
 LRZ = [
-    Drift("a key in a start-up file", (SEC_004,), f"echo 'MY_KEY={STRAY}' >> .bashrc", by_hand="sed -i /MY_KEY/d .bashrc", place="~/.bashrc:"),
-    Drift("a key in a history", (SEC_004,), f"echo 'login {STRAY}' > .bash_history", by_hand="rm .bash_history", place="~/.bash_history:1"),
+    Drift("a key in a start-up file", (SEC_004,), f"echo 'MY_KEY={STRAY}' >> .bashrc",
+          by_hand="sed -i /MY_KEY/d .bashrc", place="~/.bashrc:"),
+    Drift("a key in a history", (SEC_004,), f"echo 'login {STRAY}' > .bash_history",
+          by_hand="rm .bash_history", place="~/.bash_history:1"),
     Drift("a key in a job script", (SEC_004,),
-          f"mkdir jobs; (echo '#!/bin/sh'; echo 'MY_KEY={STRAY}') > jobs/train.sbatch", by_hand="rm -r jobs", place="~/jobs/train.sbatch:2"),
+          f"mkdir jobs; (echo '#!/bin/sh'; echo 'MY_KEY={STRAY}') > jobs/train.sbatch",
+          by_hand="rm -r jobs", place="~/jobs/train.sbatch:2"),
     Drift("a key in a file that git keeps", ("SEC-005 unmanaged hand critical",),
           f"git init -q code; echo 'KEY = \"{STRAY}\"' > code/main.py; git -C code add main.py",
           by_hand="rm -rf code/.git; sed -i 1d code/main.py", place="~/code/main.py:1"),
@@ -80,7 +83,8 @@ PEGASUS = [
 
 WILSON = [
     Drift("a variable that goes before the login file", (SEC_008,),
-          "echo 'setenv APPTAINER_DOCKER_PASSWORD mine' >> .cshrc", by_hand="sed -i /DOCKER_PASSWORD/d .cshrc", place="~/.cshrc:"),
+          "echo 'setenv APPTAINER_DOCKER_PASSWORD mine' >> .cshrc",
+          by_hand="sed -i /DOCKER_PASSWORD/d .cshrc", place="~/.cshrc:"),
     Drift("a cache where the site wants none", ("ENV-001 unmanaged hand medium",),
           "mkdir -p .cache/pip; echo a > .cache/pip/wheel", place="~/.cache/pip"),
     Drift("a variable of ours that a tutorial's line sets anew", ("ENV-007 changed hand medium",),
