@@ -118,7 +118,7 @@ class Receipt(Resource):
         path = self._path(host)
         found = host.entry(path)
         if found is None:
-            problem = host.in_the_way(os.path.dirname(path))
+            problem = host.in_the_way(os.path.dirname(path)) or _foreign(host, os.path.dirname(path))
             if problem:
                 raise AccountError(problem)
             return EMPTY
@@ -209,6 +209,14 @@ def _has_form(value: Any, form: Any) -> bool:
     if EACH in form:
         return isinstance(value, dict) and all(_has_form(one, form[EACH]) for one in value.values())
     return all(_has_form(value[name], one) for name, one in form.items() if name in value or name not in MAY_LACK)
+
+
+def _foreign(host: Host, folder: str) -> Optional[str]:
+    """Return why a folder tells nothing about this account: another user owns it, and decides what is in it."""
+    found = host.entry(folder)
+    if found and found.kind == "folder" and found.foreign:
+        return "%s belongs to another user; move it away, then run again" % host.shown(folder)
+    return None
 
 
 def _missing(host: Host, folder: str) -> List[str]:

@@ -192,7 +192,7 @@ def test_a_foreign_folder_that_is_mounted_over_the_receipt_s_is_refused(bed: Any
         onboarded, audited, offboarded = (run(bed, f"{name}.yml", every) for name in ("onboard", "audit", "offboard"))
         assert (onboarded.code, offboarded.code) == (2, 2)
         assert max(seconds(audited).values()) < SECONDS
-        said = {"empty": "belongs to somebody else", "forged": "is no plain file of yours"}
+        said = {"empty": "belongs to another user", "forged": "is no plain file of yours"}
         for what, account in accounts.items():
             assert said[what] in reasons(onboarded, account), what
             assert "waits for: receipt" in reasons(onboarded, account), what
