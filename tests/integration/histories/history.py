@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A history: steps as plain words, lived through in a lab, with the invariants looked at after each of them.
+
+I1 offboard(onboard(x)) = x, or what is left is named and the code is 2. I2 Nothing of the user's is harmed. I3 A second
+run changes nothing, and --check previews exactly. I4 Keys are in their own private files only. I5 Exit code and last
+line are true. I6 A rotation ends everywhere, or commands say where not. I7 Two at once corrupt nothing. I8 A fix
+removes only what it showed.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+from .home import Home, Thing, keyed, look
+from .lab import MENU, Ended, Lab
+
+Step = list[Any]
+CODES = (0, 2, 4)
+FOREIGN = "nvapi-" + "f" * 64
+KEY_LINE = "machine nvcr.io login $oauthtoken password {}"
+OWN_LINE = "machine registry.example.org login me password word"
+KEY_FILES = ("credentials", "docker-config.json", ".ngc/config", "former/")
+WEIGHTS = {
+    "onboard": 6, "check": 2, "again": 2, "audit": 1, "fix": 2, "offboard": 3, "declare": 3, "edit": 6,
+    "rotate": 2, "resume": 2, "retire": 1, "give up": 1, "close": 1, "open": 2, "kill": 2, "both": 1, "carry": 1,
+}  # fmt: skip
+EDITS: dict[str, Callable[[Home, str], None]] = {
+    "foreign line": lambda home, _key: home.add("enroot/.credentials", OWN_LINE),
+    "own key line": lambda home, key: home.add("enroot/.credentials", KEY_LINE.format(key)),
+    "start-up line": lambda home, _key: home.add(".bashrc", "export MINE=1"),
+    "own file in a folder": lambda home, _key: home.put("bin/own", "#!/bin/sh\n", 0o755),
+    "own file": lambda home, _key: home.put("notes/today", "words\n"),
+    "open mode": lambda home, _key: home.change("chmod 644 enroot/.credentials 2>/dev/null; true"),
+    "script changed": lambda home, _key: home.change("test ! -f bin/s1.sh || echo '# mine' >> bin/s1.sh", "bin/s1.sh"),
+    "script removed": lambda home, _key: home.change("rm -f bin/s1.sh"),
+    "keys removed": lambda home, _key: home.remove("enroot"),
+    "receipt removed": lambda home, _key: home.change("rm -rf .config/hpc.onboard"),
+    "configuration removed": lambda home, _key: home.remove(".config"),
+    "own folder for a link": lambda home, _key: home.put("dss.mine/data", "numbers\n"),
+}
+"""What a user does in a home, by name. A step names the account by its position."""
+
+
+def random_steps(seed: int, number: int) -> list[Step]:
+    """Return so many random steps: the same ones for the same seed."""
+    chance = random.Random(seed)
+    return [_random_step(chance) for _ in range(number)]
+
+
+def _random_step(chance: random.Random) -> Step:
+    what = chance.choices(list(WEIGHTS), list(WEIGHTS.values()))[0]
+    machine, account = int(chance.random() < 0.2), chance.randrange(2)
+    if what == "declare":
+        return [what, account, chance.choice(list(MENU))]
+    if what == "edit":
+        return [what, account, chance.choice(list(EDITS))]
+    if what in ("close", "open"):
+        return [what, account]
+    if what == "offboard":
+        return [what, machine, chance.choice((None, None, account))]
+    if what == "kill":
+        whole = ["onboard", "offboard", "rotate", "resume"]
+        return [what, machine, chance.choice(whole), round(chance.uniform(0.5, 5), 2)]
+    if what == "both":
+        return [what, chance.choice(["onboard", "offboard", "rotate"]), chance.choice(["onboard", "audit", "offboard"])]
+    return [what, machine]
+
+
+class Violation(AssertionError):
+    """An invariant that does not hold, with the steps that led there."""
+
+
+class History:
+    """Steps in a lab. `live` raises Violation at the first invariant that does not hold."""
+
+    def __init__(self, lab: Lab) -> None:
+        """Begin with what the accounts have."""
+        self.lab = lab
+        self.homes = {account.name: Home(account) for account in lab.accounts}
+        self.steps: list[str] = []
+        self.is_open = False  # a rotation was begun and has not ended
+
+    def live(self, steps: list[Step]) -> None:
+        """Take the steps, then leave every account: whatever happened, it ends as it began."""
+        for step in [*steps, *END]:
+            self.steps.append(str(step))
+            try:
+                getattr(self, "_" + str(step[0]).replace(" ", "_"))(*step[1:])
+                for home in self.homes.values():
+                    self._hold(home.harm(look(home.account), self.lab.keys, False))
+                    self._keys_are_private(home)
+            except AssertionError as error:
+                raise Violation("\n".join([*self.steps, str(error)])) from error
+
+    def _hold(self, violations: Any) -> None:
+        found = list(violations)
+        assert not found, found
+
+    # -- commands ------------------------------------------------------------------------------
+
+    def _run(self, machine: int, *order: str) -> Ended:
+        here = self.lab.machines[machine]
+        return self._judged(here.end(here.begin(*order)))
+
+    def _judged(self, ended: Ended) -> Ended:
+        """Check what holds of the end of any command."""
+        print(self.steps[-1], ended.code, ended.text[-300:])
+        assert ended.code in CODES, ended.text
+        assert "Traceback" not in ended.text, ended.text
+        assert "a bug of hpc.onboard" not in ended.text, ended.text
+        assert ended.code != 4 or self.lab.closed, f"exit 4, and every account can be reached: {ended.text}"
+        assert not self.lab.closed or ended.code != 0 or "nothing" in ended.text, (
+            f"exit 0, and {self.lab.closed} closed"
+        )
+        assert not [key for key in [*self.lab.keys, FOREIGN] if key in ended.text], "a key was printed"
+        return ended
+
+    def _onboard(self, machine: int) -> Ended:
+        ended = self._run(machine, *self.lab.order("onboard"))
+        if ended.code == 0:
+            self._is_set_up(ended)
+        return ended
+
+    def _is_set_up(self, ended: Ended) -> None:
+        """I5, I6: after a green onboarding accounts hold one known key, or it says that a rotation is open."""
+        held = set().union(*(set().union(*self._held(home).values(), set()) for home in self.homes.values()))
+        assert len(held & set(self.lab.keys)) <= 1 or "rotat" in ended.text, f"two keys are in use: {ended.text}"
+
+    def _held(self, home: Home) -> dict[str, set[str]]:
+        mine = {path for path, one in home.mine.items() if keyed({path: one}, self.lab.keys)}
+        return {
+            path: keys for path, keys in keyed(look(home.account), self.lab.keys).items()
+            if path not in mine and "/former/" not in path
+        }  # fmt: skip
+
+    def _check(self, machine: int) -> None:
+        """I3: --check changes nothing, and foresees what the run does."""
+        before = {name: look(home.account) for name, home in self.homes.items()}
+        foreseen = self._run(machine, *self.lab.order("onboard"), "--check")
+        assert {name: look(home.account) for name, home in self.homes.items()} == before, "--check changed something"
+        done = self._onboard(machine)
+        for name in self.homes:
+            assert foreseen.statuses(name) == done.statuses(name), f"--check foresaw another thing for {name}"
+
+    def _again(self, machine: int) -> None:
+        """I3: a second run changes nothing."""
+        if self._onboard(machine).code != 0:
+            return
+        before = {name: look(home.account) for name, home in self.homes.items()}
+        again = self._onboard(machine)
+        assert {name: look(home.account) for name, home in self.homes.items()} == before, "the second run wrote"
+        for name in self.homes:
+            odd = {what: one for what, one in again.statuses(name).items() if one not in ("in_place", "not_applicable")}
+            assert not odd, f"the second run found {odd}"
+
+    def _audit(self, machine: int) -> None:
+        before = {name: look(home.account) for name, home in self.homes.items()}
+        self._run(machine, *self.lab.order("audit"))
+        assert {name: look(home.account) for name, home in self.homes.items()} == before, "the audit changed something"
+
+    def _fix(self, machine: int) -> None:
+        """I8: what it changed is named in what it printed, and no key that only this account has is gone."""
+        self._run(machine, *self.lab.order("audit"))
+        before = {name: look(home.account) for name, home in self.homes.items()}
+        ended = self._run(machine, *self.lab.order("mend"))
+        for name, home in self.homes.items():
+            here = look(home.account)
+            for path, was in before[name].items():
+                if here.get(path) != was:
+                    assert path.rpartition("/")[2] in ended.text, f"{path} was changed, and not named: {ended.text}"
+            was_foreign = keyed(before[name], [FOREIGN])
+            assert not was_foreign or keyed(here, [FOREIGN]), "the only copy of a key is gone"
+
+    def _offboard(self, machine: int, only: int | None) -> None:
+        names = [self.lab.accounts[only].name] if only is not None else list(self.homes)
+        ended = self._run(machine, *self.lab.order("offboard", ",".join(names)))
+        self._is_left(names, ended)
+
+    def _is_left(self, names: list[str], ended: Ended) -> None:
+        """I1, I5: a green end leaves the user's own alone there; else what is left is named."""
+        for name in set(names) - self.lab.closed:
+            home = self.homes[name]
+            here = look(home.account)
+            left = home.left(here)
+            if ended.code == 0:
+                self._hold(home.harm(here, self.lab.keys, True))
+                assert not self._held(home), f"exit 0 beside a live key in {self._held(home)}: {ended.text}"
+                unsaid = {path for path in left if not _is_named(path, ended.text)}
+                assert not unsaid, f"left and not named, exit 0: {unsaid}: {ended.text}"
+            for path in self._held(home):
+                assert _is_named(path, ended.text), f"a key is left in {path} of {name}, and not named: {ended.text}"
+
+    # -- keys ----------------------------------------------------------------------------------
+
+    def _rotate(self, machine: int) -> None:
+        before = {name: self._held(home) for name, home in self.homes.items()}
+        ended = self._run(machine, *self.lab.rotation(key=self.lab.another_key()))
+        self._is_rotated(ended)
+        for name, home in self.homes.items():
+            assert before[name] or not self._held(home), f"a rotation brought a key to {name}, which held none"
+
+    def _resume(self, machine: int) -> None:
+        self._is_rotated(self._run(machine, *self.lab.rotation(rotate_resume=True)))
+
+    def _retire(self, machine: int) -> None:
+        self._is_rotated(self._run(machine, *self.lab.rotation(rotate_resume=True, rotate_retired=True)))
+
+    def _give_up(self, machine: int) -> None:
+        self._is_rotated(self._run(machine, *self.lab.rotation(rotate_give_up=True)))
+
+    def _is_rotated(self, ended: Ended) -> None:
+        """I5, I6: after a green end every account that holds a key holds the same one."""
+        held = [keys for home in self.homes.values() for keys in self._held(home).values()]
+        assert ended.code != 0 or len(set().union(*held, set())) <= 1, f"exit 0, and {len(held)} keys: {ended.text}"
+
+    # -- trouble -------------------------------------------------------------------------------
+
+    def _kill(self, machine: int, what: str, seconds: float) -> None:
+        here = self.lab.machines[machine]
+        ended = here.end(here.begin(*self._words(what)), seconds)
+        print(self.steps[-1], ended.code)
+        self.lab.quiet()
+        assert "Traceback" not in ended.text, ended.text
+
+    def _words(self, what: str) -> tuple[str, ...]:
+        if what == "rotate":
+            return self.lab.rotation(key=self.lab.another_key())
+        if what == "resume":
+            return self.lab.rotation(rotate_resume=True)
+        return self.lab.order(what)
+
+    def _both(self, first: str, second: str) -> None:
+        """I7: two machines at once."""
+        machines = self.lab.machines
+        runs = [machine.begin(*self._words(what)) for machine, what in zip(machines, (first, second), strict=True)]
+        for machine, run in zip(machines, runs, strict=True):
+            self._judged(machine.end(run))
+
+    def _carry(self, machine: int) -> None:
+        """Take what a machine remembers to the other one."""
+        file = self.lab.folder / f"carried{len(self.steps)}"
+        for here, words in ((machine, "export"), (1 - machine, "import")):
+            ended = self.lab.machines[here].local("state", words, str(file))
+            assert ended.code in CODES, ended.text
+
+    def _close(self, account: int) -> None:
+        self.lab.closed.add(self.lab.accounts[account].name)
+
+    def _open(self, account: int) -> None:
+        self.lab.closed.discard(self.lab.accounts[account].name)
+
+    def _declare(self, account: int, chosen: str) -> None:
+        self.lab.declared[self.lab.accounts[account].name] = chosen
+
+    def _edit(self, account: int, what: str) -> None:
+        EDITS[what](self.homes[self.lab.accounts[account].name], self.lab.keys[0])
+
+    # -- what holds always ---------------------------------------------------------------------
+
+    def _keys_are_private(self, home: Home) -> None:
+        """I4: a key is in a file of its own that nobody else reads, and in nothing that a machine remembers."""
+        here = look(home.account)
+        for path in keyed(here, [*self.lab.keys, FOREIGN]):
+            if path in home.mine:
+                continue
+            assert any(name in path for name in KEY_FILES), f"a key is in {path}"
+            assert not here[path].mode & 0o077 or path in home.contested, f"others may read the key in {path}"
+        for machine in self.lab.machines:
+            kept = {str(file): Thing("file", 0, file.read_bytes()) for file in machine.files()}
+            assert not keyed(kept, self.lab.keys), f"a machine remembers a key in {list(keyed(kept, self.lab.keys))}"
+
+
+END: list[Step] = [["open", 0], ["open", 1], ["resume", 0], ["offboard", 0, None], ["offboard", 1, None]]
+"""How each history ends: everything can be reached, what was begun is ended, and every account is left."""
+
+
+def _is_named(path: str, text: str) -> bool:
+    """Return True if a text names a path, or a folder above it."""
+    parts = path.split("/")
+    return any("/".join(parts[:count]) in text for count in range(len(parts), 1 if path.startswith("/") else 0, -1))
