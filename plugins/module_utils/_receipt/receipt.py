@@ -25,9 +25,7 @@ from .notes import DONE, INTENDED, SCHEMA, Document, folder_key, folder_notes, j
 PLACE = ".config/hpc.onboard/receipt.json"
 ABOVE = "~/" + os.path.dirname(os.path.dirname(PLACE))  # the folder above our own: it goes with the notes themselves
 FOLDERS = (ABOVE, "~/" + os.path.dirname(PLACE))
-OWN = {
-    name for one in (PLACE, os.path.dirname(PLACE)) for name in (os.path.basename(one), os.path.basename(draft_of(one)))
-}
+OWN = {os.path.basename(name) for one in (PLACE, os.path.dirname(PLACE)) for name in (one, draft_of(one))}
 IDENTITY = "receipt ~/" + PLACE
 EMPTY = {"resources": {}, "keys": {}}  # type: Document
 NOW_WHAT = "take it back from a backup; or move it away: what was made here so far is then the account's own"
@@ -111,7 +109,7 @@ class Receipt(Resource):
     def inspect(self, host: Host) -> State:
         found = state(self._document(host))
         host.noted = read(found) or host.copied
-        return found
+        return found or _left_above(host)
 
     def _document(self, host: Host) -> Document:
         """The receipt as it is on the disk, in the words of this version. Raises AccountError where it must be left."""
@@ -138,15 +136,13 @@ class Receipt(Resource):
 
     def apply(self, host: Host) -> None:
         path, wanted, before = self._path(host), self.desired(host), self._document(host)
-        old = host.read(path) if host.entry(path) else None
-        noted = read(wanted)
+        old, noted = host.read(path) if host.entry(path) else None, read(wanted)
         unknown = {name: value for name, value in before.items() if name not in ("schema", "resources", "keys")}
         if wanted or unknown:
             missing = _missing(host, os.path.dirname(path))
             above = [ABOVE] if host.expand(ABOVE) in missing else []
             noted.update(folder_notes(self.KIND, self.KIND, above, True))
-            later = compare(before.get("schema"), SCHEMA) == LATER
-            schema = before["schema"] if later else SCHEMA
+            schema = before["schema"] if compare(before.get("schema"), SCHEMA) == LATER else SCHEMA
             document = dict(unknown, schema=schema, resources=noted, keys=read_marks(wanted))
             content = (json.dumps(document, indent=1, sort_keys=True) + "\n").encode("utf-8")
             if len(content) > LARGEST:
@@ -154,6 +150,8 @@ class Receipt(Resource):
             _put(host, missing, path, old, content)
         elif old is not None:
             _take_out(host, path, [host.expand(ABOVE)] if folder_key(ABOVE) in before["resources"] else [])
+        else:
+            host.remove(host.expand(ABOVE))
 
 
 def parsed(text: str) -> Document:
@@ -214,9 +212,15 @@ def _has_form(value: Any, form: Any) -> bool:
 def _foreign(host: Host, folder: str) -> Optional[str]:
     """Return why a folder tells nothing about this account: another user owns it, and decides what is in it."""
     found = host.entry(folder)
-    if found and found.kind == "folder" and found.foreign:
-        return "%s belongs to another user; move it away, then run again" % host.shown(folder)
-    return None
+    is_foreign = found and found.kind == "folder" and found.foreign
+    return "%s belongs to another user; move it away, then run again" % host.shown(folder) if is_foreign else None
+
+
+def _left_above(host: Host) -> State:
+    """Return the note of the folder above, if hpc-onboard created it and all that was in it is gone with the receipt."""
+    key, above = folder_key(ABOVE), host.expand(ABOVE)
+    is_left = key in host.copied and host.kind_behind(above) == "folder" and not host.names(above)
+    return state({"resources": {key: host.copied[key]}, "keys": {}}) if is_left else {}
 
 
 def _missing(host: Host, folder: str) -> List[str]:
@@ -278,11 +282,10 @@ def empty_draft(host: Host, folder: str) -> None:
 
 def told(document: Mapping[str, Any]) -> Document:
     """What an answer says of the receipt: the notes and marks, and why nothing could be noted."""
-    if document["status"] in ("in_place",) + CHANGES:
-        marks = read_marks(document["after"])
-        notes = {key: text for key, text in document["after"].items() if key in read(document["after"])}
-        return {"notes": notes, "keys": marks, "problem": None}
-    return {"notes": {}, "keys": {}, "problem": document["reason"]}
+    if document["status"] not in ("in_place",) + CHANGES:
+        return {"notes": {}, "keys": {}, "problem": document["reason"]}
+    notes = {key: text for key, text in document["after"].items() if key in read(document["after"])}
+    return {"notes": notes, "keys": read_marks(document["after"]), "problem": None}
 
 
 def left_alone(identity: str, why: str) -> Document:

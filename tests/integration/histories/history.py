@@ -10,6 +10,7 @@ removes only what it showed.
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -80,7 +81,7 @@ class History:
         self.lab = lab
         self.homes = {account.name: Home(account) for account in lab.accounts}
         self.steps: list[str] = []
-        self.is_open = False  # a rotation was begun and has not ended
+        self.codes = Counter[int]()  # how the commands ended
 
     def live(self, steps: list[Step]) -> None:
         """Take the steps, then leave every account: whatever happened, it ends as it began."""
@@ -106,8 +107,10 @@ class History:
 
     def _judged(self, ended: Ended) -> Ended:
         """Check what holds of the end of any command."""
-        print(self.steps[-1], ended.code, ended.text[-300:])
+        print(self.steps[-1], ended.code, ended.text[-300:], flush=True)
+        self.codes[ended.code] += 1
         assert ended.code in CODES, ended.text
+        assert "accounts.yml:" not in ended.text, f"the accounts file was refused: {ended.text}"
         assert "Traceback" not in ended.text, ended.text
         assert "a bug of hpc.onboard" not in ended.text, ended.text
         assert ended.code != 4 or self.lab.closed, f"exit 4, and every account can be reached: {ended.text}"

@@ -21,7 +21,7 @@ from tests.testbed.registry import PRIVATE, TAG, Registry, new_key
 DEAD_PORT = 9
 BARE = ["conda", "tool_caches", "container_caches", "launchers"]
 NGC = [{"program": "ngc", "secret": "ngc"}]
-SCRIPT = {"path_scripts": {"scripts": ["s1.sh"]}}
+SCRIPT = {"path_scripts": {"scripts": [{"name": "s1.sh", "content": "#!/bin/sh\necho hi\n"}]}}
 MENU: dict[str, dict[str, Any]] = {
     "nothing": {"without": [*BARE, "storage_links", "shell_environment"]},
     "keys": {"without": [*BARE, "storage_links", "shell_environment"], "tokens": {"programs": NGC}},
@@ -140,9 +140,7 @@ class Lab:
             name: {**MENU[chosen], **({"vars": {"ansible_port": DEAD_PORT}} if name in self.closed else {})}
             for name, chosen in self.declared.items()
         }
-        file: Path = self.bed.accounts_file(self.accounts, settings=settings)
-        (file.parent / "s1.sh").write_text("#!/bin/sh\necho hi\n")
-        return str(file)
+        return str(self.bed.accounts_file(self.accounts, settings=settings))
 
     def order(self, playbook: str, limit: str = "") -> tuple[str, ...]:
         """Return the words of a command: playbook, accounts, what answers its question, and for whom."""
@@ -154,6 +152,7 @@ class Lab:
         """Return the words of a rotation; key: the new one."""
         given = {
             "rotate_registry": self.registry.address,
+            "rotate_image": f"{PRIVATE}:{TAG}",
             "rotate_canary_image": f"{PRIVATE}:{TAG}",
             "rotate_ca_file": str(self.registry.ca_file),
             "rotate_levels": ["token"],
