@@ -197,22 +197,16 @@ WORKS = {"reconcile": _reconciled, "foresee": _foreseen, "examine": _examined, "
 def _news(task: Task, documents: List[Document], done: bool) -> News:
     """What is to be noted of a run, or, before it is done, of what it is about to make.
 
-    What is left alone is noted no more.
+    What is left alone or put back is noted no more, unless hpc-onboard has something to do there yet.
     """
     both, alone = list(enumerate(zip(task.plan["resources"], documents))), task.alone.documents
     own = notes.own_key(task.plan["fingerprint_key"])
     news = notes.notes([pair for position, pair in both if position not in alone], own, task.cluster, done)
-    released = [
-        position for position, (entry, one) in both if position in alone or (done and _is_put_back(task, one, position))
-    ]
+    ended = set(alone) | set(task.alone.put_back if done else ())
+    released = [at for at, one in enumerate(documents) if at in ended and one["status"] not in FAILURES]
     left = {notes.key(task.plan["resources"][at], documents[at]["identity"]): notes.RELEASED for at in released}
     lost = task.plan.get("notes") if done and not task.plan.get("only_made") else None
     return {**left, **news, **(notes.restored(news, lost) if lost else {})}
-
-
-def _is_put_back(task: Task, document: Document, position: int) -> bool:
-    """Return True if a thing of the user's is as it was before hpc-onboard."""
-    return position in task.alone.put_back and document["status"] not in FAILURES
 
 
 def _noted(task: Task, seen: Seen, news: News) -> Document:

@@ -18,6 +18,7 @@ LOST = (
     "the receipt on the account is gone, and this key is not as this machine's copy of the receipt has it (%s); look at"
     " it, and remove it yourself"
 )
+DOUBLED = "the file has several entries for this key, and hpc-onboard created one of them; keep one, then run again"
 
 
 def sorted_out(task: Task) -> Task:
@@ -34,6 +35,9 @@ def sorted_out(task: Task) -> Task:
             found[position] = receipt.held_back(Outcome(resource.identity, {}, {}).document())
             continue
         note = noted.get(notes.key(entry, resource.identity), {})
+        if _is_doubled(resource, note, there["before"]):
+            found[position] = Outcome.unmet(resource.identity, "blocked", DOUBLED).document()
+            continue
         why = _why_it_stays(task, resource, note, noted, there["before"], is_lost)
         if is_lost and why is not None and resource.IS_PUT_BACK and there["before"]:
             found[position] = Outcome.unmet(resource.identity, "blocked", LOST % why).document()
@@ -45,6 +49,12 @@ def sorted_out(task: Task) -> Task:
             found[position] = receipt.left_alone(resource.identity, why if is_there else "")
     changed = frozenset(at for at, one in enumerate(resources) if one is not task.resources[at])
     return task._replace(resources=resources, alone=Alone(found, seen.receipt["after"], changed))
+
+
+def _is_doubled(resource: Resource, note: Document, found: State) -> bool:
+    """Return True if the user added an entry to the one that hpc-onboard wrote: removing would remove both."""
+    is_written = note.get("made") or note.get("replaced")
+    return bool(resource.IS_PUT_BACK and is_written and any(found.get(field, "1") != "1" for field in notes.NUMBERS))
 
 
 def _is_changed(note: Document) -> bool:

@@ -217,7 +217,7 @@ def _foreign(host: Host, folder: str) -> Optional[str]:
 
 
 def _left_above(host: Host) -> State:
-    """Return the note of the folder above, if hpc-onboard created it and all that was in it is gone with the receipt."""
+    """Return the note of the folder above, if hpc-onboard created it and all in it is gone with the receipt."""
     key, above = folder_key(ABOVE), host.expand(ABOVE)
     is_left = key in host.copied and host.kind_behind(above) == "folder" and not host.names(above)
     return state({"resources": {key: host.copied[key]}, "keys": {}}) if is_left else {}

@@ -18,22 +18,25 @@ from .home import Home, Thing, keyed, look
 from .lab import MENU, Ended, Lab
 
 Step = list[Any]
+PRINT = 300
 CODES = (0, 2, 4)
 FOREIGN = "nvapi-" + "f" * 64
 KEY_LINE = "machine nvcr.io login $oauthtoken password {}"
 OWN_LINE = "machine registry.example.org login me password word"
 KEY_FILES = ("credentials", "docker-config.json", ".ngc/config", "former/")
+RECEIPT = (".config", ".config/hpc.onboard", ".config/hpc.onboard/receipt.json")  # stays while a created folder does
 WEIGHTS = {
     "onboard": 6, "check": 2, "again": 2, "audit": 1, "fix": 2, "offboard": 3, "declare": 3, "edit": 6,
     "rotate": 2, "resume": 2, "retire": 1, "give up": 1, "close": 1, "open": 2, "kill": 2, "both": 1, "carry": 1,
 }  # fmt: skip
+OPENED = ("enroot/.credentials",)
 EDITS: dict[str, Callable[[Home, str], None]] = {
     "foreign line": lambda home, _key: home.add("enroot/.credentials", OWN_LINE),
     "own key line": lambda home, key: home.add("enroot/.credentials", KEY_LINE.format(key)),
     "start-up line": lambda home, _key: home.add(".bashrc", "export MINE=1"),
     "own file in a folder": lambda home, _key: home.put("bin/own", "#!/bin/sh\n", 0o755),
     "own file": lambda home, _key: home.put("notes/today", "words\n"),
-    "open mode": lambda home, _key: home.change("chmod 644 enroot/.credentials 2>/dev/null; true"),
+    "open mode": lambda home, _key: home.change("chmod 644 enroot/.credentials 2>/dev/null; true", *OPENED),
     "script changed": lambda home, _key: home.change("test ! -f bin/s1.sh || echo '# mine' >> bin/s1.sh", "bin/s1.sh"),
     "script removed": lambda home, _key: home.change("rm -f bin/s1.sh"),
     "keys removed": lambda home, _key: home.remove("enroot"),
@@ -107,7 +110,7 @@ class History:
 
     def _judged(self, ended: Ended) -> Ended:
         """Check what holds of the end of any command."""
-        print(self.steps[-1], ended.code, ended.text[-300:], flush=True)
+        print(self.steps[-1], ended.code, ended.text[-PRINT:], flush=True)
         self.codes[ended.code] += 1
         assert ended.code in CODES, ended.text
         assert "accounts.yml:" not in ended.text, f"the accounts file was refused: {ended.text}"
@@ -190,7 +193,8 @@ class History:
             if ended.code == 0:
                 self._hold(home.harm(here, self.lab.keys, True))
                 assert not self._held(home), f"exit 0 beside a live key in {self._held(home)}: {ended.text}"
-                unsaid = {path for path in left if not _is_named(path, ended.text)}
+                noted = set(RECEIPT) if "is not empty, and stays" in ended.text else set[str]()
+                unsaid = {path for path in left - noted if not _is_named(path, ended.text)}
                 assert not unsaid, f"left and not named, exit 0: {unsaid}: {ended.text}"
             for path in self._held(home):
                 assert _is_named(path, ended.text), f"a key is left in {path} of {name}, and not named: {ended.text}"

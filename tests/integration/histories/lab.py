@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -140,7 +141,8 @@ class Lab:
             name: {**MENU[chosen], **({"vars": {"ansible_port": DEAD_PORT}} if name in self.closed else {})}
             for name, chosen in self.declared.items()
         }
-        return str(self.bed.accounts_file(self.accounts, settings=settings))
+        file = self.bed.accounts_file(self.accounts, settings=settings)
+        return str(shutil.copy(file, self.folder / "accounts.yml"))  # an audit is remembered by the path of this file
 
     def order(self, playbook: str, limit: str = "") -> tuple[str, ...]:
         """Return the words of a command: playbook, accounts, what answers its question, and for whom."""
