@@ -159,10 +159,16 @@ def _done(situation: Situation, word: str) -> Told:
     """All steps are taken. What only a person can take out of an account stays a reminder."""
     places = left_on(situation)
     if not places:
-        return Told([check("rotation", "ok", f"{word}; nothing is left to do")])
+        text = f"{word}; nothing is left to do" if word != "none" else _none_here(situation.name)
+        return Told([check("rotation", "ok", text)])
     where = ", ".join(f"{account} ({count})" for account, count in sorted(places.items()))
     text = f"{word}; the old key, dead now, still stood in files of {where}: take it out there"
     return Told([check("rotation", "warning", text)], shlex.join(command_line.command("audit", ["--tags", "watch"])))
+
+
+def _none_here(name: str) -> str:
+    """Of other machines, which may have begun one, this one knows nothing."""
+    return f"no rotation of '{name}' is open on this machine; one that began on another machine is continued there"
 
 
 def _farewell(situation: Situation, step: Step, page: str) -> str:

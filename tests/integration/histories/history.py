@@ -9,67 +9,17 @@ removes only what it showed.
 
 from __future__ import annotations
 
-import random
 from collections import Counter
-from collections.abc import Callable
 from typing import Any
 
 from .home import Home, Thing, keyed, look
-from .lab import MENU, Ended, Lab
+from .lab import Ended, Lab
+from .steps import EDITS, FOREIGN, Step
 
-Step = list[Any]
 PRINT = 300
 CODES = (0, 2, 4)
-FOREIGN = "nvapi-" + "f" * 64
-KEY_LINE = "machine nvcr.io login $oauthtoken password {}"
-OWN_LINE = "machine registry.example.org login me password word"
 KEY_FILES = ("credentials", "docker-config.json", ".ngc/config", "former/")
 RECEIPT = (".config", ".config/hpc.onboard", ".config/hpc.onboard/receipt.json")  # stays while a created folder does
-WEIGHTS = {
-    "onboard": 6, "check": 2, "again": 2, "audit": 1, "fix": 2, "offboard": 3, "declare": 3, "edit": 6,
-    "rotate": 2, "resume": 2, "retire": 1, "give up": 1, "close": 1, "open": 2, "kill": 2, "both": 1, "carry": 1,
-}  # fmt: skip
-OPENED = ("enroot/.credentials",)
-EDITS: dict[str, Callable[[Home, str], None]] = {
-    "foreign line": lambda home, _key: home.add("enroot/.credentials", OWN_LINE),
-    "own key line": lambda home, key: home.add("enroot/.credentials", KEY_LINE.format(key)),
-    "start-up line": lambda home, _key: home.add(".bashrc", "export MINE=1"),
-    "own file in a folder": lambda home, _key: home.put("bin/own", "#!/bin/sh\n", 0o755),
-    "own file": lambda home, _key: home.put("notes/today", "words\n"),
-    "open mode": lambda home, _key: home.change("chmod 644 enroot/.credentials 2>/dev/null; true", *OPENED),
-    "script changed": lambda home, _key: home.change("test ! -f bin/s1.sh || echo '# mine' >> bin/s1.sh", "bin/s1.sh"),
-    "script removed": lambda home, _key: home.change("rm -f bin/s1.sh"),
-    "keys removed": lambda home, _key: home.remove("enroot"),
-    "receipt removed": lambda home, _key: home.change("rm -rf .config/hpc.onboard"),
-    "configuration removed": lambda home, _key: home.remove(".config"),
-    "own folder for a link": lambda home, _key: home.put("dss.mine/data", "numbers\n"),
-}
-"""What a user does in a home, by name. A step names the account by its position."""
-
-
-def random_steps(seed: int, number: int) -> list[Step]:
-    """Return so many random steps: the same ones for the same seed."""
-    chance = random.Random(seed)
-    return [_random_step(chance) for _ in range(number)]
-
-
-def _random_step(chance: random.Random) -> Step:
-    what = chance.choices(list(WEIGHTS), list(WEIGHTS.values()))[0]
-    machine, account = int(chance.random() < 0.2), chance.randrange(2)
-    if what == "declare":
-        return [what, account, chance.choice(list(MENU))]
-    if what == "edit":
-        return [what, account, chance.choice(list(EDITS))]
-    if what in ("close", "open"):
-        return [what, account]
-    if what == "offboard":
-        return [what, machine, chance.choice((None, None, account))]
-    if what == "kill":
-        whole = ["onboard", "offboard", "rotate", "resume"]
-        return [what, machine, chance.choice(whole), round(chance.uniform(0.5, 5), 2)]
-    if what == "both":
-        return [what, chance.choice(["onboard", "offboard", "rotate"]), chance.choice(["onboard", "audit", "offboard"])]
-    return [what, machine]
 
 
 class Violation(AssertionError):
@@ -85,6 +35,9 @@ class History:
         self.homes = {account.name: Home(account) for account in lab.accounts}
         self.steps: list[str] = []
         self.codes = Counter[int]()  # how the commands ended
+        self.copies: dict[str, set[int]] = {name: set() for name in self.homes}  # machines with a copy of the receipt
+        self.forgotten: set[str] = set()  # accounts whose receipt is gone
+        self.adopted: set[str] = set()  # of these, where a machine without a copy took what is there for the user's
 
     def live(self, steps: list[Step]) -> None:
         """Take the steps, then leave every account: whatever happened, it ends as it began."""
@@ -125,6 +78,10 @@ class History:
 
     def _onboard(self, machine: int) -> Ended:
         ended = self._run(machine, *self.lab.order("onboard"))
+        for name in set(self.homes) - self.lab.closed:
+            if name in self.forgotten and machine not in self.copies[name]:
+                self.adopted.add(name)
+            self.copies[name].add(machine)
         if ended.code == 0:
             self._is_set_up(ended)
         return ended
@@ -192,12 +149,18 @@ class History:
             left = home.left(here)
             if ended.code == 0:
                 self._hold(home.harm(here, self.lab.keys, True))
-                assert not self._held(home), f"exit 0 beside a live key in {self._held(home)}: {ended.text}"
-                noted = set(RECEIPT) if "is not empty, and stays" in ended.text else set[str]()
+                held = [path for path in self._held(home) if not self._is_adopted(name, path, ended)]
+                assert not held, f"exit 0 beside a live key in {held}: {ended.text}"
+                excused = "is not empty, and stays" in ended.text or name in self.adopted
+                noted = set(RECEIPT) if excused else set[str]()
                 unsaid = {path for path in left - noted if not _is_named(path, ended.text)}
                 assert not unsaid, f"left and not named, exit 0: {unsaid}: {ended.text}"
             for path in self._held(home):
                 assert _is_named(path, ended.text), f"a key is left in {path} of {name}, and not named: {ended.text}"
+
+    def _is_adopted(self, name: str, path: str, ended: Ended) -> bool:
+        """Return True if nobody can know any more that hpc-onboard created this, and the run says that it stays."""
+        return name in self.adopted and _is_named(path, ended.text) and "existed before hpc-onboard" in ended.text
 
     # -- keys ----------------------------------------------------------------------------------
 
@@ -218,9 +181,9 @@ class History:
         self._is_rotated(self._run(machine, *self.lab.rotation(rotate_give_up=True)))
 
     def _is_rotated(self, ended: Ended) -> None:
-        """I5, I6: after a green end every account that holds a key holds the same one."""
-        held = [keys for home in self.homes.values() for keys in self._held(home).values()]
-        assert ended.code != 0 or len(set().union(*held, set())) <= 1, f"exit 0, and {len(held)} keys: {ended.text}"
+        """I5, I6: after a green end accounts hold the same key, or it says that it only knows of this machine."""
+        held = set().union(*(keys for home in self.homes.values() for keys in self._held(home).values()))
+        assert ended.code != 0 or len(held) <= 1 or "on this machine" in ended.text, f"two keys are used: {ended.text}"
 
     # -- trouble -------------------------------------------------------------------------------
 
@@ -262,7 +225,10 @@ class History:
         self.lab.declared[self.lab.accounts[account].name] = chosen
 
     def _edit(self, account: int, what: str) -> None:
-        EDITS[what](self.homes[self.lab.accounts[account].name], self.lab.keys[0])
+        home = self.homes[self.lab.accounts[account].name]
+        EDITS[what](home, self.lab.keys[0])
+        if what in ("receipt removed", "configuration removed"):
+            self.forgotten.add(home.account.name)
 
     # -- what holds always ---------------------------------------------------------------------
 

@@ -12,8 +12,9 @@ import pytest
 
 from tests.effort import SEED, exhaustive
 
-from .history import History, random_steps
+from .history import History
 from .lab import built
+from .steps import random_steps
 
 pytestmark = pytest.mark.testbed
 
@@ -24,7 +25,9 @@ RANDOM, LENGTH = 30, 30
 @pytest.mark.parametrize("name", LIST)
 def test_a_history_that_once_failed_holds(bed: Any, tmp_path: Path, name: str) -> None:
     with built(bed, tmp_path) as lab:
-        History(lab).live(LIST[name])
+        history = History(lab)
+        history.live(LIST[name])
+        assert history.codes[0] > len(LIST[name]) // 2, f"too few commands did anything: {history.codes}"
 
 
 @exhaustive
@@ -33,4 +36,6 @@ def test_a_random_history_holds(bed: Any, tmp_path: Path, number: int, say: Call
     seed = int(SEED) * RANDOM + number
     say(f"history {seed}: {LENGTH} steps")
     with built(bed, tmp_path) as lab:
-        History(lab).live(random_steps(seed, LENGTH))
+        history = History(lab)
+        history.live(random_steps(seed, LENGTH))
+    say(f"history {seed} held; exit codes {dict(history.codes)}")

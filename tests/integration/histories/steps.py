@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The steps of a history, as plain words, and how likely each is in a random one."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+from .home import Home
+from .lab import MENU
+
+Step = list[Any]
+FOREIGN = "nvapi-" + "f" * 64
+KEY_LINE = "machine nvcr.io login $oauthtoken password {}"
+OWN_LINE = "machine registry.example.org login me password word"
+WEIGHTS = {
+    "onboard": 6, "check": 2, "again": 2, "audit": 1, "fix": 2, "offboard": 3, "declare": 3, "edit": 6,
+    "rotate": 2, "resume": 2, "retire": 1, "give up": 1, "close": 1, "open": 2, "kill": 2, "both": 1, "carry": 1,
+}  # fmt: skip
+OPENED = ("enroot/.credentials",)
+EDITS: dict[str, Callable[[Home, str], None]] = {
+    "foreign line": lambda home, _key: home.add("enroot/.credentials", OWN_LINE),
+    "own key line": lambda home, key: home.add("enroot/.credentials", KEY_LINE.format(key)),
+    "start-up line": lambda home, _key: home.add(".bashrc", "export MINE=1"),
+    "own file in a folder": lambda home, _key: home.put("bin/own", "#!/bin/sh\n", 0o755),
+    "own file": lambda home, _key: home.put("notes/today", "words\n"),
+    "open mode": lambda home, _key: home.change("chmod 644 enroot/.credentials 2>/dev/null; true", *OPENED),
+    "script changed": lambda home, _key: home.change("test ! -f bin/s1.sh || echo '# mine' >> bin/s1.sh", "bin/s1.sh"),
+    "script removed": lambda home, _key: home.change("rm -f bin/s1.sh"),
+    "keys removed": lambda home, _key: home.remove("enroot"),
+    "receipt removed": lambda home, _key: home.change("rm -rf .config/hpc.onboard"),
+    "configuration removed": lambda home, _key: home.remove(".config"),
+    "own folder for a link": lambda home, _key: home.put("dss.mine/data", "numbers\n"),
+}
+"""What a user does in a home, by name. A step names the account by its position."""
+
+
+def random_steps(seed: int, number: int) -> list[Step]:
+    """Return so many random steps: the same ones for the same seed."""
+    chance = random.Random(seed)
+    return [_random_step(chance) for _ in range(number)]
+
+
+def _random_step(chance: random.Random) -> Step:
+    what = chance.choices(list(WEIGHTS), list(WEIGHTS.values()))[0]
+    machine, account = int(chance.random() < 0.2), chance.randrange(2)
+    if what == "declare":
+        return [what, account, chance.choice(list(MENU))]
+    if what == "edit":
+        return [what, account, chance.choice(list(EDITS))]
+    if what in ("close", "open"):
+        return [what, account]
+    if what == "offboard":
+        return [what, machine, chance.choice((None, None, account))]
+    if what == "kill":
+        whole = ["onboard", "offboard", "rotate", "resume"]
+        return [what, machine, chance.choice(whole), round(chance.uniform(0.5, 5), 2)]
+    if what == "both":
+        return [what, chance.choice(["onboard", "offboard", "rotate"]), chance.choice(["onboard", "audit", "offboard"])]
+    return [what, machine]
