@@ -105,9 +105,9 @@ class Scene:
         file = output / "audit.json"
         return Audit(ran, json.loads(file.read_text()) if file.exists() else {})
 
-    def pasted(self, command: str) -> subprocess.CompletedProcess[str]:
+    def pasted(self, command: str, **more: str) -> subprocess.CompletedProcess[str]:
         """Run a command in a shell, as a person who pastes it there does."""
-        environment = {**self.bed.client.environment(), **self.environment}
+        environment = {**self.bed.client.environment(), **self.environment, **more}
         return subprocess.run(
             ["sh", "-c", command],
             cwd=REPOSITORY,
