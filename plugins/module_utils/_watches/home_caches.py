@@ -17,6 +17,7 @@ from .._core.host import Host
 from .._scan.amounts import size
 from .._scan.walk import Limits, Walk, counted
 from .base import Look, is_in, real_home
+from .watch import NOT_MADE_AGAIN
 
 ENTRIES = 20000  # of one cache; one that holds more is big
 SECONDS = 12.0  # for all of them
@@ -35,21 +36,22 @@ class Cache(NamedTuple):
     variable: str
     below: str = ""  # what the tool makes in the folder that the variable names
     anew: Tuple[str, ...] = ()  # what of it the tool makes again when it is gone; none named: all of it
+    holds: str = "the cache of %s holds"
 
 
 CACHES = (
     Cache("apptainer", ".apptainer/cache", "APPTAINER_CACHEDIR", "cache"),
     Cache("apptainer", ".singularity/cache", "SINGULARITY_CACHEDIR", "cache"),
     Cache("enroot", ".cache/enroot", "ENROOT_CACHE_PATH"),
-    Cache("enroot", ".local/share/enroot", "ENROOT_DATA_PATH", anew=NONE),
+    Cache("enroot", ".local/share/enroot", "ENROOT_DATA_PATH", anew=NONE, holds="the containers of %s hold"),
     Cache("pip", ".cache/pip", "PIP_CACHE_DIR"),
     Cache("uv", ".cache/uv", "UV_CACHE_DIR"),
-    Cache("conda", ".conda/pkgs", "CONDA_PKGS_DIRS", anew=NONE),
+    Cache("conda", ".conda/pkgs", "CONDA_PKGS_DIRS", anew=NONE, holds="the packages of %s hold"),
     Cache("Hugging Face", ".cache/huggingface", "HF_HOME", anew=("hub", "datasets", "xet")),
     Cache("torch", ".cache/torch", "TORCH_HOME", anew=("hub", "kernels")),
     Cache("torch", ".cache/torch_extensions", "TORCH_EXTENSIONS_DIR"),
     Cache("wandb", ".cache/wandb", "WANDB_CACHE_DIR"),
-    Cache("wandb", ".local/share/wandb", "WANDB_DATA_DIR", anew=NONE),
+    Cache("wandb", ".local/share/wandb", "WANDB_DATA_DIR", anew=NONE, holds="the data of %s holds"),
     Cache("triton", ".triton/cache", "TRITON_CACHE_DIR"),
     Cache("CUDA", ".nv/ComputeCache", "CUDA_CACHE_PATH"),
     Cache("spack", ".spack/cache", "SPACK_USER_CACHE_PATH", "cache"),
@@ -136,10 +138,10 @@ class HomeCaches(Look):
         if content.bytes and (wanted or self._big(content) or walk.cut == "entries"):
             amount = counted(content.files, "file", walk)
             amount += ", %s" % size(content.bytes) if walk.cut != "time" else " (too many to count in time)"
-            text = "the cache of %s holds %s%s" % (cache.tool, amount, place.remark)
+            text = "%s %s%s" % (cache.holds % cache.tool, amount, place.remark)
             text += "; this site wants it in %s" % wanted if wanted else ""
             mend = _mend(cache, place.folder, host) if place.is_usual else None
-            self.find("ENV-001", shown, text, mend=mend)
+            self.find("ENV-001", shown, text, mend=mend, case=NOT_MADE_AGAIN if cache.anew == NONE else "")
         elif walk.cut:
             self.miss("%s: there was no time to look at all of it" % shown)
         if walk.left_out.paths:
@@ -161,7 +163,11 @@ def _places(cache: Cache, variables: Dict[str, str], host: Host) -> List[Place]:
     moved = variables.get(cache.variable, "")
     if moved.startswith("/"):
         there = os.path.join(moved, cache.below).rstrip("/")
-        left = "" if there == usual else " that nobody uses, for $%s leads elsewhere" % cache.variable
+        left = (
+            ""
+            if there == usual
+            else " that %s does not use now, for $%s leads elsewhere" % (cache.tool, cache.variable)
+        )
         return [Place(there, " ($%s leads there)" % cache.variable, False), Place(usual, left, True)]
     common = variables.get("XDG_CACHE_HOME", "")
     if cache.folder.startswith(".cache/") and common.startswith("/"):

@@ -37,9 +37,8 @@ class OverriddenSettings(Look):
             for one in set_anew(text_behind(self, host, path), ours, host.home):
                 if one.is_certain(host.home) or has.get(one.name, ours[one.name]) != ours[one.name]:
                     set_by.append(one.name)
-                    self.find(
-                        "ENV-007", "%s:%d" % (host.shown(path), one.line), _said(one.name), "", _mend(host, path, one)
-                    )
+                    text = _said(one.name) + _left(host, has.get(one.name, ours[one.name]), ours[one.name], one)
+                    self.find("ENV-007", "%s:%d" % (host.shown(path), one.line), text, "", _mend(host, path, one))
         for name in sorted(ours):
             if name not in set_by and has.get(name, ours[name]) != ours[name]:
                 self.find("ENV-007", "$" + name, _said(name))
@@ -54,6 +53,17 @@ def _environment(account: Account) -> Dict[str, str]:
 
 def _said(name: str) -> str:
     return "%s is set anew, and not what our file sets" % name
+
+
+def _left(host: Host, has: str, our: str, one: Setting) -> str:
+    """Return what is said of a folder that no program uses once the line is gone; empty if there is none."""
+    folder = has if has != our else one.value(host.home)
+    try:
+        is_used = folder.startswith("/") and host.kind_behind(folder) == "folder" and bool(host.names(folder))
+    except AccountError:
+        return ""
+    text = "; %s stays as it is, and without the line no program uses it"
+    return text % host.shown(folder) if is_used else ""
 
 
 def _mend(host: Host, path: str, one: Setting) -> Optional[Dict[str, Any]]:

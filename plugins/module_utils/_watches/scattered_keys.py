@@ -61,9 +61,8 @@ class ScatteredKeys(Watch):
         case = self._case(host, one.path, marks, is_variable)
         mend = _mend(host, one, sorted(marks), case)
         if mend and is_variable:
-            text += "; %s keeps this key" % ", ".join(
-                sorted({host.shown(self._kept(host)[self.options["secrets"][mark]]) for mark in marks})
-            )
+            names = sorted({self.options["secrets"][mark] for mark in marks})
+            text += "; " + ", ".join("%s keeps the key of '%s'" % (host.shown(self._kept(host)[n]), n) for n in names)
         return Seen(one.rule, place, text, "", mend, case)
 
     def _case(self, host: Host, path: str, marks: FrozenSet[str], is_variable: bool) -> str:

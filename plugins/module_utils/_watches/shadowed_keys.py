@@ -15,7 +15,7 @@ from .._core.host import Host
 from .._core.resource import Resource
 from .._formats.settings import Setting, settings
 from .._scan.search import Search
-from .watch import UNKNOWN_KEY, Seen, Watch
+from .watch import LEADS_PAST, UNKNOWN_KEY, Seen, Watch
 
 VALUES = {  # kind of the file -> variables that hold a key or its user
     "ngc_config": ("NGC_API_KEY", "NGC_CLI_API_KEY"),
@@ -108,7 +108,7 @@ class ShadowedKeys(Watch):
             if value:
                 led = host.expand(value) + behind
                 if value.startswith("/") and _resolved(host, led) not in [_resolved(host, path) for path in there]:
-                    yield Seen("SEC-008", _place(name, exports), "%s leads past %s" % (name, files))
+                    yield Seen("SEC-008", _place(name, exports), "%s leads past %s" % (name, files), case=LEADS_PAST)
                 return  # the first one that is set counts
 
     def _mend(self, host: Host, name: str, exports: Dict[str, Export]) -> Optional[Dict[str, Any]]:

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Files of keys that lie where their reader does not look, or where jobs cannot read them."""
 
-from typing import Any, Dict, Iterator, List, Optional
+import re
+from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 from .._core.host import Host
 from .._formats import docker_auth
@@ -12,6 +13,7 @@ from .._formats.lines import lines, words
 from .._scan.search import Search
 from .watch import Seen, Watch
 
+SCHEME = re.compile(r"[a-z]+://")  # as tutorials write it: docker://nvcr.io
 DOCKERS = "~/.docker/config.json"
 HOME_IN_JOBS = {
     "ticket": "jobs have no ticket here, and cannot read the home",
@@ -65,12 +67,24 @@ class UnreadKeys(Watch):
         theirs = search.text(host.expand(DOCKERS))
         for path in [host.expand(path) for path in self.options["apptainers"] if host.expand(path) != DOCKERS]:
             ours = search.text(path)
-            for registry in docker_auth.registries(ours):
-                mine, other = docker_auth.find(ours, registry), docker_auth.find(theirs, registry)
-                if mine and other and other.password and mine.password != other.password:
-                    text = "it has another key for a registry that Apptainer looks up in %s, %s"
-                    yield Seen("KEY-009", DOCKERS, text % (host.shown(path), host.fingerprint(other.password)))
-                    return
+            for registry, mine in _logins(ours):
+                if "://" not in registry:
+                    yield from self._rivals(host, path, registry, mine.password, ours, theirs)
+
+    def _rivals(self, host: Host, path: str, registry: str, password: str, ours: str, theirs: str) -> Iterator[Seen]:
+        """Other keys for the registry: in Docker's file, or in the same file with a scheme before its name."""
+        for place, text in ((path, ours), (DOCKERS, theirs)):
+            for name, other in _logins(text):
+                if SCHEME.sub("", name).rstrip("/") == registry and other.password not in ("", password):
+                    words = "it has another key for a registry that Apptainer looks up in %s, %s"
+                    said = words % (host.shown(path), host.fingerprint(other.password))
+                    if place == path:
+                        said = "%s has another key there than %s, %s" % (
+                            name,
+                            registry,
+                            host.fingerprint(other.password),
+                        )
+                    yield Seen("KEY-009", host.shown(place), said)
 
     def _of_jobs(self, host: Host) -> Iterator[Seen]:
         why = HOME_IN_JOBS.get(self.options["home_in_jobs"])
@@ -80,6 +94,11 @@ class UnreadKeys(Watch):
             found = host.entry(real) if real else None
             if real and found and found.kind == "file" and real.startswith(home + "/"):
                 yield Seen("KEY-010", host.shown(path), str(why))
+
+
+def _logins(text: str) -> "List[Tuple[str, docker_auth.Login]]":
+    found = [(name, docker_auth.find(text, name)) for name in docker_auth.registries(text)]
+    return [(name, login) for name, login in found if login]
 
 
 def _has_password(text: str) -> bool:

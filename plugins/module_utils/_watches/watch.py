@@ -15,6 +15,7 @@ from .._core.resource import Evidence, Resource, State
 
 # Cases of a rule that need different advice: the words are in plugin_utils/_audit/fixes.py.
 UNKNOWN_KEY, APPLICATION, NO_REPLACEMENT, NOT_ON_PATH = "unknown_key", "application", "no_replacement", "not_on_path"
+NOT_MADE_AGAIN, LEADS_PAST = "not_made_again", "leads_past"
 
 
 class Seen(NamedTuple):

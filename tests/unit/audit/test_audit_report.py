@@ -281,6 +281,26 @@ def test_nothing_is_run_by_hand_in_a_sandbox_since_it_would_be_run_here() -> Non
             ],
         ),
         (
+            finding("SEC-008", capability="watch", place="~/.bashrc:5", case="leads_past"),
+            [
+                (
+                    "Let the accounts file name the file that it leads to (path), or take the variable out of"
+                    " ~/.bashrc:5 once nothing else needs what it leads to.",
+                    False,
+                )
+            ],
+        ),
+        (
+            finding("ENV-001", capability="watch", place="~/.local/share/enroot", case="not_made_again"),
+            [
+                (
+                    "Keep ~/.local/share/enroot: no program makes it again. To have it elsewhere, move it by its own"
+                    " program (of enroot: enroot export, then enroot create).",
+                    False,
+                )
+            ],
+        ),
+        (
             finding("ENV-005", capability="watch", place="/opt/x"),
             [("Take /opt/x, or its folder, out of PATH, or put it behind the folder of hpc-onboard's script.", False)],
         ),

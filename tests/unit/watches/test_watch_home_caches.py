@@ -76,7 +76,14 @@ EVERY = {"*": "/work/p"}
             cache("~/.local/share/enroot", 5),
             {},
             {"wanted": {"enroot": "/work"}},
-            {"~/.local/share/enroot": "holds 1 file, 5 bytes; this"},
+            {"~/.local/share/enroot": "the containers of enroot hold 1 file, 5 bytes; this"},
+        ),
+        (
+            "containers that enroot does not list any more",
+            {**AREA, **cache("~/.local/share/enroot", 5)},
+            {"ENROOT_DATA_PATH": "/work/p"},
+            {"wanted": {"enroot": "/work"}},
+            {"~/.local/share/enroot": "that enroot does not use now, for $ENROOT_DATA_PATH leads elsewhere"},
         ),
         (
             "a link that leads out",
@@ -104,7 +111,7 @@ EVERY = {"*": "/work/p"}
             {**AREA, **cache("~/.apptainer/cache", 10)},
             {"APPTAINER_CACHEDIR": "/work/p"},
             {"wanted": WANTED},
-            {"~/.apptainer/cache": "that nobody uses, for $APPTAINER_CACHEDIR leads elsewhere"},
+            {"~/.apptainer/cache": "that apptainer does not use now, for $APPTAINER_CACHEDIR leads elsewhere"},
         ),
         (
             "the variable that moves all of them",
@@ -138,6 +145,12 @@ def test_what_is_found(
     assert sorted(report.found) == [f"ENV-001 {place}" for place in sorted(found)], claim
     assert [place for place, words in found.items() if words not in report.found[f"ENV-001 {place}"]] == [], report
     assert report.unseen == []
+
+
+def test_what_no_program_makes_again_is_told_apart(scene: Scene) -> None:
+    scene.make({**cache("~/.local/share/enroot", 5), **cache("~/.cache/pip", 5)})
+    report = watched(scene, HomeCaches, wanted=EVERY)
+    assert report.document["evidence"]["cases"] == {"ENV-001 ~/.local/share/enroot": "not_made_again"}
 
 
 def test_links_pipes_and_loops_inside_a_cache_are_not_followed(scene: Scene) -> None:

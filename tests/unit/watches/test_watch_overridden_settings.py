@@ -73,6 +73,19 @@ def test_a_value_that_is_not_written_out_counts_by_what_the_login_shell_has(scen
     assert list(found(scene, CACHE="/work/root")) == ["ENV-007 ~/.bashrc:2"]
 
 
+@pytest.mark.parametrize("line", ["export CACHE=/scratch/mine", "export CACHE=$SCRATCH/mine"])
+def test_a_folder_that_the_line_leads_to_is_named_because_nothing_else_finds_it_then(scene: Scene, line: str) -> None:
+    scene.run(ENTRY)
+    add(scene, ".bashrc", line)
+    environment = {"CACHE": "/scratch/mine", "SCRATCH": "/scratch"}
+    assert found(scene, **environment) == {"ENV-007 ~/.bashrc:2": TEXT}
+    scene.make({"/scratch": Folder(), "/scratch/mine": Folder()})
+    assert found(scene, **environment) == {"ENV-007 ~/.bashrc:2": TEXT}, "an empty folder"
+    scene.make({"/scratch/mine/layer": Plain(b"x")})
+    said = f"{TEXT}; /scratch/mine stays as it is, and without the line no program uses it"
+    assert found(scene, **environment) == {"ENV-007 ~/.bashrc:2": said}
+
+
 def test_what_no_line_explains_is_told_by_its_name(scene: Scene) -> None:
     scene.run(ENTRY)
     assert found(scene, CACHE="/opt/site") == {"ENV-007 $CACHE": TEXT}

@@ -371,4 +371,4 @@ def test_a_fix_of_a_variable_names_the_file_that_replaces_it(scene: Scene) -> No
     scene.make({"~/.netrc": Plain(NETRC, 0o600), "~/run.sh": line(NVAPI)})
     marks = {mark(scene, NVAPI): "the key of 'wandb'"}
     (text,) = looked(scene, own=["~/.netrc"], known=marks, secrets=dict.fromkeys(marks, "wandb")).found.values()
-    assert text.endswith("; ~/.netrc keeps this key")
+    assert text.endswith("; ~/.netrc keeps the key of 'wandb'")

@@ -113,6 +113,8 @@ def test_a_variable_that_is_set_and_not_exported_counts_when_the_environment_has
 def test_a_path_that_is_written_out_in_a_start_up_file_is_followed(kept: Scene) -> None:
     kept.make({"~/.bashrc": Plain(b'export HF_HOME="$HOME/hf"\nexport NETRC=$(x)\nexport ENROOT_CONFIG_PATH=$X/y\n')})
     assert found(kept) == {"SEC-008 ~/.bashrc:1": "HF_HOME leads past ~/.cache/huggingface/token"}
+    report = watched(kept, ShadowedKeys, kept=KEPT)
+    assert report.document["evidence"]["cases"] == {"SEC-008 ~/.bashrc:1": "leads_past"}
 
 
 def test_a_login_shell_that_does_not_answer_is_said(kept: Scene) -> None:

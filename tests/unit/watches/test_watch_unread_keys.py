@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import base64
+import json
 
 import pytest
 from account_scene import Folder, Link, Plain, Scene
@@ -23,10 +24,11 @@ def found(scene: Scene, **options: object) -> dict[str, str]:
     return report.found
 
 
-def login(password: str) -> Plain:
-    """A file of logins with one for a registry."""
-    auth = base64.b64encode(f"$oauthtoken:{password}".encode()).decode()
-    return Plain(f'{{"auths": {{"nvcr.io": {{"auth": "{auth}"}}}}}}'.encode(), 0o600)
+def login(password: str, **more: str) -> Plain:
+    """A file of logins with one for a registry; more: passwords for other ways to write its name."""
+    auths = {"nvcr.io": password, **{f"{scheme}://nvcr.io": one for scheme, one in more.items()}}
+    entries = {name: {"auth": base64.b64encode(f"$oauthtoken:{one}".encode()).decode()} for name, one in auths.items()}
+    return Plain(json.dumps({"auths": entries}).encode(), 0o600)
 
 
 def test_a_second_file_that_enroot_does_not_read_here_is_found(scene: Scene) -> None:
@@ -50,6 +52,14 @@ def test_dockers_file_with_another_key_is_found(scene: Scene, theirs: str, place
     scene.make({"~/.apptainer": Folder(0o700), "~/.docker": Folder(0o700), APPTAINER: login("new")})
     scene.make({"~/.docker/config.json": login(theirs)})
     assert list(found(scene, apptainers=[APPTAINER])) == places
+
+
+def test_an_older_key_under_another_name_of_the_registry_is_found(scene: Scene) -> None:
+    scene.make({"~/.apptainer": Folder(0o700), "~/.docker": Folder(0o700), APPTAINER: login("new", docker="old")})
+    (text,) = found(scene, apptainers=[APPTAINER]).values()
+    assert text.startswith("docker://nvcr.io has another key there than nvcr.io, key ")
+    scene.make({APPTAINER: login("new", docker="new"), "~/.docker/config.json": login("new", https="old")})
+    assert list(found(scene, apptainers=[APPTAINER])) == ["KEY-009 ~/.docker/config.json"]
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"{", b'{"auths": {"nvcr.io": 7}}'])
