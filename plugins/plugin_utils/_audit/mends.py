@@ -15,7 +15,7 @@ from ansible_collections.hpc.onboard.plugins.module_utils._mends.mended_key impo
 from ansible_collections.hpc.onboard.plugins.module_utils._mends.mended_leftover import MendedLeftover
 from ansible_collections.hpc.onboard.plugins.module_utils._mends.mended_statement import MendedStatement
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import serving
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state import audit_history
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state import audit_history, last_runs
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.audit_history import Known
 
 if TYPE_CHECKING:
@@ -76,7 +76,17 @@ def entries(offered: Iterable[Offered], account: str) -> list[PlanEntry]:
 
 def of_run(variables: Mapping[str, Any], options: Mapping[str, Any]) -> list[Offered]:
     """What is offered for the accounts of a run. options: Ansible's of the command line. Raises StateError."""
-    return remembered(_known(options), {str(host) for host in variables["ansible_play_hosts_all"]})
+    accounts = {str(host) for host in variables["ansible_play_hosts_all"]}
+    return remembered(_known(options), accounts - left_since(accounts))
+
+
+def left_since(accounts: Container[str]) -> set[str]:
+    """Return which accounts were offboarded after their last audit: what it offers may rest on what was removed."""
+    left = set()
+    for (name, _is_sandbox), verbs in last_runs.last().items():
+        if name in accounts and "audit" in verbs and "offboard" in verbs:
+            left |= {name} if verbs["offboard"]["at"] > verbs["audit"]["at"] else set()
+    return left
 
 
 def was_audited(options: Mapping[str, Any]) -> bool:

@@ -35,10 +35,13 @@ def shown(variables: Variables, value: Value, called: run.Called) -> MendShown |
     try:
         _sure(variables, value)
         checked(variables, value)
+        audit = shlex.join(command_line.command("audit"))
         if not mends.was_audited(called.options):
-            audit = shlex.join(command_line.command("audit"))
             raise AccountError(f"no audit of these accounts is remembered here, so what to mend is not known: {audit}")
         offered = mends.of_run(variables, called.options)
+        if not offered and (left := mends.left_since(variables["ansible_play_hosts_all"])):
+            names = ", ".join(sorted(left))
+            raise AccountError(f"offboarded after the last audit: {names}. To know what is left to mend: {audit}")
     except (AccountError, StateError) as error:
         return {"kind": "mend_shown", "failed": True, "msg": str(error)}
     told: MendShown = {"kind": "mend_shown", "changed": False, "offered": [one._asdict() for one in offered]}

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """How the last runs ended on each account, as this machine saw it: for status, and for what need not be said again.
 
-A run adds its lines at its end, in one write and without a lock; nothing that it does is decided by them. They hold no
+A run adds its lines at its end, in one write and without a lock; by them a run may do less, never more. They hold no
 key, no path and no sentence.
 """
 

