@@ -7,7 +7,8 @@ takes the file over. After locking, the folder is listed anew: without that an N
 an update. Who holds it stands in the file, for the others' message.
 
 Where the file system knows no such locks (Lustre mounted with noflock), a second file is the lock, which only one can
-make. It names machine, boot and process, so that the next one on that machine knows when its maker is dead.
+make. It names machine, boot and process, so that the next one on that machine knows when its maker is dead. On other
+machines nobody knows that: there it is named with its age, and with what removes it.
 """
 
 import errno
@@ -16,7 +17,7 @@ import os
 import stat
 import struct
 import time
-from typing import Callable, List, Optional, Union
+from typing import Callable, List, Optional, Tuple, Union
 
 from .errors import AccountError, printable
 
@@ -42,7 +43,7 @@ class LockFile:
     """The lock of that name in a folder: a path, or an open one that stays open.
 
     stays: whether the file is there for ever, or gone whenever nobody holds it. opened: opens the file where the
-    usual way is not strict enough. shown: what it is called in a message, where name does not say where it lies.
+    usual way is not strict enough. shown: what it is called in a message, where the folder is an open one.
     """
 
     def __init__(
@@ -53,12 +54,13 @@ class LockFile:
         opened: Optional[Callable[[], int]] = None,
         shown: str = "",
     ) -> None:
-        self._folder, self._stays, self._shown = folder, stays, shown or name
+        self._folder, self._stays = folder, stays
         self._above = folder if isinstance(folder, int) else None
         self._place = name if isinstance(folder, int) else os.path.join(folder, name)
+        self._shown = shown or self._place
         self._opened = opened or self._open
         self._handle = -1
-        self._by_name = False
+        self._is_lockless = self._by_name = False
 
     def _open(self) -> int:
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -107,7 +109,8 @@ class LockFile:
                 self._handle = handle
                 return True
         except OSError as error:
-            if error.errno in NO_LOCKS and self._take_by_name():
+            self._is_lockless = error.errno in NO_LOCKS
+            if self._is_lockless and self._take_by_name():
                 self._handle = handle
                 return True
             if error.errno not in AGAIN + NO_LOCKS:
@@ -155,13 +158,10 @@ class LockFile:
         """Remove the file while it is still ours, unless it stays, and free the lock."""
         if self._handle < 0:
             return
-        try:
-            if self._by_name:
-                os.unlink(HELD % self._place, dir_fd=self._above)
-            if not self._stays:
-                os.unlink(self._place, dir_fd=self._above)
-        except OSError:
-            pass  # a file that stays is no lock
+        if self._by_name:
+            self._unlink(HELD % self._place)
+        if not self._stays:
+            self._unlink(self._place)
         try:
             os.close(self._handle)
         except OSError:
@@ -180,20 +180,42 @@ class LockFile:
             pass
 
     def _busy(self) -> Busy:
-        """Return the error that says who signed the lock, and how long ago."""
-        try:
-            handle = os.open(
-                self._place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=self._above
-            )
-            with os.fdopen(handle, "rb") as stream:
-                text = stream.read(400).decode("utf-8", "replace")
-                seconds = time.time() - os.fstat(handle).st_mtime
-        except OSError:
-            text, seconds = "", 0.0
+        """Return the error that says who holds the lock, for how long, and what removes one that outlives its owner."""
+        text, seconds = self._read(self._place)
         signed, _end, process = text.partition("\n")
-        said = printable(signed.strip())
-        ago = "%s, %d minutes ago" % (said, max(0, int(seconds)) // 60)
+        said, further = printable(signed.strip()), ""
+        if self._is_lockless:
+            if not (text or self._stays):
+                self._unlink(self._place)  # it was made by those who wait
+            words, seconds = self._read(HELD % self._place)
+            owner = printable(" ".join(words.split())).split()
+            said = "%s, process %s" % (owner[0], owner[2]) if len(owner) == 3 else "it did not say who"
+            further = "; if that process has ended: rm " + HELD % self._shown
+        ago = "%s, %s ago%s" % (said, _duration(seconds), further)
         return Busy(ago if said else "it did not say who", _orphan(process.split()))
+
+    def _read(self, place: str) -> Tuple[str, float]:
+        """Return what is in the lock, or in the file that is the lock, and how many seconds old it is."""
+        try:
+            handle = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=self._above)
+            with os.fdopen(handle, "rb") as stream:
+                return stream.read(400).decode("utf-8", "replace"), time.time() - os.fstat(handle).st_mtime
+        except OSError:
+            return "", 0.0
+
+    def _unlink(self, place: str) -> None:
+        try:
+            os.unlink(place, dir_fd=self._above)
+        except OSError:
+            pass  # it is gone, or stays and is no lock
+
+
+def _duration(seconds: float) -> str:
+    """Return a duration in words, as an age is told."""
+    minutes = max(0, int(seconds)) // 60
+    if minutes < 120:
+        return "%d minutes" % minutes
+    return "%d hours" % (minutes // 60) if minutes < 48 * 60 else "%d days" % (minutes // 1440)
 
 
 def _to_look_up(folder: Union[int, str]) -> Union[int, str]:

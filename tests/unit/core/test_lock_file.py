@@ -116,16 +116,29 @@ def test_the_lock_of_a_dead_process_is_taken_over(folder: Path) -> None:
     assert os.listdir(folder) == []
 
 
-@pytest.mark.parametrize("words", ["elsewhere boot 1", "half", ""])
-def test_the_lock_of_another_machine_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str) -> None:
+@pytest.mark.parametrize(
+    ("words", "who"),
+    [
+        ("login7 boot 4242\n", "login7, process 4242, 3 hours ago"),
+        ("half", "it did not say who, 3 hours ago"),
+        ("", "it did not say who, 3 hours ago"),
+    ],
+)
+def test_the_lock_of_another_machine_is_left_alone_and_named_with_what_removes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str, who: str
+) -> None:
     def no_locks(*_words: Any) -> None:
         raise OSError(errno.ENOLCK, "")
 
     monkeypatch.setattr(fcntl, "lockf", no_locks)
-    (tmp_path / "lock.held").write_text(words)
-    with pytest.raises(Busy):
+    held = tmp_path / "lock.held"
+    held.write_text(words)
+    os.utime(held, (time.time() - 3.5 * 3600,) * 2)
+    with pytest.raises(Busy) as refused:
         lock(tmp_path).hold(0.2)
-    assert (tmp_path / "lock.held").read_text() == words
+    assert str(refused.value) == f"{who}; if that process has ended: rm {held}"
+    assert os.listdir(tmp_path) == ["lock.held"], "the file of the one that waited stays"
+    assert held.read_text() == words
 
 
 def test_the_lock_of_a_former_boot_is_taken_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
