@@ -7,7 +7,7 @@ import pwd
 from typing import TYPE_CHECKING, Any, Callable, Dict, Mapping, NamedTuple, Optional
 
 from .._formats.hashes import digest, keyed
-from .errors import AccountError, printable
+from .errors import AccountError, Hangs, printable
 
 if TYPE_CHECKING:  # few accounts' login shells are asked, and every run would wait for its compilation
     from .program import Said
@@ -24,6 +24,7 @@ class Account:
 
     start: how the login shell went that was asked, what its start-up files printed; None before, and in a sandbox.
     found: what else was found out of it by name, by one resource for others; the sender says what it knows already.
+    hung: the mount points of file systems that do not answer, each with the sentence for what is on it.
     """
 
     def __init__(
@@ -34,6 +35,7 @@ class Account:
         self.shell = shell
         self.start: Optional["Said"] = None
         self.found: Dict[str, Any] = {}
+        self.hung: Dict[str, str] = {}
         self._environment = environment
         self._guard = guard
         self._failure = ""
@@ -58,9 +60,17 @@ class Account:
 
     def learn(self) -> None:
         """Ask the login shell for its environment; once, however many resources need it."""
-        if self._environment is None and not self._failure:
+        if self._environment is None and not self._failure and not self._hangs():
             asked = ask(self.shell, self.home, self._guard)
             self.start, self._environment, self._failure = asked.start, asked.environment, asked.failure
+
+    def _hangs(self) -> bool:
+        """Return True if the home does not answer, so that its start-up files cannot be looked at."""
+        from .mounts import describe_hang, find_hanging, mount_of, mount_points  # few ask the login shell
+
+        for mount in find_hanging([mount_of(self.home, mount_points())], LOGIN_SECONDS):
+            self.hung[mount] = self._failure = describe_hang(mount, self.home, LOGIN_SECONDS)
+        return bool(self._failure)
 
     def environment(self) -> Dict[str, str]:
         """The environment of the login shell. Raises AccountError where it does not answer."""
@@ -109,7 +119,10 @@ class Names:
         return "~" + path[len(self.home) :] if inside else path
 
     def real(self, path: str) -> str:
-        """Where a path of the account lies for the system."""
+        """Return where a path of the account is for the system. Raises Hangs if it is on a file system that hangs."""
+        for mount, why in self.account.hung.items():
+            if (self.root + path + "/").startswith(mount.rstrip("/") + "/"):
+                raise Hangs(why)
         return self.root + path
 
 

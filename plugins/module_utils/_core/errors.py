@@ -25,6 +25,10 @@ class AccountError(Exception):
     """Something on the account, or in the plan for it, that the user can act on."""
 
 
+class Hangs(AccountError):
+    """A file system does not answer, so that nothing on it can be known."""
+
+
 def errno_name(error: OSError) -> str:
     """The symbolic name of the error, ENOSPC say; never its own words, which may hold a value."""
     return errno.errorcode.get(error.errno or 0, "an error")

@@ -29,7 +29,7 @@ class Host(Names):
         self.copied: Mapping[str, Any] = {}  # what the sender's copy says, which counts where there is no receipt
         self.gone: Set[str] = set()  # removed or put back, by the keys of their notes
         self.follows = False  # whether one only looks again at what is under way, and does so often
-        self._way = Way(root, self.shown, self.resolve)
+        self._way = Way(root, self.shown, self.resolve, self.real)
 
     # -- questions -----------------------------------------------------------------------------
 
@@ -39,9 +39,9 @@ class Host(Names):
 
     def look_at(self, path: str) -> Optional[Entry]:
         """What lies at a path with no link on its way: entry() and resolve() are made of such looks."""
-        folder, name = os.path.split(path)
+        name = os.path.basename(path)
         try:
-            above = self._way.folder(folder)
+            above = self._way.folder_of(path)
             found = os.stat(name or ".", dir_fd=above, follow_symlinks=False)
             if stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid():
                 self._way.saw(path, found)

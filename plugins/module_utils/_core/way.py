@@ -20,17 +20,24 @@ MOST = 60  # open folders; a login node allows some hundred to a process
 
 
 class Way:
-    """The open folders of one host. real: where a path lies for the system; resolve: it without links (host.py)."""
+    """The open folders of one host. resolve: a path without links; real: raises Hangs (both are the host's)."""
 
-    def __init__(self, root: str, shown: Callable[[str], str], resolve: Callable[[str], Optional[str]]) -> None:
-        self._root, self._shown, self._resolve = root or "/", shown, resolve
+    def __init__(
+        self,
+        root: str,
+        shown: Callable[[str], str],
+        resolve: Callable[[str], Optional[str]],
+        real: Callable[[str], str],
+    ) -> None:
+        self._root, self._shown, self._resolve, self._checked = root, shown, resolve, real
         self._open: Dict[str, int] = {}
+        self._behind: Dict[str, str] = {}  # the paths without links of the open folders that are behind one
         self._seen: Dict[str, Tuple[int, int]] = {}  # the account's own folders, as they were looked at
 
     def folder(self, path: str) -> int:
         """The open folder at path, which stays the way's own; good for a name in it, not to be listed or flushed.
 
-        Raises OSError, and AccountError where somebody else has a hand in it.
+        Raises OSError, and AccountError where somebody else has a hand in it or the file system hangs.
         """
         found = self._open.get(path)
         if found is not None:
@@ -39,20 +46,40 @@ class Way:
             self._close()
         return self._opened(path)
 
+    def folder_of(self, path: str) -> int:
+        """Return the open folder above path. Raises Hangs, too, if path is on a file system that hangs."""
+        above, name = os.path.split(path)
+        handle = self.folder(above)
+        self._real(above, name)
+        return handle
+
+    def _real(self, above: str, name: str) -> str:
+        """Return the path without links of a name in an open folder. Raises Hangs."""
+        path = os.path.join(self._behind.get(above, above), name)
+        self._checked(path)
+        return path
+
     def _opened(self, path: str) -> int:
         if path not in self._open:
-            self._open[path] = self._entered(path) if path.strip("/") else os.open(self._root, PATH | os.O_DIRECTORY)
+            self._open[path] = (
+                self._entered(path) if path.strip("/") else os.open(self._root or "/", PATH | os.O_DIRECTORY)
+            )
         return self._open[path]
 
     def _entered(self, path: str) -> int:
         above, name = os.path.split(path)
+        folder = self._opened(above)
+        place = self._real(above, name)
         try:
-            handle = os.open(name, PASS, dir_fd=self._opened(above))
+            handle = os.open(name, PASS, dir_fd=folder)
         except NotADirectoryError:
             real = self._resolve(path)
             if real is None or real == path:
                 raise
+            self._behind[path] = real
             return os.dup(self._opened(real))
+        if place != path:
+            self._behind[path] = place
         self._compare(path, os.fstat(handle))
         return handle
 
@@ -73,6 +100,7 @@ class Way:
     def _close(self) -> None:
         while self._open:
             _let_go(self._open.popitem()[1])
+        self._behind.clear()
 
     def __del__(self) -> None:
         self._close()

@@ -15,7 +15,7 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from .._core.account import Account, Guard
 from .._core.document_version import refusal
-from .._core.errors import AccountError, explained, located
+from .._core.errors import AccountError, Hangs, explained, located
 from .._core.host import Host
 from .._core.resource import CHANGES, FAILURES, Resource, State, examine, reconcile
 from .._receipt import notes, receipt, rotations
@@ -158,10 +158,11 @@ def _reconciled(task: Task) -> Seen:
             from .intention import intended, nothing_else  # here, because most runs only look
 
             ahead = _ahead(task, {**hung, **settled})
-            news = _news(task, intended(seen, ahead), False) if task.plan.get("receipt") else {}
+            planned = intended(seen, ahead)
+            news = _news(task, planned, False) if task.plan.get("receipt") else {}
             kept = _noted(task, seen, news)
             if kept["status"] in FAILURES:  # what cannot be noted is not made
-                return Seen(kept, _held_back(seen.documents), False)
+                return Seen(kept, _held_back(planned), False)
             loop = nothing_else(loop, task, seen, ahead) if task.plan.get("receipt") else loop
         seen = task.gone_through(task.real, loop, True, {**hung, **settled})
     return seen
@@ -178,7 +179,10 @@ def _held_back(documents: List[Document]) -> List[Document]:
 
 def _is_lock_there(host: Host) -> bool:
     """Whether another run, living or dead, has left its lock file."""
-    return host.entry(os.path.join(host.home, LOCK)) is not None
+    try:
+        return host.entry(os.path.join(host.home, LOCK)) is not None
+    except Hangs:
+        return False  # nothing in that home can be changed
 
 
 def _followed(task: Task) -> Seen:

@@ -4,8 +4,8 @@
 
 A process that waits for a dead file server cannot be interrupted, only left behind. So one child
 does the work and reports outcome by outcome over a pipe; when it stays silent too long, its
-resource is not measured, everything else on that file system is not asked again, and a new child
-goes on behind it. Usually there is one child.
+resource is not measured, the file systems are asked which of them hangs, and a new child goes on
+behind it. What hangs is not asked again in this run. Usually there is one child.
 """
 
 import json
@@ -20,6 +20,7 @@ from .._core.resource import FAILURES, Outcome, Resource, examine
 from .plan import WAIT_SECONDS, Loop, Run
 
 Document = Dict[str, Any]
+ASKING = 0.1  # how much of the time for one resource the file systems have, then, to answer; at least a second
 
 
 class Step(NamedTuple):
@@ -147,27 +148,32 @@ def _report(todo: List[Resource], outcome: Callable[[Resource], Outcome], writer
 
 
 def _give_up(resources: List[Resource], silent: int, step: Step, done: Dict[int, Document]) -> None:
-    """Mark the silent resource, and every later one on the same file system, as not measured."""
-    from .._core.mounts import mount_points
+    """Mark the silent resource as not measured, and learn which file systems hang.
 
-    mounts = mount_points()
-    host = step.make_host()
-    hung = _mounts(resources[silent], host, mounts)
-    reason = "no answer in %d s: the file system %s hangs; run again when the site has mended it" % (
-        step.seconds,
-        " or ".join(sorted(hung)) or "of the home",
-    )
-    for position, resource in enumerate(resources):
-        if position == silent or (position not in done and _mounts(resource, host, mounts) & hung):
-            done[position] = Outcome.unmet(resource.identity, "not_measured", reason).document()
+    Others than the resources touch are asked next: links lead to them. Where all answer, those that the resource
+    touches are taken to hang, but for the home's: others are on it.
+    """
+    from .._core.mounts import describe_hang, find_hanging, mount_of, mount_points
+
+    mounts, host = mount_points(), step.make_host()
+    real = host.root + host.home
+    home, own = mount_of(real, mounts), _mounts(resources[silent], host, mounts)
+    every = {home}.union(*(_mounts(one, host, mounts) for one in resources))
+    wait = max(1.0, step.seconds * ASKING)
+    hung = set(find_hanging(every, wait) or find_hanging(mounts, wait)) or own - {home}
+    host.account.hung.update({mount: describe_hang(mount, real, step.seconds) for mount in hung})
+    why = [host.account.hung[mount] for mount in sorted(hung & own or hung)]
+    if not why:
+        text = "no answer in %d s, though the file systems answer; run again, and ask the site if that does not help"
+        why = [text % step.seconds]
+    done[silent] = Outcome.unmet(resources[silent].identity, "not_measured", why[0]).document()
 
 
 def _mounts(resource: Resource, host: Host, mounts: List[str]) -> Set[str]:
-    """The mount points that a resource touches, but for the home's: that one answered, or nobody were here."""
+    """The mount points that a resource touches."""
     from .._core.mounts import mount_of
 
     try:
-        paths = resource.bound(host).touches(host)
+        return {mount_of(host.root + path, mounts) for path in resource.bound(host).touches(host)}
     except AccountError:
         return set()
-    return {mount_of(host.root + path, mounts) for path in paths} - {mount_of(host.root + host.home, mounts)}

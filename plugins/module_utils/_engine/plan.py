@@ -8,7 +8,7 @@ limits are in isolation.py.
 
 from typing import Any, Callable, Dict, List, Mapping, Optional, Type
 
-from .._core.errors import AccountError, explained, located
+from .._core.errors import AccountError, Hangs, explained, located
 from .._core.host import Host
 from .._core.resource import Outcome, Resource
 
@@ -53,6 +53,8 @@ class Run:
             if lost:
                 return Outcome.unmet(resource.identity, "blocked", "waits for: " + lost)
             outcome = self.loop(bound, self.host)
+        except Hangs as error:
+            outcome = Outcome.unmet(resource.identity, "not_measured", str(error))
         except AccountError as error:
             outcome = Outcome.unmet(resource.identity, "failed", str(error))
         except OSError as error:

@@ -18,7 +18,8 @@ class StorageLink(StorageLinkOptions, Resource):
     EDITED_IS_THEIRS = True
 
     def touches(self, host: Host) -> List[str]:
-        return [self.options["path"], self.options["target"]]
+        target = [] if self.options["state"] == "absent" else [self.options["target"]]  # it may hang
+        return [self.options["path"]] + target
 
     def desired(self, host: Host) -> State:
         if self.options["state"] == "absent":
@@ -31,13 +32,17 @@ class StorageLink(StorageLinkOptions, Resource):
             return {}
         if found.kind != "link":
             return {"is": found.kind}
+        if self.options["state"] == "absent":
+            return {"target": found.target}
         target = self.options["target"] if self._leads_there(found.target, host) else found.target
         return {"target": target, "leads to": host.kind_behind(self.options["path"])}
 
     def _leads_there(self, target: str, host: Host) -> bool:
-        """Whether a link that is written otherwise is as good; taken out is none but one that is written as ours."""
+        """Return True if a link that is written otherwise is as good; only one that is written as ours is removed."""
+        if target == self.options["target"]:
+            return False
         wanted = host.resolve(self.options["target"])
-        if self.options["state"] == "absent" or target == self.options["target"] or wanted is None:
+        if wanted is None:
             return False
         return host.resolve(self.options["path"]) == wanted and host.entry(wanted) is not None
 

@@ -148,7 +148,7 @@ class Walk:
         if self._mounts is None:
             self._mounts = set(mount_points())
         why = "too deep" if depth > self._depth else ""
-        if self._host.real(place) in self._mounts or self._device(place) not in (device, -1):
+        if self._host.root + place in self._mounts or self._device(place) not in (device, -1):
             why = "another file system"
         if why:
             self.left_out.add(self._host.shown(place), why)

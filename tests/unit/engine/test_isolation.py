@@ -41,6 +41,7 @@ class Odd(Resource):
     def inspect(self, host: Host) -> State:
         does = self.options["does"]
         if does == "sleep":
+            host.entry(self.options["path"])
             time.sleep(60)
         elif does == "die":
             os.kill(os.getpid(), signal.SIGKILL)
