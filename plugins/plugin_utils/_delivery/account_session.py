@@ -138,17 +138,17 @@ class AccountSession:
         """Send a plan in one command over the connection, and give its answer. Raises NoAnswer."""
         self._is_between = False
         wanted = str(self._action._templar.template(self._reached.get("ansible_python_interpreter")) or "auto")
-        preferred = None if wanted.startswith("auto") else wanted
         site = (self._reached.get("cluster") or {}) if self._reached.get("account") else {}
         ticket = {"ticket": True} if (site.get("auth") or {}).get("delegate") else {}
-        command = payload.command(preferred, site.get("python", []))
+        command = payload.command(None if wanted.startswith("auto") else wanted, site.get("python", []))
         sent = payload.payload({**document, **ticket}, self._places)
         connection, execute = self._action._connection, self._action._low_level_execute_command
         if connection.transport == "ssh":  # Ansible would not tell what an earlier attempt has begun
             connection.set_option("reconnection_retries", 0)
+        start = _conversation.start_limit(connection, document, self._reached.get("account") or {}, lambda: self.way)
         send = self._passing(partial(execute, command, sudoable=self._become, in_data=sent))
         follows = document.get("follow_seconds", 0)
-        with nullcontext() if follows else self._turn(), _conversation.awaited(_conversation.PATIENCE + follows):
+        with nullcontext() if follows else self._turn(), _conversation.awaited(_conversation.PATIENCE + follows, start):
             said = _conversation.tried(send, self.pauses, self._was_dropped)
         self._is_between = True
         answer = _answer.parse(said["stdout"], said["stderr"], said["rc"], self.way)

@@ -261,7 +261,8 @@ def _state(state: Document) -> State:
 
 def _instead(stdout: str, stderr: str, code: int, name: str) -> str:
     """What the account did instead of answering, in a sentence, and the next step."""
-    look, stderr = LOOK.format(name=name), stderr.replace(payload.BEGUN, "")
+    look = LOOK.format(name=name)
+    stdout, stderr = stdout.replace(payload.BEGUN, ""), stderr.replace(payload.BEGUN, "")
     if payload.NO_PYTHON in stdout:
         tried = harmless(stdout.partition(payload.NO_PYTHON)[2].strip().replace("\n", "; "), 2000)
         return (

@@ -3,7 +3,8 @@
 """What is said with one account about one plan, and how long an account is waited for that says nothing.
 
 The engine bounds its own work and its answer, but what goes before it does not: a start-up file that waits or prints
-without end, a home that hangs. Ansible reads all that a command prints, and ends when that does.
+without end, a home that hangs. Ansible reads all that a command prints, and ends when that does. The command's first
+word (payload.BEGUN) tells whether the account has come as far as to run it.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.answer import LARGEST, NoAnswer
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.backends import MissingKey
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import slurm_offers
@@ -33,6 +35,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._state.run_memory impo
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import harmless
 
 if TYPE_CHECKING:
+    import subprocess
     from types import FrameType
 
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.answer import Answer, Receipt, Rotations
@@ -45,7 +48,11 @@ ROOM = 16 * LARGEST
 """Bytes by which this process may grow meanwhile: an answer is read, decoded and parsed, and noise may stand before."""
 OFTEN = 0.1  # seconds between two looks at it
 AGAIN = "Log in as you do by hand, and look; then run again: it reads back what was done"
-SILENT = "no answer in {minutes:.0f} minutes: does a start-up file wait for something, or the home hang? " + AGAIN
+SILENT = "no answer in {seconds:.0f} s: does a start-up file wait for something, or the home hang? " + AGAIN
+UNBEGUN = (
+    "the home hangs, or a start-up file waits: the login node accepted the connection, but no command began in"
+    " {seconds:.0f} s. Try 'ssh {way} true': run again when that ends at once, and ask the site if it does not"
+)
 FLOODED = (
     f"more than {LARGEST // 2**20} MB were printed instead of an answer, and it was cut: does a start-up file print"
     f" without end? {AGAIN}"
@@ -53,6 +60,7 @@ FLOODED = (
 
 PATIENCE = 600.0
 """Seconds that one command on an account is waited for. Each file system that hangs costs half a minute of them."""
+SECONDS = 30.0  # for one resource, where the plan does not say (_engine/engine.py)
 PAUSES = (2.0, 6.0)
 """Seconds before a connection is tried again that was dropped at the door; half as much, or half more, by chance."""
 
@@ -214,28 +222,51 @@ def tried(send: Callable[[], Said], pauses: Iterable[float], was_dropped: Callab
     return send()
 
 
-@contextmanager
-def awaited(seconds: float) -> Iterator[None]:
-    """Raise NoAnswer when what is done within takes longer, or more memory. Ansible's own alarm goes on meanwhile.
+class StartLimit(NamedTuple):
+    """How long a command of ssh may take to begin on the account, and what to type behind ssh to get there."""
 
-    Ansible's limit for the task must leave room for an installation of an hour.
+    seconds: float
+    way: Callable[[], str]
+
+
+def start_limit(
+    connection: Any, document: Message, account: Mapping[str, Any], way: Callable[[], str]
+) -> StartLimit | None:
+    """Return how long a command may take to begin: as long as one resource may, and twice what a connection may."""
+    if connection.transport != "ssh" or "asks_each_time" in account:
+        return None
+    return StartLimit(max(document.get("seconds") or SECONDS, 2.0 * connection.get_option("timeout")), way)
+
+
+@contextmanager
+def awaited(seconds: float, start: StartLimit | None = None) -> Iterator[None]:
+    """Raise NoAnswer when what is done within takes longer, or more memory, or no command of ssh begins.
+
+    Ansible's limit for the task counts, too: it must leave room for an installation of an hour. start: None where the
+    command may wait for the user first, or is not sent by ssh.
     """
     if threading.current_thread() is not threading.main_thread():  # signals are not ours there
         yield
         return
     began, largest = time.monotonic(), most_memory() + ROOM
     left = signal.getitimer(signal.ITIMER_REAL)[0]
+    limit = min(seconds, left or seconds)
+    unbegun, since = 0, began  # the process of ssh whose command has not begun, and when it was first seen
 
-    def look(number: int, frame: FrameType | None) -> None:
-        nonlocal left
-        waited = time.monotonic() - began
-        if waited >= seconds:
-            raise NoAnswer(SILENT.format(minutes=seconds / 60))
+    def look(_number: int, frame: FrameType | None) -> None:
+        nonlocal left, unbegun, since
+        now = time.monotonic()
+        process = _unbegun(frame) if start else None
+        if process and process.pid != unbegun:
+            unbegun, since = process.pid, now
+        if start and process and now - since >= start.seconds:
+            process.terminate()  # it would wait on
+            raise NoAnswer(UNBEGUN.format(seconds=start.seconds, way=start.way()))
+        if now - began >= limit:
+            left = 0.0
+            raise NoAnswer(SILENT.format(seconds=limit))
         if most_memory() > largest:
             raise NoAnswer(FLOODED)
-        if left and waited >= left and callable(theirs):  # the task's own limit, which is over once it has rung
-            left = 0.0
-            theirs(number, frame)
 
     theirs = signal.signal(signal.SIGALRM, look)
     signal.setitimer(signal.ITIMER_REAL, OFTEN, OFTEN)
@@ -244,6 +275,18 @@ def awaited(seconds: float) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, max(0.1, left - (time.monotonic() - began)) if left else 0)
         signal.signal(signal.SIGALRM, theirs)
+
+
+def _unbegun(frame: FrameType | None) -> subprocess.Popen[bytes] | None:
+    """Return the process of ssh that Ansible is reading, unless its command has begun.
+
+    Ansible hands out what ssh prints at the end only; until then it is in the frame of its loop.
+    """
+    while frame and frame.f_code.co_name != "_bare_run":
+        frame = frame.f_back
+    held = frame.f_locals if frame else {}
+    printed = [held.get(name, b"") for name in ("b_stderr", "b_stdout")]  # a start-up file may redirect one of them
+    return None if any(payload.BEGUN.encode() in one for one in printed) else held.get("p")
 
 
 def most_memory() -> int:

@@ -23,7 +23,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import engin
 FRAME = "hpc.onboard-answer"
 START = "hpc.onboard-payload"
 BEGUN = "hpc.onboard-begun"
-"""What the command says on standard error before it reads its input: ssh's own words hold it when the line drops."""
+"""What the command prints before it reads its input, on standard error, too: Ansible tells that when the line drops."""
 TOO_OLD = 95  # exit code of a Python before 3.6; the next candidate is tried
 BROKEN = 96  # exit code: the engine itself could not start
 NO_PYTHON = "hpc.onboard-no-python"
@@ -105,7 +105,7 @@ def command(preferred: str | None, candidates: Iterable[str]) -> str:
     tried = " ".join(dict.fromkeys(names))
     begun = f'{BEGUN[:-3]}"{BEGUN[-3:]}"'  # never in one piece in the command, which ssh -v repeats
     return (
-        f"echo {begun} >&2;"
+        f"echo {begun}; echo {begun} >&2;"
         f' for p in {tried}; do "$p" -I -S -c "{_READ}" {START} boot; r=$?;'
         f" case $r in 0|{CUT}|{BROKEN}) exit $r;; esac; done;"
         f" echo; echo {NO_PYTHON}; for p in {tried}; do"

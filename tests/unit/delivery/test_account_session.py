@@ -27,7 +27,9 @@ class Here:
     def __init__(self, **task: Any) -> None:
         self._task = SimpleNamespace(**{"delegate_to": None, "check_mode": False, "diff": False, "tags": [], **task})
         self.options: dict[str, Any] = {}
-        self._connection = SimpleNamespace(transport="local", set_option=self.options.__setitem__)
+        self._connection = SimpleNamespace(
+            transport="local", set_option=self.options.__setitem__, get_option={"timeout": 10}.__getitem__
+        )
         self._templar = SimpleNamespace(template=lambda value: value)
         self._display = SimpleNamespace(warning=print)
 

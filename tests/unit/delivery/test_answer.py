@@ -171,11 +171,11 @@ def test_what_a_line_that_failed_means_is_told_by_a_fact(words: str, began: bool
     assert payload.BEGUN not in error.text
 
 
-def test_the_mark_of_a_command_that_began_stands_on_standard_error_and_not_in_the_command() -> None:
+def test_the_mark_of_a_command_that_began_is_first_on_both_outputs_and_not_in_the_command() -> None:
     command = payload.command(None, [])
     assert payload.BEGUN not in command
     done = subprocess.run(["sh", "-c", command], input=b"", capture_output=True, check=False)
-    assert done.stderr.decode().splitlines()[0] == payload.BEGUN
+    assert [one.decode().splitlines()[0] for one in (done.stdout, done.stderr)] == [payload.BEGUN] * 2
 
 
 @pytest.mark.parametrize("text", ["[" * 200_000, '{"a":' * 100_000, "9" * 100_000, "", "\0", "nul"])

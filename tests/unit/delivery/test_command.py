@@ -178,9 +178,9 @@ def test_an_input_that_is_cut_changes_nothing_and_is_said(part: float) -> None:
         check=False,
     )
     assert ran.returncode == payload.CUT
-    assert ran.stdout == b""
+    assert ran.stdout.decode() == f"{payload.BEGUN}\n"
     with pytest.raises(_answer.NoAnswer, match="did not arrive whole"):
-        _answer.parse("", "", ran.returncode, "simone@wilson")
+        _answer.parse(ran.stdout.decode(), "", ran.returncode, "simone@wilson")
 
 
 def test_lines_that_a_start_up_file_prints_into_the_input_do_no_harm(scene: Scene) -> None:
