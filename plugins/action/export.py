@@ -115,7 +115,7 @@ def _written(session: PaperSession, output: str) -> Exported:
 
 def _sent(session: PaperSession, entries: list[PlanEntry]) -> list[PlanEntry]:
     """The entries as they would be sent, without keys."""
-    Conversation(session, Plan.of(entries, session.key).entries, {"work": "reconcile"}).outcomes(0, asks=True)
+    Conversation(session, Plan.of(entries, session.key).entries, {"work": "reconcile"}).outcomes(0)
     return program.without_keys((session.sent or {})["resources"])
 
 

@@ -61,7 +61,8 @@ def finding(rule: str, account: str, resource: str, **more: Any) -> dict[str, An
         "desired": {},
         "actual": {},
         "since": "2026-11-20",
-        "baseline": "unchanged",
+        "new": False,
+        "baseline": "new",
         "waiver": None,
         "fingerprint": f"sha256:{hashlib.sha256(named).hexdigest()}",
         "fix": [here("ansible-playbook", "onboard.yml", "-l", account)],
@@ -115,7 +116,7 @@ def report(accounts: list[dict[str, Any]], findings: list[dict[str, Any]], **mor
     failed = bool(by_severity["critical"] or by_severity["high"] or missed)
     checks, fine = (sum(one[name] for one in accounts) for name in ("checks", "ok"))
     return {
-        "schema": "hpc.onboard/audit/2.0",
+        "schema": "hpc.onboard/audit/2.1",
         "run": {
             "id": "20261121T180000Z-1f3a",
             "started": "2026-11-21T18:00:00Z",
@@ -138,8 +139,9 @@ def report(accounts: list[dict[str, Any]], findings: list[dict[str, Any]], **mor
             "by_severity": by_severity,
             "by_class": {name: sum(one["class"] == name for one in counting) for name in CLASSES},
             "waived": len(findings) - len(counting),
-            "new": sum(one["baseline"] == "new" for one in counting),
+            "new": sum(one["new"] for one in counting),
             "resolved": len(more.get("resolved", [])),
+            "accepted": sum(one["baseline"] == "unchanged" for one in counting),
             "failed": failed,
             "exit": 2 if failed else 0,
             "reasons": ["findings of severity high or worse"] * failed,
@@ -166,7 +168,7 @@ def example() -> dict[str, Any]:
         next(one for one in accounts if one["name"] == name)["capabilities"][capability] = "not_applicable"
     findings = [
         finding(
-            "SEC-001", "go42tum@lrz", credentials, capability="enroot_credentials", baseline="new",
+            "SEC-001", "go42tum@lrz", credentials, capability="enroot_credentials", new=True,
             place="~/.config/enroot/.credentials", text="The file with the key for nvcr.io can be read by the group.",
             desired={"mode": "0600"}, actual={"mode": "0640"}, since="2026-11-21",
             fix=[here("ansible-playbook", "onboard.yml", "-l", "go42tum@lrz", "--tags", "enroot_credentials")],
@@ -195,7 +197,7 @@ def example() -> dict[str, Any]:
         finding(
             "ENV-002", "ada@daint", "environment in ~/.bashrc", capability="shell_environment", place="~/.bashrc:7",
             desired={"line": "[ -r ~/.config/hpc.onboard/env.sh ] && . ~/.config/hpc.onboard/env.sh"},
-            actual={"line": "# [ -r ~/.config/hpc.onboard/env.sh ]"}, baseline="new",
+            actual={"line": "# [ -r ~/.config/hpc.onboard/env.sh ]"}, new=True,
             text="The line that reads our settings was commented out.",
         ),
         finding(
@@ -237,6 +239,8 @@ def history(runs: int) -> list[dict[str, Any]]:
                 "critical": 1 if 4 <= day <= 6 else 0, "high": (day * 7) % 4, "medium": 2 + day % 3,
                 "low": max(0, 6 - day // 3), "info": 1,
             },
+            "new": day % 3 or None,
+            "resolved": day % 2 if day % 3 else None,
         }
         for day in range(runs)
     ]  # fmt: skip
@@ -290,7 +294,7 @@ def large(accounts: int, findings: int) -> dict[str, Any]:
     made = [
         finding(
             rules[number % len(rules)], bad[number % len(bad)], f"thing {number}", place=f"~/place/{number}:{number}",
-            capability=CAPABILITIES[number % len(CAPABILITIES)], baseline="new" if number % 9 == 0 else "unchanged",
+            capability=CAPABILITIES[number % len(CAPABILITIES)], new=number % 9 == 0,
             desired={"mode": "0600", "target": "/work/project/simone"}, actual={"mode": "0644", "target": "/work"},
             waiver=WAIVER if number % 50 == 49 else None, cause=CAUSES[number % len(CAUSES)],
             **{"class": CLASSES[number % len(CLASSES)]},

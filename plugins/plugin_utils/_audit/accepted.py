@@ -26,10 +26,10 @@ BASELINE = "hpc.onboard/baseline/1.0"
 
 
 class Accepted(NamedTuple):
-    """The waivers, and the fingerprints of the findings in the baseline; None without one."""
+    """The waivers, and the findings in the baseline: fingerprint to its first day; None without a baseline."""
 
     waivers: list[_waivers.Waiver]
-    baseline: frozenset[str] | None
+    baseline: dict[str, str] | None
 
 
 def read(variables: Variables, wishes: Wishes, today: date) -> Accepted:
@@ -45,8 +45,8 @@ def _waived(variables: Variables, wishes: Wishes, today: date) -> list[_waivers.
     return _waivers.read(file, today) if file.is_file() else []
 
 
-def _baseline(wishes: Wishes) -> frozenset[str] | None:
-    """The findings of the baseline; a run that writes it needs none."""
+def _baseline(wishes: Wishes) -> dict[str, str] | None:
+    """Return the findings of the baseline; a run that writes it needs none."""
     if not wishes["audit_baseline"]:
         return None
     file = _path(wishes["audit_baseline"])
@@ -57,13 +57,18 @@ def _baseline(wishes: Wishes) -> frozenset[str] | None:
     advice = "write one with -e audit_baseline_write=true"
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
-        findings = frozenset(str(fingerprint) for fingerprint in found["findings"])
+        findings = {str(fingerprint): _day(one) for fingerprint, one in found["findings"].items()}
         why = document_version.refusal(found["schema"], BASELINE, str(file), advice)
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, AttributeError):
         raise AccountError(f"{file} is no baseline: {advice}") from None
     if why:
         raise AccountError(why)
     return findings
+
+
+def _day(entry: Mapping[str, str]) -> str:
+    """Return the day since when a finding is known; empty where the file does not say. Raises ValueError."""
+    return date.fromisoformat(entry["since"]).isoformat() if "since" in entry else ""
 
 
 def write(wishes: Wishes, report: Report) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -38,17 +38,18 @@ if TYPE_CHECKING:
     )
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Severity
 
-SCHEMA = "hpc.onboard/audit/2.0"
+SCHEMA = "hpc.onboard/audit/2.1"
 UNMEASURED = ("RUN-001", "RUN-002")
+ACCOUNT = "account"  # stands in place of a capability, where a whole account could not be measured
 
 
 class Past(NamedTuple):
-    """What there was before this run: findings that are known, runs, waivers, and the accepted findings if any."""
+    """What there was before this run: known findings, runs, waivers, and the findings of a baseline with their days."""
 
     known: Known
     history: Sequence[Former]
     waivers: list[_waivers.Waiver]
-    accepted: frozenset[str] | None
+    accepted: Mapping[str, str] | None
 
 
 def report(run: Run, rows: Sequence[Row], past: Past, commands: Commands, today: date) -> Report:
@@ -76,7 +77,8 @@ def _told(finding: Seen, row: Row, past: Past, commands: Commands, today: date) 
     """A finding with all that is known of it beside what was seen."""
     account = row["name"]
     fingerprint = mark(finding["rule"], account, finding["resource"], finding["place"])
-    is_new = past.accepted is None or fingerprint not in past.accepted
+    accepted = past.accepted or {}
+    since = past.known.get(fingerprint, {}).get("since") or accepted.get(fingerprint) or today.isoformat()
     return {
         "rule": finding["rule"],
         "capability": finding["capability"],
@@ -89,8 +91,9 @@ def _told(finding: Seen, row: Row, past: Past, commands: Commands, today: date) 
         "desired": finding["desired"],
         "actual": finding["actual"],
         "account": account,
-        "since": past.known.get(fingerprint, {}).get("since", today.isoformat()),
-        "baseline": "new" if is_new else "unchanged",
+        "since": since,
+        "new": fingerprint not in past.known and fingerprint not in accepted,
+        "baseline": "unchanged" if fingerprint in accepted else "new",
         "waiver": None,
         "fingerprint": fingerprint,
         "fix": finding.get("fix") or commands.mends(finding, account),
@@ -139,8 +142,14 @@ def _cell(capability: str, state: Cell, findings: Sequence[Finding]) -> Cell:
 
 
 def _resolved(known: Known, rows: Sequence[Row], findings: Sequence[Finding]) -> list[Resolved]:
-    """What was found before, was looked for again, and is there no more."""
+    """Return what was found before, was looked for again, and is there no more.
+
+    What a role keeps and could not be measured now was not looked for. Whether an account answers always is.
+    """
     looked = {(row["name"], name) for row in rows if row["state"] == "measured" for name in row["capabilities"]}
+    looked |= {(row["name"], ACCOUNT) for row in rows}
+    unseen = [one for one in findings if one["rule"] == "RUN-001" and one["capability"] != "watch"]
+    hidden = {(one["account"], one["resource"]) for one in unseen}
     there = {one["fingerprint"] for one in findings}
     gone: list[Resolved] = [
         {
@@ -151,7 +160,9 @@ def _resolved(known: Known, rows: Sequence[Row], findings: Sequence[Finding]) ->
             "since": one.get("since", ""),
         }
         for fingerprint, one in known.items()
-        if fingerprint not in there and (one.get("account"), one.get("capability")) in looked
+        if fingerprint not in there
+        and (one.get("account"), one.get("capability")) in looked
+        and (one.get("account"), one.get("resource")) not in hidden
     ]
     return sorted(gone, key=lambda one: (one["account"], one["rule"], one["resource"], one["fingerprint"]))
 
@@ -205,8 +216,9 @@ def _summary(
         "by_severity": _by_severity(severities),
         "by_class": {name: classes[name] for name in CLASSES if classes[name]},
         "waived": sum(one["waiver"] is not None for one in findings),
-        "new": sum(one["baseline"] == "new" for one in counted),
+        "new": sum(one["new"] for one in counted),
         "resolved": len(resolved),
+        "accepted": sum(one["baseline"] == "unchanged" for one in counted),
         "failed": bool(reasons),
         "exit": 2 if reasons else 0,
         "reasons": reasons,
@@ -262,7 +274,7 @@ def unmeasured(name: str, reason: str, account: Site) -> Row:
     """The row of an account that could not be looked at. account: where it is."""
     finding: Seen = {
         "rule": "RUN-002",
-        "capability": "account",
+        "capability": ACCOUNT,
         "resource": "the account",
         "place": "",
         "class": "not_measured",

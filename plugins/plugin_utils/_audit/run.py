@@ -115,6 +115,8 @@ def _report(
         "accounts": summary["accounts"],
         "not_measured": summary["not_measured"],
         "by_severity": summary["by_severity"],
+        "new": summary["new"],
+        "resolved": summary["resolved"],
     }
     for said in [newer] if newer else _remember(_audit.known_now(known, report, rows), place, name, entry):
         warn(said)
@@ -132,7 +134,9 @@ def _written(report: Report, wishes: Wishes) -> list[str]:
 def _remembered(place: str, name: str) -> tuple[audit_history.Known, list[Former], str]:
     """What audits before this one left, and why it can neither be read nor added to, where a newer version wrote it."""
     try:
-        return (*audit_history.read(place, name), "")
+        known, runs = audit_history.read(place, name)
+        uncounted: Any = {"new": None, "resolved": None}  # of runs of older versions
+        return known, [{**uncounted, **run} for run in runs], ""
     except audit_history.NewerHistory as error:
         return {}, [], f"nothing here is compared with earlier audits, and this one is not remembered: {error}"
 

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 Variables = Mapping[str, Any]  # Ansible's, of one account
 
 NARROW = {"lapses", "asks_each_time", "by_hand"}  # marks of one whose door may be shut (_accounts/open_sessions.py)
+EMPTY = {False: "no resources declared", True: "nothing to remove"}  # whether things are removed -> of an empty plan
 MANY = 3  # accounts of a run, from which on a login host may be asked for by more of them than it likes
 
 
@@ -195,17 +196,17 @@ class AccountSession:
         """
         declared = left_out(declared, self.key)
         wait = 0 if "asks_each_time" in (self._reached.get("account") or ()) else wait  # each look would ask again
-        outcomes, receipt = self._done(declared.resources, wait, wishes, rest is not None)
+        outcomes, receipt = self._done(declared.resources, wait, wishes)
         if lost := {} if rest or self.is_check_run else receipts.disowned(self.name, self.sandbox, receipt):
-            _outcomes, receipt = self._done(declared.resources, wait, {**wishes, "notes": lost}, False)
+            _outcomes, receipt = self._done(declared.resources, wait, {**wishes, "notes": lost})
         more = rest(receipt["notes"]) if rest and receipt else []
         if more:
-            further, receipt = self._done(more, wait, wishes, True)
+            further, receipt = self._done(more, wait, wishes)
             outcomes = both(outcomes, further)
         outcomes = spoken_of(outcomes) if rest else of_things(outcomes)
         introduction = None if rest else self._introduction(outcomes)
         outcomes += self._keep(receipt)
-        found = result(outcomes, declared.notes, self.is_check_run)
+        found = result(outcomes, declared.notes, self.is_check_run, EMPTY[rest is not None])
         found.update({"introduction": introduction} if introduction else {})
         if SESSION.source:
             found["keyring"] = SESSION.source
@@ -214,13 +215,11 @@ class AccountSession:
             found["sandbox"] = self.sandbox["root"]
         return {**found, "diff": diffs(found["outcomes"])} if self._action._task.diff else found
 
-    def _done(
-        self, entries: list[PlanEntry], wait: int, wishes: Message, asks: bool
-    ) -> tuple[list[Outcome], Receipt | None]:
-        """What came of one plan, and what is noted on the account then. asks: also where the plan is empty."""
+    def _done(self, entries: list[PlanEntry], wait: int, wishes: Message) -> tuple[list[Outcome], Receipt | None]:
+        """Return what came of one plan, and what is noted on the account then."""
         plan = Plan.of(entries, self.key)
         conversation = Conversation(self, plan.entries, {"work": self.work, "receipt": True, **wishes})
-        return plan.merged(conversation.outcomes(wait, asks)), conversation.receipt
+        return plan.merged(conversation.outcomes(wait)), conversation.receipt
 
     def unreached(self, error: Exception) -> Unreached:
         """The result of a task whose account was not reached. error: the connection's."""

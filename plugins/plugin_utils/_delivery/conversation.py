@@ -109,13 +109,11 @@ class Conversation:
         if self._asks_slurm:
             self._plan["found"] = slurm_offers.known(session.name, self._plan["work"] == "examine")
 
-    def outcomes(self, wait: int, asks: bool = False) -> list[Outcome]:
-        """What came of the plan, when nothing of it is under way any more.
+    def outcomes(self, wait: int) -> list[Outcome]:
+        """Return what came of the plan, when nothing of it is under way any more.
 
-        Nothing is sent for one that is empty, unless one asks what is noted on the account.
+        An empty plan is sent, too: only the account itself shows that it can be reached.
         """
-        if not (self._entries or asks):
-            return []
         outcomes = self._asked(range(len(self._entries)))
         if self._plan["work"] != "reconcile" or not any(outcome["progress"] for outcome in outcomes):
             return outcomes

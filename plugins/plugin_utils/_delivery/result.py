@@ -36,10 +36,10 @@ def counted(outcomes: Sequence[Outcome], check: bool) -> str:
     return ", ".join(f"{counts[status]} {words[status]}" for status in reversed(WORDS) if counts[status])
 
 
-def result(outcomes: list[Outcome], notes: Sequence[Note], check: bool) -> AccountResult:
-    """The result of a converge task."""
+def result(outcomes: list[Outcome], notes: Sequence[Note], check: bool, empty: str = "nothing to do") -> AccountResult:
+    """Return the result of a converge task. empty: its message if there are no outcomes."""
     bad = [outcome for outcome in outcomes if outcome["status"] in FAILURES]
-    summary = counted(outcomes, check) or "nothing to do"
+    summary = counted(outcomes, check) or empty
     reasons = "".join(f"\n{outcome['identity']}: {outcome['reason']}" for outcome in bad)
     return {
         "kind": "account",

@@ -65,10 +65,14 @@ class Line(TypedDict):
 
 
 class Finding(Difference):
-    """A difference as the report tells it. since: the day on which it was first found. help: where to read about it."""
+    """A difference as the report tells it. since: the day on which it was first found. help: where to read about it.
+
+    new: no audit before this one found it. baseline: 'unchanged' where the baseline file has it.
+    """
 
     account: str
     since: str
+    new: bool
     baseline: Literal["new", "unchanged"]
     waiver: Excuse | None
     fingerprint: str
@@ -138,7 +142,7 @@ class BySeverity(TypedDict):
 
 
 class Summary(TypedDict):
-    """The numbers, and what the audit comes to."""
+    """The numbers, and what the audit comes to. new, resolved: since the last audit. accepted: in the baseline."""
 
     accounts: int
     measured: int
@@ -151,6 +155,7 @@ class Summary(TypedDict):
     waived: int
     new: int
     resolved: int
+    accepted: int
     failed: bool
     exit: Literal[0, 2]
     reasons: list[str]
@@ -176,12 +181,14 @@ class WaiverEntry(Excuse):
 
 
 class Former(TypedDict):
-    """A run before this one."""
+    """A run before this one. new, resolved: since the run before it; None if that is not known."""
 
     started: str
     accounts: int
     not_measured: int
     by_severity: BySeverity
+    new: int | None
+    resolved: int | None
 
 
 class Report(TypedDict):

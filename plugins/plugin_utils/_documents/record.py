@@ -15,7 +15,8 @@ RunVerb = Literal["onboard", "offboard", "audit"]
 class RunRecord(TypedDict):
     """How a run ended on one account.
 
-    at: its end, in UTC. ended: of an audit 'ok', 'found' (something counts) or 'unreachable' (not measured).
+    at: its end, in UTC. ended: of an audit 'ok', 'found' (something counts) or 'unreachable' (not measured); else
+    'empty' where nothing was declared, or nothing was left to remove.
     reached: whether the account itself answered. missing_keys: names of keys that the keyring did not have.
     unknown_areas: storage areas whose path nobody has said. left_out: a digest of each reason why something was left
     out, which need not be said again. by_severity: of an audit.
@@ -26,7 +27,7 @@ class RunRecord(TypedDict):
     account: str
     sandbox: bool
     verb: RunVerb
-    ended: Literal["ok", "changed", "failed", "unreachable", "found"]
+    ended: Literal["ok", "changed", "empty", "failed", "unreachable", "found"]
     reached: bool
     missing_keys: NotRequired[list[str]]
     unknown_areas: NotRequired[list[str]]

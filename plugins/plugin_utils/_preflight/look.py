@@ -41,7 +41,7 @@ def asked(session: AccountSession) -> PreflightAccount:
     cluster, account = session.variables.get("cluster") or {}, session.variables.get("account") or {}
     entries = [one for one in watch_places.watches(cluster, account, []) if one["kind"] == "quota"] if cluster else []
     conversation = Conversation(session, entries, {"work": "examine", "seconds": SECONDS, "receipt": True})
-    outcomes = conversation.outcomes(0, asks=True)
+    outcomes = conversation.outcomes(0)
     if conversation.receipt and conversation.receipt["problem"]:
         return seen("not_ready", conversation.receipt["problem"])
     found = [one for entry, outcome in zip(entries, outcomes, strict=True) for one in findings.of_watch(entry, outcome)]

@@ -20,7 +20,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files i
 if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import Former
 
-KNOWN_SCHEMA, RUN_SCHEMA = "hpc.onboard/audit-known/2.1", "hpc.onboard/audit-run/1.1"
+KNOWN_SCHEMA, RUN_SCHEMA = "hpc.onboard/audit-known/2.1", "hpc.onboard/audit-run/1.2"
 FOLDER = "audit"
 KNOWN, HISTORY, LOCK = "known-%s.json", "history.jsonl", "lock"
 DAMAGED = "%s.damaged"

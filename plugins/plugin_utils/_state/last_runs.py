@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import BySeverity, Report
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.record import RunRecord
 
-SCHEMA = "hpc.onboard/run/1.0"
+SCHEMA = "hpc.onboard/run/1.1"
 FILE = "runs.jsonl"
 LARGEST = 512 * 1024  # bytes, after which no more is kept than the last run of each verb
 FLAGS = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC

@@ -28,7 +28,13 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout impor
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.amounts import count
 
-ONBOARDED = {"ok": "as wanted", "changed": "set up", "failed": "not as wanted", "unreachable": "unreachable"}
+ONBOARDED = {
+    "ok": "as wanted",
+    "changed": "set up",
+    "empty": "no resources declared",
+    "failed": "not as wanted",
+    "unreachable": "unreachable",
+}
 SEVERITIES = ("critical", "high", "medium", "low")
 WIDEST_NAME = 30
 
@@ -93,7 +99,9 @@ def _mark(one: AccountStatus, look: Look) -> tuple[str, str]:
 def _set_up(one: AccountStatus, now: datetime) -> str:
     onboard, offboard = one["onboard"], one["offboard"]
     if offboard and (onboard is None or onboard["at"] < offboard["at"]):
-        return f"taken out {ago(offboard['at'], now)}" + ("" if offboard["ended"] in ("ok", "changed") else ", not all")
+        return f"taken out {ago(offboard['at'], now)}" + (
+            "" if offboard["ended"] in ("ok", "changed", "empty") else ", not all"
+        )
     if onboard is None:
         return "set up, when is not known" if one["known"] else "never set up from here"
     return f"{ONBOARDED.get(onboard['ended'], onboard['ended'])} {ago(onboard['at'], now)}"

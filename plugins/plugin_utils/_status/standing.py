@@ -17,7 +17,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding imp
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.record import RunRecord, SlurmRecord
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import ManualStep
 
-SCHEMA = "hpc.onboard/status/1.0"
+SCHEMA = "hpc.onboard/status/1.1"
 AUDIT_DAYS = 30  # after which an audit is due again
 RUN_VERBS = ("onboard", "offboard", "audit")
 URGENCY = ("rotate", "onboard", "preflight", "plan", "audit")

@@ -45,14 +45,13 @@ STYLES = {
     "not_measured": ("?", "error"),
 }
 BAD = ("unreachable", "failed")
-MANY = 10
-"""With more accounts than this, a person wants the exceptions."""
+MANY = 10  # accounts; of more than this, a user wants the exceptions
 
 
 class Ended(NamedTuple):
-    """How an account ended: ok, changed, failed or unreachable; and its first reason, when it is one of the last two.
+    """How an account ended: empty, ok, changed, failed or unreachable; and its first reason, unless ok or changed.
 
-    steps: what a person must do for it.
+    empty: it was reached, and the run was about no thing there. steps: what a person must do for it.
     """
 
     state: str
@@ -93,10 +92,8 @@ def _reason(result: Result) -> str:
 
 def worst(first: Ended | None, then: Ended) -> Ended:
     """How an account ended after several tasks: the first failure stays, and one change is enough."""
-    order = ("ok", "changed", "failed", "unreachable")
-    if first is None or order.index(then.state) > order.index(first.state):
-        return then
-    return first
+    order = ("empty", "ok", "changed", "failed", "unreachable")
+    return max(filter(None, (first, then)), key=lambda end: order.index(end.state))
 
 
 class Renderer:
@@ -122,6 +119,8 @@ class Renderer:
             return Ended("unreachable", str(result.get("msg", "")), steps_left)
         if result.get("failed"):
             return Ended("failed", _reason(result), steps_left)
+        if result.get("outcomes") == []:
+            return Ended("empty", str(result.get("msg", "")), steps_left)
         return Ended("changed" if result.get("changed") else "ok", "", steps_left)
 
     def kept(self, first: Ended | None, then: Ended) -> Ended:
@@ -195,7 +194,8 @@ def account(name: str, result: Result, view: View, like: str | None = None) -> l
     """What came of one account: a heading, then what changed or failed and why, notes, and what a person must do."""
     if "outcomes" not in result:
         return _without_outcomes(name, result, view, like)
-    lines = heading(name, result, counted(result["outcomes"], view.check) or "nothing to do", view)
+    text = counted(result["outcomes"], view.check) or str(result.get("msg") or "nothing to do")
+    lines = heading(name, result, text, view)
     for outcome in result["outcomes"]:
         if _shown(outcome, view.detail):
             lines += _outcome(outcome, view, "diff" in result)
@@ -233,14 +233,15 @@ def _without_outcomes(name: str, result: Result, view: View, like: str | None) -
 def heading(name: str, result: Result, text: str, view: View) -> list[Line]:
     """The line that an account's begin with."""
     statuses = {outcome["status"] for outcome in result.get("outcomes", [])}
-    bad = result.get("failed") or statuses & set(FAILURES)
-    style = "error" if bad else "changed" if statuses & set(CHANGES) else "ok"
-    mark = "~" if style == "changed" and view.check else view.look.mark("bad" if bad else "good")
+    style = "error" if result.get("failed") or statuses & set(FAILURES) else "ok"
+    style = "changed" if style == "ok" and statuses & set(CHANGES) else style
+    style = "note" if style == "ok" and result.get("outcomes") == [] else style
+    good = view.look.mark("good")
+    mark = {"error": view.look.mark("bad"), "changed": "~" if view.check else good, "note": "-"}.get(style, good)
     right = ["sandbox"] if result.get("sandbox") else []
     right += [f"{result['seconds']:.1f} s".rjust(6)] if "seconds" in result else []
-    first = Span(mark, "ok" if mark == view.look.mark("good") else style)
-    line = (first, Span(" "), Span(name, "bold"), Span("  "), Span(text, style))
-    return ended(line, "  ".join(right), view.look)
+    first = Span(mark, "ok" if mark == good else style)
+    return ended((first, Span(" "), Span(name, "bold"), Span("  "), Span(text, style)), "  ".join(right), view.look)
 
 
 def _introduction(known: Introduction, look: Look) -> list[Line]:
@@ -270,8 +271,7 @@ def _outcome(outcome: Outcome, view: View, with_diff: bool) -> Iterator[Line]:
     if status == "different" and old != outcome["after"].get("target"):
         led = "leads" if view.check else "led"
         yield from told("", "", "", f"it {led} to {old}: what lies there stays there", view.look)
-    progress = outcome.get("progress")
-    if progress:
+    if progress := outcome.get("progress"):
         yield from told("", "", "note", _how_far(progress), view.look)
     if with_diff and status in CHANGES:
         from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.difference import (

@@ -107,7 +107,7 @@ def _grouped(alike: Sequence[Finding]) -> Group:
     names = list(dict.fromkeys(finding["account"] for finding in alike))
     text = _shared([finding["text"] for finding in alike]) or f"{RULES[first['rule']].title}."
     place = _shared([finding["place"] or finding["resource"] for finding in alike])
-    since = _shared(["new" if one["baseline"] == "new" else f"since {one['since']}" for one in alike])
+    since = _shared(["new" if one["new"] else f"since {one['since']}" for one in alike])
     number = len(alike)
     return Group(first, number, names, text, place or (count(number, "finding") if number > len(names) else ""), since)
 
@@ -268,8 +268,9 @@ def _counts(report: Report) -> Iterator[str]:
     yield f"{summary['ok']:,} of {count(summary['checks'], 'check')} as wanted"
     if summary["not_measured"]:
         yield f"{count(summary['not_measured'], 'account')} not measured"
-    said = [f"{summary[name]:,} {name}" for name in ("new", "resolved", "waived") if summary[name]]
-    if said:
+    counts = {"new": summary["new"], "resolved": summary["resolved"], "waived": summary["waived"]}
+    counts["in the baseline"] = summary["accepted"]
+    if said := [f"{number:,} {word}" for word, number in counts.items() if number]:
         yield ", ".join(said)
 
 

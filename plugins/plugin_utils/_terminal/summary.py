@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The last lines of a run: what went wrong and what to run next, then what is as wanted, then the totals."""
+"""The last lines of a run: what went wrong and what to run next, then what is as wanted or empty, then the totals."""
 
 from __future__ import annotations
 
@@ -121,8 +121,7 @@ def recap(accounts: Mapping[str, Ended], view: View, run: Run) -> list[Line]:
         for group in bad:
             lines += _group(group, run.command if len(bad) > 1 and run.then is None else "", look)
     if view.detail is Detail.EXCEPTIONS:
-        word = "ready" if run.doctor else "as wanted"
-        collected = _collected(accounts, word, look)
+        collected = _collected(accounts, "ready" if run.doctor else "as wanted", look)
         lines += [(), *collected] if bad and collected else collected
         lines += _steps_of_many(accounts, look)
     if len(lines) > 1:
@@ -186,14 +185,20 @@ def limit(names: Sequence[str]) -> str:
 
 
 def _collected(accounts: Mapping[str, Ended], word: str, look: Look) -> list[Line]:
-    """One line for all accounts that are as wanted."""
-    kept = [name for name, end in accounts.items() if end.state == "ok" and not end.warned]
-    if not kept:
-        return []
-    head = (Span(look.mark("good"), "ok"), Span(f" {len(kept)} {word}  "))
+    """Return one line for all accounts that are as wanted, and one for each reason why others are empty."""
+    found: dict[tuple[Span, str], list[str]] = {}
+    for name, end in accounts.items():
+        if end.state == "ok" and not end.warned:
+            found.setdefault((Span(look.mark("good"), "ok"), word), []).append(name)
+        elif end.state == "empty":
+            found.setdefault((Span("-", "note"), f"with {end.reason}"), []).append(name)
+    return [_line_of(mark, said, names, look) for (mark, said), names in found.items()]
 
+
+def _line_of(mark: Span, said: str, names: Sequence[str], look: Look) -> Line:
+    head = (mark, Span(shortened(f" {len(names)} {flat(said)}  ", look.width - cells(mark.text), look.mark("more"))))
     room = look.width - cells(plain(head))
-    return [(*head, Span(shortened(flat(", ".join(kept)), room, look.mark("more")), "faint"))]
+    return (*head, Span(shortened(flat(", ".join(names)), room, look.mark("more")), "faint"))
 
 
 def _steps_of_many(accounts: Mapping[str, Ended], look: Look) -> list[Line]:
@@ -207,7 +212,7 @@ def _steps_of_many(accounts: Mapping[str, Ended], look: Look) -> list[Line]:
 
 
 def totals(accounts: Mapping[str, Ended], check: bool, doctor: bool = False, what: str = "account") -> str:
-    """'60 accounts: 10 changed, 47 as wanted, 3 not as wanted (2 unreachable, 1 failed)'."""
+    """Return '60 accounts: 10 changed, 46 as wanted, 1 with nothing to remove, 3 not as wanted (3 unreachable)'."""
     counts = Counter(end.state for end in accounts.values())
     bad = [f"{counts[state]} {state}" for state in BAD if counts[state]]
     number = sum(counts[state] for state in BAD)
@@ -215,6 +220,8 @@ def totals(accounts: Mapping[str, Ended], check: bool, doctor: bool = False, wha
     fine = counts["ok"] + (counts["changed"] if doctor else 0) - warned
     parts = [] if doctor else [(counts["changed"], "would change" if check else "changed")]
     parts += [(fine, "ready" if doctor else "as wanted"), (warned, "ready, with warnings")]
+    empty = Counter(end.reason for end in accounts.values() if end.state == "empty")
+    parts += [(count, f"with {reason}") for reason, count in empty.items()]
     parts += [(number, f"{'not ready' if doctor else 'not as wanted'} ({', '.join(bad)})")]
     total = f"{len(accounts)} {what}{'s' if len(accounts) != 1 else ''}"
     return f"{total}: {', '.join(f'{count} {word}' for count, word in parts if count) or 'nothing to do'}"
@@ -224,7 +231,9 @@ def _style(accounts: Mapping[str, Ended]) -> str:
     states = {end.state for end in accounts.values()}
     if states & set(BAD):
         return "error"
-    return "changed" if "changed" in states or any(end.warned for end in accounts.values()) else "ok"
+    if "changed" in states or any(end.warned for end in accounts.values()):
+        return "changed"
+    return "ok" if states - {"empty"} else "note"
 
 
 def _took(run: Run) -> str:

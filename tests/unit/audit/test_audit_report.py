@@ -161,9 +161,10 @@ def test_a_downtime_that_is_known_can_be_waived() -> None:
 
 def test_with_a_baseline_only_new_findings_fail() -> None:
     first = told(row("a@lrz", finding("LNK-001")))
-    accepted = frozenset(one["fingerprint"] for one in first["findings"])
+    accepted = {one["fingerprint"]: "2026-01-02" for one in first["findings"]}
     again = told(row("a@lrz", finding("LNK-001")), accepted=accepted)
     assert (again["summary"]["exit"], again["findings"][0]["baseline"], again["summary"]["new"]) == (0, "unchanged", 0)
+    assert (again["summary"]["accepted"], again["findings"][0]["since"]) == (1, "2026-01-02")
     more = told(row("a@lrz", finding("LNK-001"), finding("KEY-001")), accepted=accepted)
     assert (more["summary"]["exit"], more["summary"]["new"]) == (2, 1)
 
@@ -179,6 +180,33 @@ def test_since_when_a_finding_is_known_is_remembered_and_what_is_gone_is_told() 
         ("LNK-001", "a@lrz", "2026-01-02")
     ]
     assert report.known_now(known, gone, []) == {}
+
+
+def test_new_and_resolved_count_against_the_audits_before() -> None:
+    first = told(row("a@lrz", finding("LNK-001")))
+    assert (first["summary"]["new"], first["findings"][0]["new"]) == (1, True)
+    known = report.known_now({}, first, [])
+    again = told(row("a@lrz", finding("LNK-001")), known=known)
+    assert (again["summary"]["new"], again["summary"]["resolved"], again["findings"][0]["new"]) == (0, 0, False)
+    assert again["summary"]["exit"] == 2, "a finding that is not new fails the run all the same"
+
+
+def test_an_account_that_answers_again_and_then_does_not_is_resolved_and_new() -> None:
+    known: Any = {}
+    counts = []
+    for one in (unmeasured("a@lrz"), unmeasured("a@lrz"), row("a@lrz"), unmeasured("a@lrz")):
+        said = told(one, known=known)
+        known = report.known_now(known, said, [one])
+        counts.append((said["summary"]["new"], said["summary"]["resolved"]))
+    assert counts == [(1, 0), (0, 0), (0, 1), (1, 0)]
+
+
+def test_what_a_role_keeps_and_could_not_be_measured_is_not_resolved() -> None:
+    known = report.known_now({}, told(row("a@lrz", finding("LNK-001"))), [])
+    unseen = finding("RUN-001", **{"class": "not_measured"})
+    assert told(row("a@lrz", unseen), known=known)["resolved"] == []
+    other = finding("RUN-001", resource="link ~/other", **{"class": "not_measured"})
+    assert [one["rule"] for one in told(row("a@lrz", other), known=known)["resolved"]] == ["LNK-001"]
 
 
 @pytest.mark.parametrize(

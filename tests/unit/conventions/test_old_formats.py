@@ -117,7 +117,7 @@ def test_the_history_of_audits_goes_on(remembered: Path) -> None:
     assert audit_history.read(PLACE, SERIES) == (known, [*runs, {"started": "now"}])
     lines = [json.loads(line) for line in (remembered / "audit" / "history.jsonl").read_text().splitlines()]
     assert lines[:-1] == old
-    assert lines[-1]["schema"] == "hpc.onboard/audit-run/1.1"
+    assert lines[-1]["schema"] == "hpc.onboard/audit-run/1.2"
     document = json.loads((remembered / "audit" / f"known-{PLACE}.json").read_text())
     assert document == {"schema": "hpc.onboard/audit-known/2.1", "findings": old_known}
 
@@ -125,7 +125,9 @@ def test_the_history_of_audits_goes_on(remembered: Path) -> None:
 def test_the_baseline_is_read() -> None:
     wishes = {"audit_waivers": "", "audit_baseline": str(OLD / "baseline.json"), "audit_baseline_write": False}
     found = accepted.read({"inventory_dir": str(OLD)}, wishes, date(2026, 11, 22))
-    assert found.baseline == set(json.loads((OLD / "baseline.json").read_text())["findings"])
+    assert found.baseline == {
+        key: one["since"] for key, one in json.loads((OLD / "baseline.json").read_text())["findings"].items()
+    }
     assert found.baseline
 
 

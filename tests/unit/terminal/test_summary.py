@@ -59,6 +59,20 @@ def test_with_some_accounts_the_unreachable_come_first_each_with_reason_and_comm
     )
 
 
+def test_an_account_with_nothing_declared_is_counted_apart_and_is_not_green() -> None:
+    empty = Ended("empty", "no resources declared")
+    assert said({"a@b": empty}) == "1 account: 1 with no resources declared"
+    shown = recap({"a@b": empty}, View(WIDE), Run(PLAY))
+    assert {span.style for line in shown for span in line} == {"note"}
+    both = {"a@b": Ended("ok"), "c@d": empty, "e@f": Ended("failed", "why")}
+    totals_of_all = "3 accounts: 1 as wanted, 1 with no resources declared, 1 not as wanted (1 failed)"
+    assert totals_of_all in " ".join(said(both).split())
+    many = {f"u{number}@d": Ended("ok") for number in range(12)} | {"c@d": empty}
+    lines = said(many).splitlines()
+    assert lines[0].startswith("✓ 12 as wanted  u0@d")
+    assert lines[1] == "- 1 with no resources declared  c@d"
+
+
 def sixty() -> dict[str, Ended]:
     """60 accounts: the cluster w does not answer, one has a folder in the way, some were changed."""
     accounts = {f"u{number:02}@d": Ended("ok") for number in range(40)}
@@ -83,7 +97,9 @@ def test_with_many_accounts_a_step_is_said_once_with_the_number_of_accounts() ->
     assert said(accounts).count("Set up the VPN. (12 accounts)\n  https://vpn.example") == 1
 
 
-ends = st.builds(Ended, st.sampled_from(["ok", "changed", "failed", "unreachable"]), words, st.just(()), st.booleans())
+ends = st.builds(
+    Ended, st.sampled_from(["empty", "ok", "changed", "failed", "unreachable"]), words, st.just(()), st.booleans()
+)
 
 
 @given(st.dictionaries(words, ends, min_size=1, max_size=14), looks, st.booleans(), words, st.booleans())

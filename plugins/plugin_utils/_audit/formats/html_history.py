@@ -46,6 +46,8 @@ def _this(report: Report) -> Former:
         "accounts": summary["accounts"],
         "not_measured": summary["not_measured"],
         "by_severity": summary["by_severity"],
+        "new": summary["new"],
+        "resolved": summary["resolved"],
     }
 
 

@@ -78,8 +78,8 @@ def _head(report: Report) -> Iterator[str]:
         yield f"**Fails:** {prose(reason)}"
     names = [f"{SYMBOLS[name][0]} {name}" for name in SEVERITIES]
     numbers = [f"{summary['by_severity'][name]}" for name in SEVERITIES]
-    heads = [*names, "new", "resolved", "waived", "not measured", "as wanted"]
-    row = [*numbers, *(f"{summary[name]}" for name in ("new", "resolved", "waived", "not_measured"))]
+    heads = [*names, "new", "resolved", "waived", "in the baseline", "not measured", "as wanted"]
+    row = [*numbers, *(f"{summary[name]}" for name in ("new", "resolved", "waived", "accepted", "not_measured"))]
     yield _table(heads, [[*row, f"{summary['ok']} of {summary['checks']}"]], range(len(heads)))
 
 
@@ -116,7 +116,7 @@ def _findings(report: Report) -> Iterator[str]:
 
 def _finding(finding: Finding) -> Iterator[str]:
     """One finding: a list item with all that is known of it."""
-    yield f"- **{prose(finding['text'].strip() or '-')}**" + (" (new)" if finding["baseline"] == "new" else "")
+    yield f"- **{prose(finding['text'].strip() or '-')}**" + (" (new)" if finding["new"] else "")
     place = f", at {code(finding['place'])}" if finding["place"] else ""
     yield f"  {code(finding['account'])}: {code(finding['resource'])}{place}"
     yield ""

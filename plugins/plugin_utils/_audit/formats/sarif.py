@@ -107,7 +107,7 @@ def _result(finding: Finding, report: Report) -> Sarif:
                 place, (finding["account"], finding["capability"], finding["resource"]), finding["declared"], report
             )
         ],
-        "baselineState": finding["baseline"],
+        "baselineState": "new" if finding["new"] else "unchanged",
         "properties": {
             name: finding[name]
             for name in ("severity", "class", "cause", "capability", "desired", "actual", "since", "fix")
