@@ -113,7 +113,7 @@ def _noted(brought: _brought.Brought) -> exports.Brought:
 def _set_up(session: PaperSession, entries: list[PlanEntry], part: str) -> AccountResult:
     """What was set up there, or taken out."""
     rest = _nothing_more if part == "offboard" else None
-    found = session.carry_out(Declared(entries, []), 0, BY_FILE, rest)
+    found = session.carry_out(Declared(entries, [], {}), 0, BY_FILE, rest)
     return {**found, "kind": "brought"}
 
 

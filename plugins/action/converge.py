@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ansible.errors import AnsibleConnectionFailure
 from ansible.plugins.action import ActionBase
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import plain
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import RefusedValue, plain
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import PLACES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import (
     AccountSession,
@@ -72,7 +72,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
 
     def _converge(self, session: AccountSession) -> AccountResult:
         arguments = self._arguments(ARGUMENTS)
-        declared = session.collect(session.select(arguments["capabilities"]), arguments["resources"])
+        names = session.select(arguments["capabilities"])
+        declared = session.collect(names, arguments["resources"], (RefusedValue,))
         if (state_folder() / "secrets").is_dir() and not session.sandbox:
             from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import reminders  # few rotate
 

@@ -75,12 +75,13 @@ def _offboarded(session: AccountSession, arguments: Mapping[str, Any]) -> Accoun
     answer to an onboarding was lost, or another machine onboarded), the rest is taken out in a second session.
     """
     offboard_question.check_names(session.variables)
-    every = session.collect(arguments["capabilities"], arguments["resources"])
+    every = session.collect(arguments["capabilities"], arguments["resources"], (AccountError,))
     selected = session.select(arguments["capabilities"]) if arguments["only"] == "everything" else []
-    chosen = every.of(selected).resources if arguments["only"] == "everything" else []
+    chosen = every.of(selected) if arguments["only"] == "everything" else Declared([], [], {})
+    staying = every.refused.keys() - chosen.refused.keys()
 
     def going(notes: Notes) -> list[PlanEntry]:
-        return offboarding.to_take_out(every.resources, chosen, notes, session.cluster)
+        return offboarding.to_take_out(every.resources, chosen.resources, notes, session.cluster, staying)
 
     def rest(notes: Notes) -> list[PlanEntry]:
         further = going(notes)
@@ -89,7 +90,7 @@ def _offboarded(session: AccountSession, arguments: Mapping[str, Any]) -> Accoun
     kept = receipts.kept(session.name, bool(session.sandbox))
     first = going(kept)
     wishes = {"seconds": arguments["seconds"], "only_made": True, "notes": kept}
-    return session.carry_out(Declared(first, []), arguments["wait"], wishes, rest)
+    return session.carry_out(Declared(first, offboarding.refusals(chosen), {}), arguments["wait"], wishes, rest)
 
 
 def _shown(session: AccountSession, arguments: Mapping[str, Any]) -> AccountResult | OffboardPart:

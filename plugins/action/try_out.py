@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from ansible.errors import AnsibleConnectionFailure
 from ansible.plugins.action import ActionBase
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import Declared
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import CAPABILITIES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import result as _result
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import (
@@ -86,7 +87,8 @@ def _tried(session: AccountSession) -> TryResult:
         looked = _asked(session, plan, "examine", 0)
         checks = trial.results(job, looked) if looked["before"] else []
         _asked(session, [absent(plan[-1])], "reconcile", 0)
-    result = _result.result(checks or [job], trial.notes(found.untried), session.is_check_run)
+    untried = Declared([], trial.notes(found.untried), {})
+    result = _result.result(checks or [job], untried, session.is_check_run)
     tried = report.tried(job, checks, found, session.is_check_run)
     return {
         "kind": "try_account",

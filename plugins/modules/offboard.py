@@ -15,6 +15,7 @@ description:
   - Takes out what M(hpc.onboard.converge) has made on the account, in one command over one connection. Keys go first.
   - What was there before stays, as the account's receipt tells it, and so does every folder with something in it.
     Empty folders that were made for a thing go with it.
+  - A role that refuses its settings needs none here, since the receipt says what was made for it. A note says so.
 options:
   part:
     description:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import Declared
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import Declared, Tolerated
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import AccountSession
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import UNKNOWN_KEY
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.backends import MissingKey
@@ -38,9 +38,9 @@ class PaperSession(AccountSession):
     answer: Answer = NOTHING
     _absent: dict[str, MissingKey] = {}
 
-    def collect(self, names: list[str], resources: Sequence[object]) -> Declared:
+    def collect(self, names: list[str], resources: Sequence[object], tolerated: Tolerated = ()) -> Declared:
         """What is declared; what nobody has asked for and whose key nobody has is found out here."""
-        declared = super().collect(names, resources)
+        declared = super().collect(names, resources, tolerated)
         unasked = {str(one["options"].get("secret", "")) for one in declared.resources if one.get("is_unasked")}
         self._absent = {}
         for name in unasked - {""}:

@@ -32,15 +32,23 @@ if TYPE_CHECKING:
     )
 
 Value = Callable[[str], Any]
+Tolerated = tuple[type[AccountError], ...]
+"""Errors in the settings of one role that a caller handles itself; any other one is raised."""
+
 PREFIXES = tuple(f"{name}_" for name in CAPABILITIES)
 DIRECT = "resources"  # what resources belong to that no capability declares
 
 
+class RefusedValue(AccountError):
+    """A value that fits the argument spec of its role, but that the role refuses; a file that is gone is one."""
+
+
 class Declared(NamedTuple):
-    """Entries {kind, capability, options}, and notes."""
+    """Entries {kind, capability, options}, notes, and why roles declare nothing: role -> reason without its name."""
 
     resources: list[PlanEntry]
     notes: list[Note]
+    refused: dict[str, str]
 
     def of(self, names: Iterable[str]) -> Declared:
         """What these capabilities declare, and the resources that were given directly."""
@@ -48,6 +56,7 @@ class Declared(NamedTuple):
         return Declared(
             [entry for entry in self.resources if entry["capability"] in chosen],
             [note for note in self.notes if note["capability"] in chosen],
+            {name: reason for name, reason in self.refused.items() if name in chosen},
         )
 
 
@@ -58,16 +67,28 @@ def selected(names: Iterable[str], run: Iterable[str], skip: Iterable[str]) -> l
     return [name for name in names if (every or name in wanted) and name not in unwanted]
 
 
-def collect(names: Iterable[str], without: Iterable[str], resources: Sequence[object], value: Value) -> Declared:
+def collect(
+    names: Iterable[str],
+    without: Iterable[str],
+    resources: Sequence[object],
+    value: Value,
+    tolerated: Tolerated = (),
+) -> Declared:
     """All that the named capabilities declare, and the resources given directly. Raises AccountError."""
-    declared = Declared([], [])
-    refused = set(without)
+    declared = Declared([], [], {})
+    unwanted = set(without)
     for name in names:
-        if name in refused:
+        if name in unwanted:
             why = "the accounts file says so (without)"
             declared.notes.append({"capability": name, "code": "without", "text": why})
             continue
-        declaration = _declaration(name, value)
+        if name not in CAPABILITIES:
+            raise AccountError(f"{name} is no capability; there are: {', '.join(sorted(CAPABILITIES))}")
+        try:
+            declaration = _declaration(name, value)
+        except tolerated as error:
+            declared.refused[name] = reason(name, error)
+            continue
         entries = _entries(name, declaration["resources"])
         declared.resources.extend(map(_unasked, entries) if _is_unasked(name, value) else entries)
         declared.notes.extend({**reason, "capability": name} for reason in declaration["notes"])
@@ -79,6 +100,11 @@ def collect(names: Iterable[str], without: Iterable[str], resources: Sequence[ob
         refuse_keys(options)
         declared.resources.append({"kind": entry.get("kind"), "capability": DIRECT, "options": options})
     return declared
+
+
+def reason(role: str, error: AccountError) -> str:
+    """Return the text of an error without the name of the role that it begins with."""
+    return str(error).replace(f"role {role}: ", "").removeprefix(f"{role}: ")
 
 
 def refuse_unknown(variables: Iterable[object]) -> None:
@@ -120,8 +146,6 @@ def plain(value: Any) -> Any:
 
 def _declaration(name: str, value: Value) -> Declaration:
     """What a capability declares from its role's settings, each of them looked up once and checked."""
-    if name not in CAPABILITIES:
-        raise AccountError(f"{name} is no capability; there are: {', '.join(sorted(CAPABILITIES))}")
     role = role_settings(name)
     values = {option: plain(value(option)) for option in role.spec}
     given = {option: setting for option, setting in values.items() if setting is not None}
@@ -134,7 +158,10 @@ def _declaration(name: str, value: Value) -> Declaration:
     settings = {key.removeprefix(name + "_"): setting for key, setting in whole.items()}
     if CAPABILITIES[name].is_off(settings):
         return {"resources": [], "notes": []}
-    return declaring(name)(settings)
+    try:
+        return declaring(name)(settings)
+    except AccountError as error:
+        raise RefusedValue(str(error)) from None
 
 
 def _entries(name: str, resources: Iterable[Entry]) -> list[PlanEntry]:

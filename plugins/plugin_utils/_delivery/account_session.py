@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import (
     Declared,
+    Tolerated,
     collect,
     prepare_settings,
     refuse_unknown,
@@ -24,7 +25,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answe
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import conversation as _conversation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation import Conversation, Message
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan, left_out
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan, left_out, sound
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import (
     CHANGES,
     both,
@@ -118,11 +119,11 @@ class AccountSession:
         run, skip = self.variables.get("ansible_run_tags", ["all"]), self.variables.get("ansible_skip_tags", [])
         return selected(names, run, skip)
 
-    def collect(self, names: list[str], resources: Sequence[object]) -> Declared:
+    def collect(self, names: list[str], resources: Sequence[object], tolerated: Tolerated = ()) -> Declared:
         """All that these capabilities declare, and the resources that the task names itself. Raises AccountError."""
         refuse_unknown(self.variables)
         without = (self.variables.get("account") or {}).get("without", [])
-        return collect(names, without, resources, self.value)
+        return sound(collect(names, without, resources, self.value, tolerated), tolerated)
 
     def key(self, name: str) -> str:
         """The value of a key, from the keyring; a sandbox has a pretended one. Raises MissingKey."""
@@ -204,10 +205,8 @@ class AccountSession:
             further, receipt = self._done(more, wait, wishes)
             outcomes = both(outcomes, further)
         outcomes = spoken_of(outcomes) if rest else of_things(outcomes)
-        introduction = None if rest else self._introduction(outcomes)
-        outcomes += self._keep(receipt)
-        found = result(outcomes, declared.notes, self.is_check_run, EMPTY[rest is not None])
-        found.update({"introduction": introduction} if introduction else {})
+        found = result([*outcomes, *self._keep(receipt)], declared, self.is_check_run, EMPTY[rest is not None])
+        found.update({"introduction": told} if not rest and (told := self._introduction(outcomes)) else {})
         if SESSION.source:
             found["keyring"] = SESSION.source
         found.update({"human_steps": steps} if (steps := self._manual_steps(found)) else {})

@@ -8,7 +8,7 @@ Whether a thing is ours to take out is decided on the account, by its receipt.
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -20,23 +20,39 @@ from ansible_collections.hpc.onboard.plugins.module_utils._resources.kept_key im
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS, asked_of, key_of
 
 if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import Declared
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.answer import Notes
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Note, PlanEntry
 
 AROUND = ("directory", "storage_link")  # kinds that other things may lie below
 LONGEST = 4096  # characters of a path; no system takes more, and the notes of an account may hold any
 
 
 def to_take_out(
-    declared: Sequence[PlanEntry], chosen: Iterable[PlanEntry], notes: Notes, cluster: str
+    declared: Sequence[PlanEntry],
+    chosen: Iterable[PlanEntry],
+    notes: Notes,
+    cluster: str,
+    staying: Container[str] = (),
 ) -> list[PlanEntry]:
     """The entries of a plan that takes out what was chosen of what is declared, and what is noted and declared no more.
 
-    With each thing go the folders that were made for it.
+    With each thing go the folders that were made for it. staying: roles of which it is not known what they declare,
+    and whose things are not to go.
     """
     things = [entry for entry in chosen if "state" in asked_of(entry["kind"]).OPTIONS]  # and not what is only asked
-    entries = [*map(absent, things), *undeclared(declared, notes, cluster)]
+    undeclared_now = [one for one in undeclared(declared, notes, cluster) if one["capability"] not in staying]
+    entries = [*map(absent, things), *undeclared_now]
     return in_order(with_folders(entries, notes, cluster))
+
+
+def refusals(chosen: Declared) -> list[Note]:
+    """Return the notes of the roles whose settings are refused: the receipt alone says what is theirs."""
+    text = "its settings are refused ({}); what the receipt lists of it is taken out"
+    return [
+        {"capability": name, "code": "settings_refused", "text": text.format(reason)}
+        for name, reason in chosen.refused.items()
+    ]
 
 
 def has_more(entries: Iterable[PlanEntry], than: Iterable[PlanEntry]) -> bool:

@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.module_utils._core.values import Options
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import Declared
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import (
+    DIRECT,
+    Declared,
+    RefusedValue,
+    Tolerated,
+    reason,
+)
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import MODULE_UTILS, PLACES, options_of
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import unmet
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.backends import MissingKey
@@ -102,17 +108,36 @@ def left_out(declared: Declared, key: Callable[[str], str]) -> Declared:
                 notes[text] = {"capability": name, "code": "key_absent", "text": text}
                 continue
         kept.append(entry)
-    return Declared(kept, [*declared.notes, *notes.values()])
+    return declared._replace(resources=kept, notes=[*declared.notes, *notes.values()])
+
+
+def sound(declared: Declared, tolerated: Tolerated) -> Declared:
+    """Return what is declared without the roles of which a kind refuses an entry. Raises AccountError."""
+    refused: dict[str, str] = {}
+    for entry in declared.resources:
+        try:
+            _whole(entry)
+        except AccountError as error:
+            if entry["capability"] == DIRECT or not issubclass(RefusedValue, tolerated):
+                raise
+            refused.setdefault(entry["capability"], reason(entry["capability"], error))
+    kept = [entry for entry in declared.resources if entry["capability"] not in refused]
+    return declared._replace(resources=kept, refused={**declared.refused, **refused})
 
 
 def key_of(entry: PlanEntry) -> str:
     """What an entry's resource is noted under in a receipt."""
+    from ansible_collections.hpc.onboard.plugins.module_utils._receipt import notes  # onboarding notes nothing here
+
+    return notes.key(entry, asked_of(entry["kind"])(_whole(entry)).identity)
+
+
+def _whole(entry: PlanEntry) -> Given:
+    """Return the options of an entry, complete and checked, with a word in place of its key. Raises AccountError."""
     options = dict(entry["options"])
     if options.pop("secret", None) is not None:
         options["password"] = UNKNOWN_KEY
-    from ansible_collections.hpc.onboard.plugins.module_utils._receipt import notes  # onboarding notes nothing here
-
-    return notes.key(entry, asked_of(entry["kind"])(_checked(entry, options)).identity)
+    return _checked(entry, options)
 
 
 def asked_of(kind: str) -> type[Options]:

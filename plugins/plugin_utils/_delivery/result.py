@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Note
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import Declared
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome, Status
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import AccountResult, Diff
 
@@ -36,8 +36,12 @@ def counted(outcomes: Sequence[Outcome], check: bool) -> str:
     return ", ".join(f"{counts[status]} {words[status]}" for status in reversed(WORDS) if counts[status])
 
 
-def result(outcomes: list[Outcome], notes: Sequence[Note], check: bool, empty: str = "nothing to do") -> AccountResult:
-    """Return the result of a converge task. empty: its message if there are no outcomes."""
+def result(outcomes: list[Outcome], declared: Declared, check: bool, empty: str = "nothing to do") -> AccountResult:
+    """Return the result of a converge task. Of a role that refuses its settings there is an outcome, too.
+
+    empty: its message if there are no outcomes.
+    """
+    outcomes = [*outcomes, *(unmet(f"role {name}", name, why) for name, why in declared.refused.items())]
     bad = [outcome for outcome in outcomes if outcome["status"] in FAILURES]
     summary = counted(outcomes, check) or empty
     reasons = "".join(f"\n{outcome['identity']}: {outcome['reason']}" for outcome in bad)
@@ -47,7 +51,7 @@ def result(outcomes: list[Outcome], notes: Sequence[Note], check: bool, empty: s
         "failed": bool(bad),
         "msg": summary + reasons,
         "outcomes": outcomes,
-        "notes": list(notes),
+        "notes": list(declared.notes),
         "remarks": [
             {"capability": outcome["capability"], "text": remark}
             for outcome in outcomes

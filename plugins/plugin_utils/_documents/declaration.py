@@ -17,6 +17,7 @@ Code = Literal[
     "rotation_open",  # which alone says what its files hold
     "terms",  # of others, which go with what is declared
     "key_absent",  # and nobody has asked for what needs it
+    "settings_refused",  # by the role, so that the receipt alone says what is its own
 ]
 
 

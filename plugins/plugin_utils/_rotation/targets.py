@@ -89,7 +89,7 @@ def left_alone(account: str, declared: Declared, pending: Callable[[str], Collec
         for name, secret in sorted(capabilities)
     ]
     kept = [entry for position, entry in enumerate(declared.resources) if position not in left]
-    return Declared(kept, [*declared.notes, *notes])
+    return declared._replace(resources=kept, notes=[*declared.notes, *notes])
 
 
 def path_of(entry: PlanEntry) -> str:

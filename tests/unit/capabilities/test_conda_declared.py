@@ -49,7 +49,7 @@ def test_it_goes_into_the_area_and_every_shell_learns_of_it() -> None:
 
 
 def test_where_nobody_asks_for_it_nothing_is_said() -> None:
-    assert declared(conda_site=SITE) == collect.Declared([], [])
+    assert declared(conda_site=SITE) == collect.Declared([], [], {})
 
 
 def test_an_environment_asks_for_it(tmp_path: Path) -> None:

@@ -112,9 +112,9 @@ def test_only_what_was_dropped_at_the_door_is_tried_again_twice(
     session.pauses = (0.0, 0.0)
     if left:
         with pytest.raises(ConnectionError):
-            session.carry_out(Declared([FOLDER], []), 0, {"seconds": 30})
+            session.carry_out(Declared([FOLDER], [], {}), 0, {"seconds": 30})
     else:
-        assert session.carry_out(Declared([FOLDER], []), 0, {"seconds": 30})["changed"]
+        assert session.carry_out(Declared([FOLDER], [], {}), 0, {"seconds": 30})["changed"]
     assert len(way.words) == left
     assert way.options.pop("reconnection_retries") == 0, "Ansible tries again by itself, and tells nobody"
     assert way.options == ({"verbosity": 1} if words else {}), "what a login node says at its door is told at -v only"
@@ -123,7 +123,7 @@ def test_only_what_was_dropped_at_the_door_is_tried_again_twice(
 @pytest.mark.parametrize("check", [True, False])
 def test_a_check_run_changes_nothing_and_keeps_no_receipt(check: bool, sandbox: dict[str, Any]) -> None:
     session = AccountSession(Here(check_mode=check, diff=True), {**ADA, "account": {"sandbox": sandbox}})
-    found = session.carry_out(Declared([FOLDER], []), 0, {"seconds": 30})
+    found = session.carry_out(Declared([FOLDER], [], {}), 0, {"seconds": 30})
     assert (found["changed"], found["failed"], found["sandbox"]) == (True, False, sandbox["root"])
     assert found["diff"][0]["after"] == "is: folder\n"
     assert Path(f"{sandbox['root']}/home/ada/made").is_dir() is not check
@@ -134,7 +134,7 @@ def test_an_interpreter_that_is_named_is_the_only_one_tried(sandbox: dict[str, A
     variables = {**ADA, "account": {"sandbox": sandbox}, "ansible_python_interpreter": "/nowhere/python3"}
     session = AccountSession(Here(), variables)
     with pytest.raises(NoAnswer, match=r"Tried: /nowhere/python3: .*not found"):
-        session.carry_out(Declared([FOLDER], []), 0, {"seconds": 30})
+        session.carry_out(Declared([FOLDER], [], {}), 0, {"seconds": 30})
 
 
 def failed(words: str, cause: Exception | None = None) -> Exception:

@@ -28,6 +28,8 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result impor
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Declaration
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import local_key
 
+NOTHING = collect.Declared([], [], {})
+
 
 @pytest.fixture
 def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -108,14 +110,14 @@ def outcome(status: str, **more: Any) -> dict[str, Any]:
 )
 def test_a_result_counts_in_words(statuses: list[str], changed: bool, failed: bool, check: bool, msg: str) -> None:
     outcomes = [outcome(status) for status in statuses]
-    said = result(outcomes, [], check)
+    said = result(outcomes, NOTHING, check)
     assert (said["changed"], said["failed"], said["msg"].split("\n")[0]) == (changed, failed, msg)
     assert msg == (counted(outcomes, check) or "nothing to do")
 
 
 @pytest.mark.parametrize("status", ["blocked", "failed", "not_measured"])
 def test_what_went_wrong_is_named_with_its_reason(status: str) -> None:
-    said = result([outcome(status, reason="because"), outcome("in_place")], [], False)
+    said = result([outcome(status, reason="because"), outcome("in_place")], NOTHING, False)
     assert said["failed"]
     assert said["msg"].endswith(f"\nthing {status}: because")
 
