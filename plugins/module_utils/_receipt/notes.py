@@ -276,7 +276,10 @@ def is_theirs(note: Mapping[str, Any], found: State, own: str) -> bool:
 def notes(
     results: List[Tuple[Mapping[str, Any], Document]], own: str, cluster: str, done: bool
 ) -> Dict[str, Optional[Document]]:
-    """What is to be noted of a run: all that is as wanted, or is made so; what was taken out no more."""
+    """What is to be noted of a run: all that is as wanted, or is made so; what was taken out no more.
+
+    done: after the run. What is as wanted before it is done already: a run that fails elsewhere says nothing else of it.
+    """
     found: Dict[str, Optional[Document]] = {}
     for entry, document in results:
         found.update(folder_notes(key(entry, document["identity"]), entry["capability"], document["folders"], done))
@@ -287,7 +290,8 @@ def notes(
         if entry["options"].get("state") == "absent" and (document["progress"] or not gone):
             continue  # on its way out, which may end half-way, or a folder with something in it: noted as it was
         if not gone or done:
-            found[key(entry, document["identity"])] = None if gone else note(entry, document, own, cluster, done)
+            is_done = done or document["status"] == "in_place"
+            found[key(entry, document["identity"])] = None if gone else note(entry, document, own, cluster, is_done)
     return found
 
 
