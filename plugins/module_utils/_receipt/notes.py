@@ -146,9 +146,10 @@ def _merged(old: Optional[Document], new: Document) -> Document:
         merged["found"] = old["found"]  # the first attempt failed, and what is there now may be its work
     if new["state"] == DONE:
         merged.pop("former", None)
-    elif old["hashes"] != new["hashes"]:
-        former = [one for one in old.get("former", []) if one != old["hashes"]]
-        merged["former"] = (former + [old["hashes"]])[-FORMER:]
+    elif (old["hashes"], old["keyed"]) != (new["hashes"], new["keyed"]):
+        left = [dict(old["hashes"], **one) for one in old["keyed"].values()] or [old["hashes"]]
+        former = [one for one in old.get("former", []) if one not in left]
+        merged["former"] = (former + left)[-FORMER:]
     return merged
 
 
@@ -276,10 +277,7 @@ def is_theirs(note: Mapping[str, Any], found: State, own: str) -> bool:
 def notes(
     results: List[Tuple[Mapping[str, Any], Document]], own: str, cluster: str, done: bool
 ) -> Dict[str, Optional[Document]]:
-    """What is to be noted of a run: all that is as wanted, or is made so; what was taken out no more.
-
-    done: after the run. What is as wanted before it is done already: a run that fails elsewhere says nothing else of it.
-    """
+    """Return what is to be noted of a run, before it or when it is done; what is as desired is noted as done already."""
     found: Dict[str, Optional[Document]] = {}
     for entry, document in results:
         found.update(folder_notes(key(entry, document["identity"]), entry["capability"], document["folders"], done))

@@ -87,7 +87,8 @@ class Keyed:
         if set(there.values()) <= known or resource.obstacle(resource.inspect(host), host):
             return []
         note = host.noted.get(noted_as(resource.KIND, resource.identity), {})
-        noted = note.get("keyed", {}).get(self._own, {}).values()
+        left = [note.get("keyed", {}).get(self._own, {})] + note.get("former", [])
+        noted = {one for way in left for one in way.values()}
         return [place for place, one in there.items() if one not in known and hashes({"": one})[""] not in noted]
 
     def _marked(self, host: Host) -> Dict[str, Document]:
