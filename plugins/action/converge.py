@@ -87,7 +87,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
 
         arguments = self._arguments(one_resource.argument_spec(kind))
         entry = one_resource.entry(kind, arguments)
-        wishes = {"work": session.work, "receipt": True, **one_resource.fingerprint_key(arguments)}
+        wishes = {"work": session.work, "receipt": True, **one_resource.plan_settings(arguments)}
         outcome = Conversation(session, [entry], wishes).outcomes(one_resource.WAIT)[0]
         return one_resource.result({**outcome, "progress": None})
 

@@ -17,6 +17,7 @@ description:
   - enroot's form is not netrc, see U(https://github.com/NVIDIA/enroot/blob/master/doc/cmd/import.md).
 extends_documentation_fragment:
   - hpc.onboard.kept
+  - hpc.onboard.replaced
 options:
   path:
     description: The file that this site's enroot reads.

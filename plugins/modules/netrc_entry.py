@@ -16,6 +16,7 @@ description:
   - Not for enroot, whose file only looks like netrc; see M(hpc.onboard.enroot_credential).
 extends_documentation_fragment:
   - hpc.onboard.kept
+  - hpc.onboard.replaced
 options:
   path:
     description: The file.

@@ -16,6 +16,7 @@ description:
   - The program keeps its former settings in C(config.BAK); a key that stands there is replaced as well.
 extends_documentation_fragment:
   - hpc.onboard.kept
+  - hpc.onboard.replaced
 options:
   path:
     description: The file.

@@ -17,6 +17,7 @@ description:
   - Where a credential helper would answer in the file's place, nothing is written.
 extends_documentation_fragment:
   - hpc.onboard.kept
+  - hpc.onboard.replaced
 options:
   path:
     description: The file. Docker reads C(~/.docker/config.json).

@@ -16,6 +16,7 @@ description:
   - A file that holds more than one word is left alone.
 extends_documentation_fragment:
   - hpc.onboard.kept
+  - hpc.onboard.replaced
 options:
   path:
     description: The file.

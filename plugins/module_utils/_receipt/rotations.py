@@ -7,7 +7,8 @@ Who sends a plan says which rotations it knows. A key that an unknown one has in
 sender has that very key: then it is ahead of its own records, and nothing is undone.
 
 A key that is none of the sender's versions, and that the receipt does not know, may exist nowhere else. It stays too,
-unless the user has agreed to replace it: then a private copy of the file is kept first (former.py).
+unless the user has agreed to replace it: then a private copy of the file is kept first (former.py). The same holds for
+a key that comes without a name, as a module's does.
 """
 
 from typing import Any, Callable, Dict, List, Mapping, Optional
@@ -21,6 +22,7 @@ from .receipt import Receipt
 Loop = Callable[[Resource, Host], Outcome]
 WHY = "another machine has rotated this key since, and this one does not know of it"
 UNKNOWN = "%s: a key that is not in your keyring, and may exist nowhere else; it stays"
+UNNOTED = "%s: another key, which hpc-onboard did not write, and which may exist nowhere else; it stays"
 
 
 class Keyed:
@@ -42,6 +44,11 @@ class Keyed:
         self.names = {
             resource.identity: name_of(entry) for entry, resource in zip(entries, resources) if name_of(entry) in keys
         }
+        self._unnamed = {
+            resource.identity
+            for entry, resource in zip(entries, resources)
+            if entry["options"].get("password") and not name_of(entry)
+        }
         self._resources = [resource for resource in resources if resource.identity in self.names]
         self._marks: Optional[Dict[str, Document]] = None
 
@@ -56,13 +63,14 @@ class Keyed:
             if not unknown:
                 return loop(resource, host)
             if not self._replaces:
-                return _stays(resource, host, UNKNOWN % " and ".join(unknown), {"unknown_key": True})
+                why = UNKNOWN if resource.identity in self.names else UNNOTED
+                return _stays(resource, host, why % " and ".join(unknown), {"unknown_key": True})
             resource.keeps_former = True
             outcome = loop(resource, host)
             outcome.evidence = dict(outcome.evidence, replaces=True)
             return outcome
 
-        return taken if self.names else loop
+        return taken if self.names or self._unnamed else loop
 
     def _unknown(self, resource: Resource, host: Host) -> Optional[Document]:
         """The mark of an unknown rotation that this resource would undo."""
@@ -79,10 +87,12 @@ class Keyed:
 
     def _unknown_keys(self, resource: Resource, host: Host) -> List[str]:
         """Return the places of keys that the sender cannot recognise and that the receipt does not know either."""
-        name = self.names.get(resource.identity)
-        if name is None or not _keys(resource.desired(host)):
+        wanted = _keys(resource.desired(host))
+        if not wanted:
             return []
-        known = {*self.keys[name].get("held", []), *self.keys[name].get("versions", [])}
+        name = self.names.get(resource.identity)
+        sent = self.keys[name] if name else {"held": wanted.values() if resource.identity in self._unnamed else ()}
+        known = {*sent.get("held", []), *sent.get("versions", [])}
         there = resource.keys(host) if known else {}
         if set(there.values()) <= known or resource.obstacle(resource.inspect(host), host):
             return []

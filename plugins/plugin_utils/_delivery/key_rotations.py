@@ -64,12 +64,15 @@ def explained(outcome: Outcome, account: str) -> Outcome:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._input import command_line  # few are behind
 
     mark = outcome["evidence"].get("rotated")
+    kept = "a private copy is kept, and offboarding puts it back"
+    if not mark and outcome["capability"] == "module":
+        return {**outcome, "reason": f"{outcome['reason']}. To replace it, set replace: true in the task ({kept})"}
     if not mark:
-        tags = [] if outcome["capability"] in ("module", "resources") else ["--tags", outcome["capability"]]
+        tags = [] if outcome["capability"] == "resources" else ["--tags", outcome["capability"]]
         again = shlex.join(
             command_line.command("onboard", ["-l", account, *tags, *command_line.replacing(command_line.started())])
         )
-        reason = f"{outcome['reason']}. To replace it: {again} (a private copy is kept, and offboarding puts it back)"
+        reason = f"{outcome['reason']}. To replace it: {again} ({kept})"
         return {**outcome, "reason": reason}
     where = mark["controller"] or f"the machine {mark['machine']}"
     brought, taken = (shlex.join(command_line.command("state", [verb, "FILE"])) for verb in ("export", "import"))

@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.module_utils._resources.kept_key import KeptKey
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import refuse_keys
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import asked_of
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS, asked_of
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import CHANGES, FAILURES, diffs
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import OneResult
 
 FINGERPRINT_KEY = "fingerprint_key"
+REPLACE = "replace"
 WAIT = 3600  # seconds for work of minutes, as converge waits unless it is told otherwise
 
 
@@ -25,7 +27,8 @@ def argument_spec(kind: str) -> dict[str, dict[str, Any]]:
     """What the module takes. Paths are text to Ansible, for the account itself resolves ~ and $SCRATCH."""
     options = asked_of(kind).OPTIONS
     spec = {name: {**one, "type": "str" if one["type"] == "path" else one["type"]} for name, one in options.items()}
-    return {**spec, FINGERPRINT_KEY: {"type": "str", "no_log": True}}
+    replaces = {REPLACE: {"type": "bool", "default": False}} if issubclass(KINDS[kind], KeptKey) else {}
+    return {**spec, **replaces, FINGERPRINT_KEY: {"type": "str", "no_log": True}}
 
 
 def entry(kind: str, arguments: Mapping[str, Any]) -> PlanEntry:
@@ -36,16 +39,17 @@ def entry(kind: str, arguments: Mapping[str, Any]) -> PlanEntry:
     return {"kind": kind, "capability": "module", "options": options}
 
 
-def fingerprint_key(arguments: Mapping[str, Any]) -> dict[str, str]:
-    """The key that fingerprints are made with, where the task names one. Raises AccountError."""
+def plan_settings(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the agreement to replace an unknown key, and the key of fingerprints, if given. Raises AccountError."""
+    agreed = {"replace": True} if arguments.get(REPLACE) else {}
     key = arguments.get(FINGERPRINT_KEY)
     if not key:
-        return {}
+        return agreed
     try:
         bytes.fromhex(key)
     except ValueError:
         raise AccountError(f"{FINGERPRINT_KEY} is not hexadecimal: write each byte as two of 0-9 and a-f") from None
-    return {FINGERPRINT_KEY: key}
+    return {**agreed, FINGERPRINT_KEY: key}
 
 
 def result(outcome: Outcome) -> OneResult:

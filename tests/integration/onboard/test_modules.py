@@ -119,3 +119,50 @@ def test_what_a_module_has_made_it_changes_and_what_a_hand_has_changed_it_leaves
     assert [one["outcome"]["status"] for one in results("three\n", "/usr")] == ["blocked", "blocked"]
     assert account.read("mine") == b"two\nby hand\n"
     assert account.ssh("readlink link").stdout.strip() == "/tmp"
+
+
+OTHERS, SECOND = "nvapi-" + "o" * 64, "nvapi-" + "s" * 64
+KEY_MODULES: dict[str, tuple[dict[str, str], str, str]] = {  # options, the file, and its text around a key
+    "netrc_entry": ({"machine": "one.org"}, ".netrc", "machine one.org login me password {}\n"),
+    "enroot_credential": (
+        {"machine": "nvcr.io", "path": "~/enroot/.credentials"},
+        "enroot/.credentials",
+        "machine nvcr.io login $oauthtoken password {}\n",
+    ),
+    "token_file": ({}, ".cache/huggingface/token", "{}"),
+    "ngc_config": ({}, ".ngc/config", "[CURRENT]\napikey = {}\n"),
+    "registry_auth": (
+        {"registry": "nvcr.io", "path": "~/.docker/config.json"},
+        ".docker/config.json",
+        '{{"auths": {{"nvcr.io": {{"username": "$oauthtoken", "password": "{}"}}}}}}',
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", sorted(KEY_MODULES))
+def test_a_key_that_is_not_its_own_a_module_replaces_by_consent_and_offboarding_puts_it_back(
+    bed: Any, tmp_path: Path, kind: str
+) -> None:
+    options, file, text = KEY_MODULES[kind]
+    account = bed.new_account("dfki")
+    account.ssh(f"umask 077; mkdir -p $(dirname {file}); cat > {file}", text=text.format(OTHERS))
+    before = account.read(file)
+
+    def task(key: str, **more: Any) -> dict[str, Any]:
+        return {f"hpc.onboard.{kind}": {**options, "password": key, **more}}
+
+    tasks = [task(KEY), {**task(KEY), "check_mode": True}]
+    refused, foreseen = (one["result"] for one in played(bed, account, tasks, tmp_path).results)
+    assert refused["outcome"]["status"] == foreseen["outcome"]["status"] == "blocked"
+    assert refused["outcome"]["evidence"]["unknown_key"]
+    assert "To replace it, set replace: true in the task" in refused["msg"]
+    assert account.read(file) == before
+
+    tasks = [task(KEY, replace=True), task(KEY), task(SECOND)]
+    results = [one["result"] for one in played(bed, account, tasks, tmp_path).results]
+    assert [one.get("changed") for one in results] == [True, False, True], results
+    assert OTHERS not in account.ssh(f"cat {file}").stdout
+    gone = play(bed, "-i", str(bed.accounts_file([account])), "-e", "offboard_sure=true", playbook="offboard.yml")
+    assert gone.code == 0, gone.text
+    assert account.read(file) == before
+    assert OTHERS not in gone.text

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.module_utils._resources.kept_key import KeptKey
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import one_resource
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS
 
@@ -18,7 +19,8 @@ def outcome(status: str, **more: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_a_module_takes_the_options_of_its_kind_and_the_key_of_fingerprints(kind: str) -> None:
     spec = one_resource.argument_spec(kind)
-    assert {*spec} == {*KINDS[kind].OPTIONS, "fingerprint_key"}
+    more = {"replace"} if issubclass(KINDS[kind], KeptKey) else set()
+    assert {*spec} == {*KINDS[kind].OPTIONS, "fingerprint_key"} | more
     assert "path" not in {option["type"] for option in spec.values()}, "Ansible would resolve it on this machine"
     assert spec["fingerprint_key"]["no_log"]
     assert spec.get("password", {"no_log": True})["no_log"]
@@ -37,12 +39,17 @@ def test_an_entry_is_checked_by_its_kind() -> None:
 
 @pytest.mark.parametrize(("given", "found"), [("", {}), (None, {}), ("00ff", {"fingerprint_key": "00ff"})])
 def test_the_key_of_fingerprints_is_that_of_the_task_if_it_names_one(given: Any, found: Any) -> None:
-    assert one_resource.fingerprint_key({"fingerprint_key": given}) == found
+    assert one_resource.plan_settings({"fingerprint_key": given}) == found
+
+
+@pytest.mark.parametrize(("given", "found"), [(False, {}), (None, {}), (True, {"replace": True})])
+def test_an_unknown_key_is_replaced_only_where_the_task_says_so(given: Any, found: Any) -> None:
+    assert one_resource.plan_settings({"replace": given}) == found
 
 
 def test_a_key_of_fingerprints_is_not_repeated_when_it_is_refused() -> None:
     with pytest.raises(AccountError) as caught:
-        one_resource.fingerprint_key({"fingerprint_key": "secret"})
+        one_resource.plan_settings({"fingerprint_key": "secret"})
     assert "secret" not in str(caught.value)
 
 

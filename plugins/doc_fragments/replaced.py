@@ -1,0 +1,21 @@
+# Copyright: hpc.onboard authors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What all modules that keep a key have in common."""
+
+from __future__ import annotations
+
+
+class ModuleDocFragment:
+    """hpc.onboard.replaced"""
+
+    DOCUMENTATION = r"""
+options:
+  replace:
+    description:
+      - Whether a key is replaced that hpc-onboard did not write, and that may exist nowhere else. Without it the task
+        fails, and the key stays.
+      - A private copy of the file is kept on the account first, and C(offboard) puts the key back.
+    type: bool
+    default: false
+"""
