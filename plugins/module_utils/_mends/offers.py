@@ -3,7 +3,7 @@
 """Which mend there is for a thing that a watch has found: none where one could take more away than was found."""
 
 import os
-from typing import Any, Container, Dict, List, Optional, Sequence
+from typing import Any, Container, Dict, List, Optional, Sequence, Tuple
 
 from .._core.errors import AccountError
 from .._core.host import Host
@@ -75,6 +75,14 @@ def _of_assignments(host: Host, path: str, marks: List[str]) -> Remedy:
     if problem or any(host.fingerprint(one.value) in marks for one in written(left, known)):
         return None
     return _statement(host, path, [one for one in _assignments(file.text, file.path) if is_meant(one.source)])
+
+
+def variables(host: Host, path: str, marks: Container[str]) -> List[Tuple[str, str]]:
+    """Return the variables of a file that are set to a key with one of these fingerprints, each with that one."""
+    file = read_text(host, path)
+    found = _assignments(file.text, file.path) if file else []
+    named = [(one.name, host.fingerprint(value_of(one.source))) for one in found]
+    return [(name, mark) for name, mark in named if mark in marks]
 
 
 def of_variable(host: Host, path: str, name: str, known: Optional[Container[str]] = None) -> Remedy:

@@ -28,7 +28,7 @@ FOLDERS = (ABOVE, "~/" + os.path.dirname(PLACE))
 OWN = {os.path.basename(name) for one in (PLACE, os.path.dirname(PLACE)) for name in (one, draft_of(one))}
 IDENTITY = "receipt ~/" + PLACE
 EMPTY = {"resources": {}, "keys": {}}  # type: Document
-NOW_WHAT = "take it back from a backup; or move it away: what was made here so far is then the account's own"
+NOW_WHAT = "restore it from a backup, or move it away (mv -n ~/%s ~/receipt.json.damaged); then run again" % PLACE
 
 EACH = ""  # in a form: whatever a value is called
 HASHES = {EACH: str}

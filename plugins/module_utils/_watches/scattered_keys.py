@@ -14,6 +14,7 @@ from .._formats.key_forms import written
 from .._scan.search import Search, expanded
 from .._scan.strays import SHOWN, Stray, Strays
 from .._scan.walk import USUAL, Limits
+from .shadowed_keys import VALUES
 from .watch import APPLICATION, NO_REPLACEMENT, UNKNOWN_KEY, Seen, Watch
 
 
@@ -24,6 +25,7 @@ class ScatteredKeys(Watch):
     OPTIONS: Dict[str, Dict[str, Any]] = {
         "folder": {"type": "path", "default": "~"},
         "own": {"type": "list", "elements": "str", "default": []},
+        "kept": {"type": "dict", "default": {}},  # kind of a file in which a role keeps a key -> its paths
         "caches": {"type": "list", "elements": "str", "default": []},
         "known": {"type": "dict", "default": {}},  # fingerprint -> which key it is, in words
         "secrets": {"type": "dict", "default": {}},  # fingerprint of a known key -> the name of its secret
@@ -61,8 +63,8 @@ class ScatteredKeys(Watch):
         case = self._case(host, one.path, marks, is_variable)
         mend = _mend(host, one, sorted(marks), case)
         if mend and is_variable:
-            names = sorted({self.options["secrets"][mark] for mark in marks})
-            text += "; " + ", ".join("%s keeps the key of '%s'" % (host.shown(self._kept(host)[n]), n) for n in names)
+            files = chain.from_iterable(self._replacing(host, one.path, marks))
+            text += "; " + ", ".join(sorted({"%s keeps the key of '%s'" % file for file in files}))
         return Seen(one.rule, place, text, "", mend, case)
 
     def _case(self, host: Host, path: str, marks: FrozenSet[str], is_variable: bool) -> str:
@@ -72,23 +74,37 @@ class ScatteredKeys(Watch):
             return APPLICATION
         if not all(mark in secrets for mark in marks):
             return UNKNOWN_KEY
-        if is_variable and not all(secrets[mark] in self._kept(host) for mark in marks):
+        if is_variable and not all(self._replacing(host, path, marks)):
             return NO_REPLACEMENT
         return ""
 
-    _files: Optional[Dict[str, str]] = None
+    def _replacing(self, host: Host, path: str, marks: FrozenSet[str]) -> List[List[Tuple[str, str]]]:
+        """Return, for each variable of a file that is set to such a key, where its program finds the key: file, name.
 
-    def _kept(self, host: Host) -> Dict[str, str]:
-        """Return the files in which hpc-onboard keeps keys that are in place now, by the name of the secret."""
+        A key that was replaced counts as the one in its place: both have one name.
+        """
+        from .._mends import offers  # few accounts have such keys
+
+        kept = self._kept(host)
+        found = [(name, self.options["secrets"][mark]) for name, mark in offers.variables(host, path, marks)]
+        return [
+            [(file, secret) for kind, names in VALUES.items() if name in names for file in kept.get((kind, secret), ())]
+            for name, secret in found
+        ]
+
+    _files: Optional[Dict[Tuple[str, str], List[str]]] = None
+
+    def _kept(self, host: Host) -> Dict[Tuple[str, str], List[str]]:
+        """Return the files that hold a key now, as shown, by the kind of the file and the name of the secret."""
         if self._files is None:
             self._files = {}
-            known = self.options["known"]
-            for path in expanded(host, self.options["own"])[0]:
-                text = self._search.text(path) if self._search else ""
-                for one in written(text, lambda word: known.get(host.fingerprint(word), "")):
-                    name = self.options["secrets"].get(host.fingerprint(one.value))
-                    if name:
-                        self._files.setdefault(name, path)
+            known, secrets = self.options["known"], self.options["secrets"]
+            for kind, paths in self.options["kept"].items():
+                for path in expanded(host, paths)[0]:
+                    text = self._search.text(path) if self._search else ""
+                    for one in written(text, lambda word: known.get(host.fingerprint(word), "")):
+                        name = secrets.get(host.fingerprint(one.value), "")
+                        self._files.setdefault((kind, name), []).append(host.shown(path))
         return self._files
 
     def unseen(self, host: Host) -> List[str]:

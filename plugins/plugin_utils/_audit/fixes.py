@@ -76,8 +76,8 @@ CASES = {  # of rules whose cases need different advice
     ("SEC-004", "application"): "An application reads {place}, so hpc-onboard does not edit it. Give the application"
     " its key in another way, keep the key in your keyring if you need it (keyring set hpc.onboard NAME), then take it"
     " out there.",
-    ("SEC-004", "no_replacement"): "No file that hpc-onboard keeps on this account holds this key, so what runs"
-    " {place} would have none. Set up the role that keeps it, then take the line out.",
+    ("SEC-004", "no_replacement"): "No file that the program reads in place of this variable holds the key, so"
+    " what runs {place} would have none. Set up the role that keeps the program's file, then take the line out.",
     (
         "SEC-008",
         "leads_past",

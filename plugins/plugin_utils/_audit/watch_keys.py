@@ -44,7 +44,7 @@ def watches(cluster: Facts, account: Facts, declared: Sequence[PlanEntry], known
     own = sorted({path + KEYS[kind].copy for kind, paths in kept.items() for path in paths} | {*_own(kept)})
     areas = _areas(cluster)
     words, secrets = ({mark: one[at] for mark, one in known.items()} for at in (1, 0))
-    common = {"own": own, "known": words, "secrets": secrets, "caches": caches(cluster, declared)}
+    common = {"own": own, "kept": kept, "known": words, "secrets": secrets, "caches": caches(cluster, declared)}
     found = [_watch("scattered_keys", **common, folder=folder) for folder in ("~", *areas)]
     found.append(_watch("open_keys", own=_own(kept), areas=areas))
     enroots = kept.get("enroot_credential") or _read_by_enroot(cluster)

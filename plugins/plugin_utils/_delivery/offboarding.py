@@ -113,9 +113,12 @@ def _is_one_of_ours(key: str, entry: PlanEntry) -> bool:
 
 
 def _claims_start_up(entry: PlanEntry) -> bool:
-    """Return True if an entry claims a whole start-up file of the home. Only own_file may: the user asked for it."""
+    """Return True if an entry claims a whole start-up file. Only own_file may: the user asked for it.
+
+    This machine does not know the home, so the end of a path counts, however it leads there.
+    """
     path = posixpath.normpath(str(entry["options"].get("path", "")))
-    return entry["kind"] != "own_file" and path.startswith("~/") and path[2:] in START_UPS
+    return entry["kind"] != "own_file" and path.endswith(tuple(f"/{name}" for name in START_UPS))
 
 
 def absent(entry: PlanEntry) -> PlanEntry:

@@ -26,7 +26,7 @@ Document = dict[str, Any]
 
 FOLDER = "receipts"
 SCHEMA = "hpc.onboard/receipt/2.1"  # as module_utils/_receipt/notes.py writes it
-NOW_WHAT = "move it away, and let onboarding or an audit read the account's own again"
+NOW_WHAT = "move it away, then copy the receipt of the account again: hpc-onboard audit"
 
 
 def file_name(account: str, sandbox: bool) -> str:

@@ -18,9 +18,9 @@ pytestmark = pytest.mark.testbed
 DEAD, FOREIGN = "nvapi-" + "d" * 64, "nvapi-" + "f" * 64
 KEYS = [KEY, DEAD, FOREIGN, DEAD, KEY, DEAD]
 BASHRC = """# of ours
-export FIRST={0}
+export APPTAINER_DOCKER_PASSWORD={0}
 alias ll='ls -l'
-export A=1 SECOND={1} B='two words'
+export A=1 SINGULARITY_DOCKER_PASSWORD={1} B='two words'
 if true; then
 export THIRD={2}
 fi
@@ -41,7 +41,8 @@ class Plant(NamedTuple):
 
 SAFE = [
     Plant("printf 'login {3} twice\\nls\\n' > .bash_history", "SEC-004", "~/.bash_history"),
-    Plant("mkdir jobs; printf '#!/bin/sh\\nexport K={4}\\nsrun x\\n' > jobs/a.sh", "SEC-004", "~/jobs/a.sh"),
+    Plant("mkdir jobs; printf '#!/bin/sh\\nexport APPTAINER_DOCKER_PASSWORD={4}\\nsrun x\\n' > jobs/a.sh", "SEC-004",
+          "~/jobs/a.sh"),
     Plant("cp -p .apptainer/docker-config.json .apptainer/docker-config.json~", "SEC-006",
           "~/.apptainer/docker-config.json~", ".apptainer/docker-config.json~"),
     Plant("printf 'machine h login me password {5}\\n' > .netrc.old", "SEC-006", "~/.netrc.old"),
@@ -66,6 +67,8 @@ LEFT_TO_A_PERSON = [
           "~/.local/share/enroot"),
     Plant("mkdir -p .conda/pkgs; echo p > .conda/pkgs/a.tar", "ENV-001", "~/.conda/pkgs"),
     Plant("printf '#!/bin/sh\nexport TEAM={2}\nsrun x\n' > jobs/team.sbatch", "SEC-004", "~/jobs/team.sbatch:2"),
+    Plant("printf '#!/bin/sh\nexport WANDB_API_KEY={0}\nsrun x\n' > jobs/other.sbatch", "SEC-004",
+          "~/jobs/other.sbatch:2"),
     Plant("mkdir app; printf 'DEBUG=1\nKEY={0}\n' > app/.env", "SEC-004", "~/app/.env:2"),
     Plant("echo 'login {2} once' > .python_history", "SEC-004", "~/.python_history:1"),
     Plant("git init -q d; echo 'K={0}' > d/x.sh; git -C d add x.sh", "SEC-005", "~/d/x.sh:1"),
@@ -148,8 +151,8 @@ def is_mended(finding: dict[str, Any]) -> bool:
 
 
 def test_what_can_be_mended_is_offered_and_nothing_else(mended: Mended) -> None:
-    rc = ("SEC-004", "~/.bashrc")
-    assert offers(mended.found) == {rc, *((one.rule, one.path) for one in SAFE)}, mended.found.ran.text
+    rc = {("SEC-004", "~/.bashrc"), ("SEC-008", "~/.bashrc")}
+    assert offers(mended.found) == {*rc, *((one.rule, one.path) for one in SAFE)}, mended.found.ran.text
     places = {(one["rule"], one["place"]) for one in mended.found.findings}
     assert {(one.rule, one.path) for one in LEFT_TO_A_PERSON} <= places
 
@@ -170,7 +173,9 @@ def test_it_is_shown_before_it_is_done(mended: Mended) -> None:
 def test_afterwards_only_the_rest_is_found(mended: Mended) -> None:
     assert offers(mended.again) == set(), mended.done.text
     gone = {(one["rule"], one["place"]) for one in mended.found.findings if is_mended(one)}
-    assert not {(one["rule"], one["place"]) for one in mended.again.findings} & gone, mended.done.text
+    places = {(one["rule"], one["place"]) for one in mended.again.findings}
+    assert not places & gone, mended.done.text
+    assert {(one.rule, one.path) for one in LEFT_TO_A_PERSON} <= places
 
 
 def test_nothing_else_changes(mended: Mended) -> None:
@@ -189,7 +194,9 @@ def test_nothing_else_changes(mended: Mended) -> None:
 def test_of_the_start_up_file_two_variables_go_and_every_other_byte_stays(mended: Mended) -> None:
     text = mended.account.cluster.world.run("cat", f"{mended.account.home}/dotfiles/bashrc")
     assert text.endswith(
-        BASHRC.format(*KEYS).replace(f"export FIRST={KEYS[0]}\n", "").replace(f" SECOND={KEYS[1]}", "")
+        BASHRC.format(*KEYS)
+        .replace(f"export APPTAINER_DOCKER_PASSWORD={KEYS[0]}\n", "")
+        .replace(f" SINGULARITY_DOCKER_PASSWORD={KEYS[1]}", "")
     )
 
 

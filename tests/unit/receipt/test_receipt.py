@@ -235,6 +235,19 @@ def test_a_note_that_claims_a_start_up_file_is_forged_unless_the_user_may_have_a
     assert bool(undeclared([], notes, "lrz")) != forged
 
 
+@pytest.mark.parametrize(
+    "path",
+    ["/home/u/.bashrc", "$HOME/.bashrc", "~/.bashrc/", "~//.bashrc", "~/./.bashrc", "~/a/../.bashrc",
+     "/home/u/.config/fish/config.fish"],
+)  # fmt: skip
+def test_a_note_that_claims_a_start_up_file_by_another_path_is_forged(path: str) -> None:
+    options = {"path": path, "content": "#!/bin/sh\n"}
+    entry = {"kind": "path_script", "capability": "", "options": options, "for": "", "clusters": ["lrz"]}
+    key = f"path_script script {path}"
+    assert foreign({key: entry}) == [key]
+    assert undeclared([], {key: entry}, "lrz") == []
+
+
 def test_a_folder_that_was_there_stays(scene: Scene) -> None:
     scene.make({"~/a": Folder(), "~/.config": Folder()})
     before = scene.tree()

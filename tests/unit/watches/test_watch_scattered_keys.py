@@ -39,9 +39,9 @@ def mark(scene: Scene, key: str) -> str:
     return scene.host().fingerprint(key)
 
 
-def line(key: str) -> Plain:
+def line(key: str, name: str = "WANDB_API_KEY") -> Plain:
     """A file with one line of a shell that exports a key."""
-    return Plain(f"export X={key}\n".encode())
+    return Plain(f"export {name}={key}\n".encode())
 
 
 def git(scene: Scene, folder: str, *words: str) -> None:
@@ -329,11 +329,14 @@ NETRC = f"machine api.wandb.ai login user password {NVAPI}\n".encode()
 PLACES = {"jobs": "~/jobs/a.sh", "history": "~/.bash_history", "start-up": "~/.bashrc", "copy": "~/.netrc.bak"}
 
 
-def offered(scene: Scene, path: str, key: str, known: str = NVAPI) -> tuple[list[str], list[str]]:
+KEPT = {"netrc_entry": ["~/.netrc"]}
+
+
+def offered(scene: Scene, path: str, key: str, name: str = "WANDB_API_KEY") -> tuple[list[str], list[str]]:
     """The kinds of the fixes that are offered for a file with this key, and the cases of the others."""
-    scene.make({"~/jobs": Folder(), path: line(key)})
-    marks = {mark(scene, known): "the key of 'wandb'"}
-    report = looked(scene, own=["~/.netrc"], known=marks, secrets=dict.fromkeys(marks, "wandb"))
+    scene.make({"~/jobs": Folder(), path: line(key, name)})
+    marks = {mark(scene, NVAPI): "the key of 'wandb'"}
+    report = looked(scene, own=["~/.netrc"], kept=KEPT, known=marks, secrets=dict.fromkeys(marks, "wandb"))
     assert len(report.found) == 1
     evidence = report.document["evidence"]
     return [one["kind"] for one in evidence.get("mends", {}).values()], list(evidence.get("cases", {}).values())
@@ -367,8 +370,29 @@ def test_a_variable_stays_where_no_file_of_ours_holds_its_key(scene: Scene) -> N
     assert offered(scene, "~/jobs/a.sh", NVAPI) == (["mended_statement"], [])
 
 
+@pytest.mark.parametrize("name", ["NGC_API_KEY", "APPTAINER_DOCKER_PASSWORD", "HF_TOKEN", "MY_TOKEN", "ENROOT_TOKEN"])
+def test_a_variable_stays_where_another_program_reads_it_than_the_file_with_its_key(scene: Scene, name: str) -> None:
+    scene.make({"~/.netrc": Plain(NETRC, 0o600)})
+    assert offered(scene, "~/jobs/a.sh", NVAPI, name) == ([], ["no_replacement"])
+
+
+def test_two_variables_with_one_key_go_only_where_both_programs_have_a_file(scene: Scene) -> None:
+    both = Plain(f"export WANDB_API_KEY={NVAPI}\nexport NGC_API_KEY={NVAPI}\n".encode())
+    scene.make({"~/.netrc": Plain(NETRC, 0o600), "~/run.sh": both})
+    marks = {mark(scene, NVAPI): "the key of 'wandb'"}
+    common = {"own": ["~/.netrc"], "known": marks, "secrets": dict.fromkeys(marks, "wandb")}
+    evidence = looked(scene, **common, kept=KEPT).document["evidence"]
+    assert set(evidence["cases"].values()) == {"no_replacement"}
+    assert "mends" not in evidence
+    scene.make({"~/.ngc": Folder(0o700), "~/.ngc/config": Plain(f"[CURRENT]\napikey = {NVAPI}\n".encode(), 0o600)})
+    kept = {**KEPT, "ngc_config": ["~/.ngc/config"]}
+    evidence = looked(scene, **{**common, "own": ["~/.netrc", "~/.ngc/config"]}, kept=kept).document["evidence"]
+    assert {one["kind"] for one in evidence["mends"].values()} == {"mended_statement"}
+
+
 def test_a_fix_of_a_variable_names_the_file_that_replaces_it(scene: Scene) -> None:
     scene.make({"~/.netrc": Plain(NETRC, 0o600), "~/run.sh": line(NVAPI)})
     marks = {mark(scene, NVAPI): "the key of 'wandb'"}
-    (text,) = looked(scene, own=["~/.netrc"], known=marks, secrets=dict.fromkeys(marks, "wandb")).found.values()
+    common = {"own": ["~/.netrc"], "known": marks, "secrets": dict.fromkeys(marks, "wandb")}
+    (text,) = looked(scene, **common, kept=KEPT).found.values()
     assert text.endswith("; ~/.netrc keeps the key of 'wandb'")
