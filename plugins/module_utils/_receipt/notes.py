@@ -277,7 +277,7 @@ def is_theirs(note: Mapping[str, Any], found: State, own: str) -> bool:
 def notes(
     results: List[Tuple[Mapping[str, Any], Document]], own: str, cluster: str, done: bool
 ) -> Dict[str, Optional[Document]]:
-    """Return what is to be noted of a run, before it or when it is done; what is as desired is noted as done already."""
+    """Return what is to be noted of a run, before it or when it is done; what is as desired counts as done already."""
     found: Dict[str, Optional[Document]] = {}
     for entry, document in results:
         found.update(folder_notes(key(entry, document["identity"]), entry["capability"], document["folders"], done))
