@@ -188,7 +188,7 @@ def routes(hosts: Sequence[Host]) -> Iterator[Check]:
         elif "session" in account:
             yield judge.door(host.name, opening.is_open(account["session"]))
         yield from certificates(host, found)
-        yield from tickets(host)
+        yield from credentials(host)
 
 
 def nearest(found: dict[str, list[str]], arguments: list[str]) -> str:
@@ -218,11 +218,13 @@ def certificates(host: Host, found: dict[str, list[str]]) -> Iterator[Check]:
         yield judge.certificate(host.name, path, listing, datetime.now(), renew(host, str(path)) or judge.NEW)
 
 
-def tickets(host: Host) -> Iterator[Check]:
-    """The Kerberos ticket that the account wants, where there is one to look at."""
-    held, now = credential.of_account(host.variables), datetime.now(UTC)
-    if held and held.kind == "ticket":
-        yield judge.ticket(host.name, held.sentence(now), held.has_ended(now), renew(host, ""))
+def credentials(host: Host) -> Iterator[Check]:
+    """Check the Kerberos ticket that the account wants, or say why no certificate lets the user in."""
+    now = datetime.now(UTC)
+    held = credential.of_account(host.variables, now)
+    if held and (held.kind == "ticket" or held.problem or not held.place):
+        order = renew(host, held.place)
+        yield judge.credential(host.name, held.sentence(now), held.lets_nobody_in(now), order)
 
 
 def renew(host: Host, place: str) -> str:

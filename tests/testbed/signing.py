@@ -66,14 +66,15 @@ class Signing:
     def settings(self) -> dict[str, object]:
         """What the accounts file says of the account."""
         own = {"ansible_port": PORT, "ansible_ssh_private_key_file": str(self.key)}
-        return {"vars": {**own, "ansible_ssh_common_args": f"-F {self.config}"}}
+        return {"door": None, "vars": {**own, "ansible_ssh_common_args": f"-F {self.config}"}}
 
     @property
     def connections(self) -> int:
         """How many came to either door."""
         return sum(door.connections for door in self.doors)
 
-    def sign(self, validity: str) -> None:
-        """Sign the key; validity: as ssh-keygen -V takes it."""
-        order = ["ssh-keygen", "-q", "-s", str(self._authority), "-I", "day", "-n", self.account.user, "-V", validity]
+    def sign(self, validity: str, principal: str = "") -> None:
+        """Sign the key; validity: as ssh-keygen -V takes it. principal: whom for; the account's user if not given."""
+        name = principal or self.account.user
+        order = ["ssh-keygen", "-q", "-s", str(self._authority), "-I", "day", "-n", name, "-V", validity]
         subprocess.run([*order, f"{self.key}.pub"], check=True, stdin=subprocess.DEVNULL)

@@ -102,7 +102,8 @@ def _lapses(variables: Mapping[str, Any]) -> bool:
         return False
     from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import credential  # most have keys
 
-    held, now = credential.of_account(variables), datetime.now(UTC)
+    now = datetime.now(UTC)
+    held = credential.of_account(variables, now)
     return held is not None and held.wants_renewal(now)
 
 

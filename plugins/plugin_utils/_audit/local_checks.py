@@ -41,7 +41,7 @@ def findings(variables: Variables, now: datetime.datetime, max_age: int = MAX_AG
     """
     cluster = variables["cluster"]
     found = profile_age(cluster, now.date(), max_age)
-    held = of_account(variables)
+    held = of_account(variables, now)
     found += ending(cluster, held, user_of(variables), now) if held else []
     unseen = [step for step in cluster.get("human_steps", ()) if "done" not in step]
     if not unseen:
@@ -74,9 +74,9 @@ def profile_age(cluster: Cluster, today: datetime.date, max_age: int) -> list[Se
 
 def ending(cluster: Cluster, held: Credential, user: str, now: datetime.datetime) -> list[Seen]:
     """Whether what lets the person in has ended, or ends soon. user: on the cluster."""
-    if held.end is not None and held.end - now > SOON:
+    if held.end is not None and not held.problem and held.end - now > SOON:
         return []
-    kind: Class = "missing" if held.end is None else BROKEN if held.has_ended(now) else AT_RISK
+    kind: Class = "missing" if held.end is None else BROKEN if held.lets_nobody_in(now) else AT_RISK
     name = f"{held.kind} for {cluster['name']}"
     text = f"{held.sentence(now)} for {cluster['name']}" if held.end is None else held.sentence(now)
     return [_finding("SES-001", name, held.place, kind, text, _renewal(cluster, user, held.place))]

@@ -20,7 +20,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection impo
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import command
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, Mistakes, read_text, shown
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.amounts import count
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_certificate import FOREVER, read_end
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_certificate import FOREVER, read
 
 if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import Check as CheckDocument
@@ -277,18 +277,19 @@ def no_route(name: str, error: str) -> Check:
     )
 
 
-def ticket(name: str, said: str, has_ended: bool, renew: str) -> Check:
-    """The Kerberos ticket that an account wants. said: when it ends. renew: the command that gets a new one."""
-    return Check(name, FAILED if has_ended else OK, f"{said}.", renew if has_ended else "")
+def credential(name: str, said: str, lets_nobody_in: bool, renew: str) -> Check:
+    """Check the ticket or certificate that an account wants. said: when it ends. renew: what gets a new one."""
+    return Check(name, FAILED if lets_nobody_in else OK, f"{said}.", renew if lets_nobody_in else "")
 
 
 def certificate(name: str, path: Path, listing: str | None, now: datetime, renew: str = NEW) -> Check:
     """A certificate that an account uses, by what `ssh-keygen -L` says of it; None: there is no such file."""
     if listing is None:
         return Check(name, WARNING, f"ssh's settings name the certificate {path}, which is not there.", renew)
-    end = read_end(listing)
-    if end is None:
+    said = read(listing)
+    if said is None:
         return Check(name, WARNING, f"{path} is no certificate that ssh-keygen can read.", renew)
+    end = said.end
     if end == FOREVER:
         return Check(name, OK, f"the certificate {path} is valid for ever.")
     if end <= now:

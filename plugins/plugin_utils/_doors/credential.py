@@ -10,91 +10,139 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.programs import ask
+from ansible_collections.hpc.onboard.plugins.plugin_utils._doors.renewers import CERTIFICATE, USUAL_KEY, user_of
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.programs import Answer, ask
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import (
     ARGUMENTS,
     SSH_VARIABLES,
     settings,
     ssh_arguments,
 )
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_certificate import read_end
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_certificate import Certificate, read
 
 SECONDS = 10  # for a program that asks nobody anything
+ENGLISH = {"LC_ALL": "C", "TZ": "UTC"}
 MINUTES = timedelta(minutes=10)  # what ends so soon may end in the middle of a run
 STAMP = "%Y-%m-%d %H:%M UTC"
 AGENT = "the agent"
-CERTIFICATE = re.compile(r"^\S+-cert-v\d\d@openssh\.com .*$", re.MULTILINE)
+EPOCH = datetime.min.replace(tzinfo=UTC)
+IN_AGENT = re.compile(r"^\S+-cert-v\d\d@openssh\.com .*$", re.MULTILINE)
+PRINCIPAL = re.compile(r"^\s*(?:Default principal|Principal): (?P<user>[^@\s]+)@(?P<realm>\S+)$", re.MULTILINE)
+NO_TICKET = re.compile(r"no (credentials|ticket)|not found|no such file", re.IGNORECASE)  # of MIT, of Heimdal
+
+
+class Offered(NamedTuple):
+    """A certificate that ssh would offer, and where it is: the path of a file, or the agent."""
+
+    place: str
+    said: Certificate
 
 
 class Credential(NamedTuple):
-    """What lets a person in for some time. place: a file, the agent, or empty. end: aware; None: there is none."""
+    """What lets a user in for some time. place: a file, the agent, or empty. end: aware; None: there is none.
+
+    problem: why it lets nobody in, whenever it ends; empty if nothing is against it.
+    """
 
     kind: Literal["certificate", "ticket"]
     place: str
     end: datetime | None
+    problem: str = ""
 
-    def has_ended(self, now: datetime) -> bool:
-        """Whether nobody is let in by it now."""
-        return self.end is None or self.end <= now
+    def lets_nobody_in(self, now: datetime) -> bool:
+        """Return True if there is none, or it has ended, or something else is against it."""
+        return bool(self.problem) or self.end is None or self.end <= now
 
     def wants_renewal(self, now: datetime) -> bool:
-        """Whether it has ended, or may end before work that begins now is done."""
-        return self.end is None or self.end - now <= MINUTES
+        """Return True if it lets nobody in, or may end before work that begins now is done."""
+        return self.lets_nobody_in(now) or (self.end is not None and self.end - now <= MINUTES)
 
     def sentence(self, now: datetime) -> str:
-        """When it ended or will end."""
+        """Return what is against it, or when it ended or will end."""
+        if self.problem:
+            return self.problem
         if self.end is None:
-            return f"there is no Kerberos {self.kind}"
-        return f"the {self.kind} {'ended' if self.has_ended(now) else 'ends'} on {self.end.strftime(STAMP)}"
+            return f"there is no {'Kerberos ticket' if self.kind == 'ticket' else 'certificate'}"
+        return f"the {self.kind} {'ended' if self.end <= now else 'ends'} on {self.end.strftime(STAMP)}"
 
 
-def of_account(variables: Mapping[str, Any]) -> Credential | None:
-    """The credential of an account, where its cluster wants one and something can be said of it.
+def of_account(variables: Mapping[str, Any], now: datetime) -> Credential | None:
+    """Return the credential of an account if its cluster wants one; None if it wants none, or nothing is known of it.
 
-    variables: Ansible's, with no template in those of ssh. An account of which a person says that their key alone lets
-    them in (door: key) wants no ticket.
+    variables: Ansible's, with no template in those of ssh. If the accounts file says that the user's key alone lets
+    them in (door: key), no credential is wanted.
     """
-    archetype = (variables["cluster"].get("auth") or {}).get("archetype")
+    auth = variables["cluster"].get("auth") or {}
+    archetype = auth.get("archetype")
+    if (variables.get("account") or {}).get("door") == "key":
+        return None
     if archetype == "certificate":
-        return certificate(_certificates(_destination(variables)))
-    if archetype == "kerberos" and (variables.get("account") or {}).get("door") != "key":
-        return ticket(_said(["klist", "-c"]))
+        return _held_certificate(variables, now)
+    if archetype == "kerberos":
+        said = ask(["klist"], SECONDS, ENGLISH)  # without -c: Heimdal's has another meaning for it
+        return ticket(said, user_of(variables), str(auth.get("realm", "")))
     return None
 
 
 # -- what was printed ------------------------------------------------------------------------------
 
 
-def certificate(printed: Iterable[tuple[str, str]]) -> Credential | None:
-    """The certificate that lasts longest. printed: where they are, with what ssh-keygen -L says of them, in UTC.
+def certificate(offered: Iterable[Offered], user: str, own: str, now: datetime) -> Credential:
+    """Return the certificate that lets the user in longest; if none does, the newest one and what is against it.
 
-    None where there is none: it may not be signed yet, and another key may do.
+    offered: what ssh would offer. own: the path of the certificate that the site's program writes. If there is one,
+    whoever signed it is the site, and certificates of others are left out.
     """
-    ends = [(end, place) for place, text in printed if (end := read_end(text)) is not None]
-    if not ends:
+    every = list(offered)
+    site = {one.said.authority for one in every if one.place == own}
+    every = [one for one in every if not site or one.said.authority in site]
+    judged = [_judged(one, user, now) for one in every]
+    nowhere = Credential("certificate", "", None)
+    return max(judged, key=lambda one: (not one.problem, one.end or EPOCH), default=nowhere)
+
+
+def _judged(one: Offered, user: str, now: datetime) -> Credential:
+    start, end = (moment.replace(tzinfo=UTC) for moment in (one.said.start, one.said.end))
+    names = one.said.principals
+    problem = ""
+    if start > now:
+        problem = f"the certificate is not valid before {start.strftime(STAMP)}"
+    elif user and user not in {name.partition("@")[0] for name in names}:
+        problem = f"the certificate is for {', '.join(names) or 'no user'}, not for {user}"
+    return Credential("certificate", one.place, end, problem)
+
+
+def ticket(said: Answer, user: str, realm: str) -> Credential | None:
+    """Return the ticket that others are got by. said: by klist, in UTC. None if there is no klist, or it is not clear.
+
+    user, realm: whose ticket the site wants; empty if that is not known.
+    """
+    if said.code != 0:
+        return Credential("ticket", "", None) if NO_TICKET.search(said.errors) else None
+    named = PRINCIPAL.search(said.output)
+    if not named:
         return None
-    end, place = max(ends)
-    return Credential("certificate", place, end.replace(tzinfo=UTC))
+    end = max(ticket_ends(said.output, named["realm"]), default=None)
+    problem = ""
+    if realm and named["realm"] != realm:
+        problem = f"the Kerberos ticket is of the realm {named['realm']}, not of {realm}"
+    elif user and named["user"] != user:
+        problem = f"the Kerberos ticket is for {named['user']}, not for {user}"
+    return Credential("ticket", "", end, problem)
 
 
-def ticket(printed: str | None) -> Credential | None:
-    """The ticket that others are got by. printed: what klist says, in UTC; None where there is no klist."""
-    if printed is None:
-        return None
-    return Credential("ticket", "", max(ticket_ends(printed), default=None))
-
-
-def ticket_ends(text: str) -> list[datetime]:
-    """When the tickets that others are got by (krbtgt) end, as MIT's and Heimdal's klist print them."""
+def ticket_ends(text: str, realm: str) -> list[datetime]:
+    """Return when the tickets end that others of a realm are got by, as klist of MIT and of Heimdal prints them."""
     found = []
     for line in text.splitlines():
-        mit = re.match(r"^\S+ \S+ +(\d\d/\d\d/\d\d(?:\d\d)? \d\d:\d\d:\d\d) +krbtgt/", line)
-        heimdal = re.match(r"^\w+ +\d+ [\d:]+ \d{4} +(\w+ +\d+ [\d:]+ \d{4}) +krbtgt/", line)
+        if f" krbtgt/{realm}@" not in line:
+            continue
+        mit = re.match(r"^\S+ \S+ +(\d\d/\d\d/\d\d(?:\d\d)? \d\d:\d\d:\d\d) ", line)
+        heimdal = re.match(r"^\w+ +\d+ [\d:]+ \d{4} +(\w+ +\d+ [\d:]+ \d{4}) ", line)
         if mit:
             form = "%m/%d/%Y %H:%M:%S" if len(mit[1]) == 19 else "%m/%d/%y %H:%M:%S"
             found.append(datetime.strptime(mit[1], form))
@@ -116,26 +164,31 @@ def _destination(variables: Mapping[str, Any]) -> list[str]:
         return ssh_arguments({name: values[name] for name in values if name not in ARGUMENTS}, name)
 
 
-def _certificates(destination: Sequence[str]) -> list[tuple[str, str]]:
-    """The certificates that ssh would offer there, each with what ssh-keygen says of it."""
-    found = settings(_said(["ssh", "-G", *destination]) or "")
-    named = [*found.get("certificatefile", []), *found.get("identityfile", [])]
-    paths = dict.fromkeys(os.path.expanduser(file) for file in [*named, *(f"{file}-cert.pub" for file in named)])
-    files = [file for file in paths if file.endswith("-cert.pub") and Path(file).is_file()]
-    printed = [(file, _said(["ssh-keygen", "-L", "-f", file]) or "") for file in files]
+def _held_certificate(variables: Mapping[str, Any], now: datetime) -> Credential | None:
+    """Return the certificate that ssh would show for the account; None if ssh does not say what it would do."""
+    said = ask(["ssh", "-G", *_destination(variables)], SECONDS, ENGLISH)
+    if said.code != 0:
+        return None
+    found = settings(said.output)
+    own = os.path.expanduser(f"{USUAL_KEY}{CERTIFICATE}")
+    return certificate(_offered(found, own), found.get("user", [""])[-1], own, now)
+
+
+def _offered(found: Mapping[str, Sequence[str]], own: str) -> Iterator[Offered]:
+    """Yield the certificates that ssh would offer. found: what ssh -G says."""
+    named = [*found.get("certificatefile", ()), *(f"{file}{CERTIFICATE}" for file in found.get("identityfile", ()))]
+    for file in dict.fromkeys(os.path.expanduser(file) for file in named):
+        if os.path.isfile(file):
+            yield from _read(file, ["ssh-keygen", "-L", "-f", file])
     agent = os.path.expandvars(os.path.expanduser(found.get("identityagent", ["SSH_AUTH_SOCK"])[-1]))
-    return [*printed, *_of_agent(os.environ.get("SSH_AUTH_SOCK", "") if agent == "SSH_AUTH_SOCK" else agent)]
+    socket = os.environ.get("SSH_AUTH_SOCK", "") if agent == "SSH_AUTH_SOCK" else agent
+    if socket not in ("", "none"):
+        held = ask(["ssh-add", "-L"], SECONDS, {**ENGLISH, "SSH_AUTH_SOCK": socket}).output
+        for line in IN_AGENT.findall(held):
+            yield from _read(AGENT, ["ssh-keygen", "-L", "-f", "-"], f"{line}\n")
 
 
-def _of_agent(socket: str) -> list[tuple[str, str]]:
-    """The certificates in the agent at the socket."""
-    if socket in ("", "none"):
-        return []
-    held = CERTIFICATE.findall(_said(["ssh-add", "-L"], SSH_AUTH_SOCK=socket) or "")
-    return [(AGENT, _said(["ssh-keygen", "-L", "-f", "-"], text=f"{line}\n") or "") for line in held]
-
-
-def _said(line: list[str], text: str = "", **environment: str) -> str | None:
-    """What a program prints, in English and in UTC; None where it is not there or does not end."""
-    said = ask(line, SECONDS, {"LC_ALL": "C", "TZ": "UTC", **environment}, text)
-    return None if said.code is None else said.output
+def _read(place: str, command: Sequence[str], text: str = "") -> Iterator[Offered]:
+    said = read(ask(command, SECONDS, ENGLISH, text).output)
+    if said:
+        yield Offered(place, said)

@@ -62,5 +62,6 @@ def ended(variables: Facts) -> str:
     """That the certificate or ticket of the account has ended, and how a new one is had; empty where it has not."""
     if not (variables.get("account") or {}).get("lapses"):
         return ""
-    held, now = credential.of_account(variables), datetime.now(UTC)
-    return closed_door.ended(variables, held, now) if held and held.has_ended(now) else ""
+    now = datetime.now(UTC)
+    held = credential.of_account(variables, now)
+    return closed_door.ended(variables, held, now) if held and held.lets_nobody_in(now) else ""

@@ -21,10 +21,11 @@ def renewed(variables: Mapping[str, Any], where: str, ask: Callable[[str], str])
     variables: Ansible's, of an account. where: the terminal; empty where there is none, and nobody is asked. ask: gives
     what the person types. Raises NoTerminal, NotAnswered.
     """
-    held, now = credential.of_account(variables), datetime.now(UTC)
+    now = datetime.now(UTC)
+    held = credential.of_account(variables, now)
     if held is None or not held.wants_renewal(now):
         return "good", ""
-    has_ended = held.has_ended(now)
+    has_ended = held.lets_nobody_in(now)
     order = renewal(variables.get("cluster") or {}, user_of(variables), held.place)
     if not where or not order or not is_there(order):
         return ("ended", closed_door.ended(variables, held, now)) if has_ended else ("good", "")
@@ -33,7 +34,8 @@ def renewed(variables: Mapping[str, Any], where: str, ask: Callable[[str], str])
     if said.strip().lower() not in ("y", "yes"):
         return ("ended", closed_door.ended(variables, held, now)) if has_ended else ("good", "")
     code = terminal.run(order, where)
-    held, now = credential.of_account(variables), datetime.now(UTC)
-    if held is None or not held.has_ended(now):
+    now = datetime.now(UTC)
+    held = credential.of_account(variables, now)
+    if held is None or not held.lets_nobody_in(now):
         return "renewed", ""
     return "ended", f"'{words}' ended with {code}, and {held.sentence(now)}, so nothing was tried"

@@ -1,20 +1,47 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What ssh-keygen -L prints of a certificate."""
+"""What ssh-keygen -L prints of a certificate.
+
+Source: ssh-keygen.c of OpenSSH 8.0 to 10.0, print_cert().
+"""
 
 from __future__ import annotations
 
 import re
 from datetime import datetime
+from typing import NamedTuple
 
+ALWAYS = datetime.min
 FOREVER = datetime.max
 _DATE = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d"
-_VALID = re.compile(rf"^[ \t]*Valid: (?:forever|after {_DATE}|(?:from {_DATE} to|before) ({_DATE}))[ \t]*$", re.M)
+_VALID = re.compile(
+    rf"^[ \t]*Valid: (?:forever|after (?P<after>{_DATE})|from (?P<start>{_DATE}) to (?P<end>{_DATE})"
+    rf"|before (?P<before>{_DATE}))[ \t]*$",
+    re.MULTILINE,
+)
+_AUTHORITY = re.compile(r"^[ \t]*Signing CA: \S+ (SHA256:\S+)", re.MULTILINE)
+_PRINCIPALS = re.compile(r"^([ \t]*)Principals:[ \t]*\n((?:\1[ \t]+\S.*\n?)*)", re.MULTILINE)
 
 
-def read_end(listing: str) -> datetime | None:
-    """When the certificate ends, in the time zone that ssh-keygen ran in; FOREVER; None where it says nothing of it."""
-    found = _VALID.search(listing)
-    if not found:
+class Certificate(NamedTuple):
+    """When it is valid, in the time zone that ssh-keygen ran in; for which users; the fingerprint of who signed it."""
+
+    start: datetime
+    end: datetime
+    principals: tuple[str, ...]
+    authority: str
+
+
+def read(listing: str) -> Certificate | None:
+    """Return what is said of a certificate; None if nothing is."""
+    valid = _VALID.search(listing)
+    if not valid:
         return None
-    return datetime.fromisoformat(found[1]) if found[1] else FOREVER
+    start, end = valid["start"] or valid["after"], valid["end"] or valid["before"]
+    signed, named = _AUTHORITY.search(listing), _PRINCIPALS.search(listing)
+    return Certificate(
+        datetime.fromisoformat(start) if start else ALWAYS,
+        datetime.fromisoformat(end) if end else FOREVER,
+        tuple(line.strip() for line in named[2].splitlines()) if named else (),
+        signed[1] if signed else "",
+    )

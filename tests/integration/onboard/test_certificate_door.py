@@ -88,3 +88,22 @@ def test_without_a_new_one_nothing_is_tried_where_it_has_ended(
     assert code == exit_code, claim + said
     assert says in said, claim + said
     assert (student.signing.connections == 0) == bool(exit_code), claim
+
+
+BAD = [  # how the key is signed; what is said of it
+    ([], "there is no certificate"),
+    (["+1h:+9h"], "the certificate is not valid before 20"),
+    (["-1h:+9h", "bob"], "the certificate is for bob, not for u"),
+]
+
+
+def test_a_certificate_that_the_site_would_refuse_is_not_shown_to_it(student: Student) -> None:
+    for signed, sentence in BAD:
+        if signed:
+            student.signing.sign(*signed)
+        ran = student.types("preflight" if signed else "connect")
+        said = " ".join((ran.stdout + ran.stderr).split())
+        assert ran.returncode == 2, said
+        assert sentence in said
+        assert "cscs-key sign" in said
+    assert student.signing.connections == 0

@@ -16,7 +16,9 @@ from typing import Any
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import schema
 from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import credential, renewers, terminal
-from ansible_collections.hpc.onboard.plugins.plugin_utils._doors.credential import Credential
+from ansible_collections.hpc.onboard.plugins.plugin_utils._doors.credential import Credential, Offered
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.programs import Answer
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_certificate import Certificate
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
@@ -40,12 +42,12 @@ def test_what_ends_within_minutes_is_to_be_renewed_and_serves_still(
     minutes: int, ended: bool, wanted: bool, says: str
 ) -> None:
     held = Credential("certificate", "", NOW + timedelta(minutes=minutes))
-    assert (held.has_ended(NOW), held.wants_renewal(NOW), says in held.sentence(NOW)) == (ended, wanted, True)
+    assert (held.lets_nobody_in(NOW), held.wants_renewal(NOW), says in held.sentence(NOW)) == (ended, wanted, True)
 
 
 def test_no_ticket_has_ended() -> None:
     held = Credential("ticket", "", None)
-    assert (held.has_ended(NOW), held.wants_renewal(NOW)) == (True, True)
+    assert (held.lets_nobody_in(NOW), held.wants_renewal(NOW)) == (True, True)
     assert held.sentence(NOW) == "there is no Kerberos ticket"
 
 
@@ -70,16 +72,82 @@ def agent(tmp_path: Path) -> Iterator[Path]:
 
 def test_a_certificate_in_the_agent_is_read(agent: Path, tmp_path: Path) -> None:
     config = tmp_path / "config"
-    config.write_text(f"Host daint\n  IdentityAgent {agent}\n  IdentityFile {tmp_path}/none\n")
-    held = credential.of_account(variables("certificate", config))
+    config.write_text(f"Host daint\n  User ada\n  IdentityAgent {agent}\n  IdentityFile {tmp_path}/none\n")
+    held = credential.of_account(variables("certificate", config), NOW)
     assert held == Credential("certificate", "the agent", datetime(2020, 1, 2, 12, tzinfo=UTC))
     config.write_text(f"Host daint\n  IdentityAgent none\n  IdentityFile {tmp_path}/none\n")
-    assert credential.of_account(variables("certificate", config)) is None
+    assert credential.of_account(variables("certificate", config), NOW) == Credential("certificate", "", None)
+    assert credential.of_account(variables("certificate", config, door="key"), NOW) is None
+
+
+OWN, OTHER = "/keys/cscs-key-cert.pub", "/keys/id-cert.pub"
+EARLY, SOON, LATE = datetime(2026, 11, 20), datetime(2026, 11, 22), datetime(2027, 11, 22)
+
+
+@pytest.mark.parametrize(
+    ("offered", "place", "problem"),
+    [
+        ([], "", "there is no certificate"),
+        ([(OWN, EARLY, SOON, "ada", "site")], OWN, ""),
+        ([(OWN, SOON, LATE, "ada", "site")], OWN, "the certificate is not valid before 2026-11-22"),
+        ([(OWN, EARLY, SOON, "bob", "site")], OWN, "the certificate is for bob, not for ada"),
+        ([(OWN, EARLY, SOON, "ada@example.org", "site")], OWN, ""),
+        ([(OWN, EARLY, EARLY, "ada", "site"), (OTHER, EARLY, LATE, "ada", "other")], OWN, "the certificate ended on"),
+        ([(OWN, EARLY, EARLY, "ada", "site"), (OTHER, EARLY, SOON, "ada", "site")], OTHER, ""),
+        ([(OTHER, EARLY, LATE, "bob", "other"), ("the agent", EARLY, SOON, "ada", "site")], "the agent", ""),
+    ],
+)
+def test_the_certificate_that_the_site_takes_is_chosen(
+    offered: list[tuple[str, datetime, datetime, str, str]], place: str, problem: str
+) -> None:
+    every = [Offered(path, Certificate(start, end, (name,), by)) for path, start, end, name, by in offered]
+    held = credential.certificate(every, "ada", OWN, NOW)
+    assert (held.place, held.lets_nobody_in(NOW)) == (place, bool(problem))
+    assert held.sentence(NOW).startswith(problem)
+
+
+MIT = """Ticket cache: FILE:/tmp/krb5cc_0
+Default principal: ada@FNAL.GOV
+
+Valid starting       Expires              Service principal
+11/21/2026 08:00:00  11/22/2026 09:00:00  krbtgt/FNAL.GOV@FNAL.GOV
+\trenew until 11/28/2026 08:00:00
+11/21/2026 08:00:00  11/23/2026 09:00:00  krbtgt/CERN.CH@FNAL.GOV
+"""
+HEIMDAL = """Credentials cache: FILE:/tmp/krb5cc_0
+        Principal: ada@FNAL.GOV
+
+  Issued                Expires               Principal
+Nov 21 08:00:00 2026  Nov 22 09:00:00 2026  krbtgt/FNAL.GOV@FNAL.GOV
+"""
+
+
+@pytest.mark.parametrize(
+    ("said", "user", "realm", "sentence"),
+    [
+        (Answer(0, MIT, ""), "ada", "FNAL.GOV", "the ticket ends on 2026-11-22 09:00"),
+        (Answer(0, HEIMDAL, ""), "ada", "", "the ticket ends on 2026-11-22 09:00"),
+        (Answer(0, HEIMDAL, ""), "bob", "FNAL.GOV", "the Kerberos ticket is for ada, not for bob"),
+        (Answer(0, MIT, ""), "ada", "CERN.CH", "the Kerberos ticket is of the realm FNAL.GOV, not of CERN.CH"),
+        (Answer(1, "", "klist: No credentials cache found (filename: /tmp/krb5cc_0)"), "", "", "there is no Kerberos"),
+        (Answer(1, "", "klist: No ticket file: /tmp/krb5cc_0"), "", "", "there is no Kerberos ticket"),
+        (Answer(0, MIT.partition("Valid")[0], ""), "ada", "FNAL.GOV", "there is no Kerberos ticket"),
+    ],
+)
+def test_a_ticket_is_read_as_both_programs_print_it(said: Answer, user: str, realm: str, sentence: str) -> None:
+    held = credential.ticket(said, user, realm)
+    assert held
+    assert held.sentence(NOW).startswith(sentence)
+
+
+@pytest.mark.parametrize("said", [Answer(None, "", ""), Answer(0, "Usage: klist [-cfsA]\n", ""), Answer(1, "", "?")])
+def test_what_is_not_clear_is_not_called_no_ticket(said: Answer) -> None:
+    assert credential.ticket(said, "ada", "FNAL.GOV") is None
 
 
 def test_whoever_gets_in_by_a_key_wants_no_ticket(tmp_path: Path) -> None:
-    assert credential.of_account(variables("kerberos", tmp_path / "none", door="key")) is None
-    assert credential.of_account(variables("key", tmp_path / "none")) is None
+    assert credential.of_account(variables("kerberos", tmp_path / "none", door="key"), NOW) is None
+    assert credential.of_account(variables("key", tmp_path / "none"), NOW) is None
 
 
 HOME_KEY = os.path.expanduser("~/.ssh/cscs-key")
