@@ -64,10 +64,10 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
         if arguments["part"] != "account":
             return self._here(arguments["part"], session)
         try:
-            session.ask_nobody()  # it runs from cron
+            session.connection.ask_nobody()  # it runs from cron
             row = _look(session, arguments)
         except AnsibleConnectionFailure as error:
-            row = unmeasured(session.variables, session.failure(error).text)
+            row = unmeasured(session.variables, session.connection.failure(error).text)
         except TROUBLE as error:
             row = unmeasured(session.variables, str(error))
         found: AuditAccount = {"kind": "audit_account", "changed": False, "audit": row}

@@ -8,21 +8,23 @@ The documentation is in plugins/modules/connect.py.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from ansible.plugins.action import ActionBase
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.open_sessions import may_be_shared, socket_of
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import AccountSession, Variables
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import DoorResult
-from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import closed_door, first_contact, opening, questions
+from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import closed_door, opening
+from ansible_collections.hpc.onboard.plugins.plugin_utils._doors.nobody_asked import Question
+from ansible_collections.hpc.onboard.plugins.plugin_utils._doors.questions import of_account as questions_of
 from ansible_collections.hpc.onboard.plugins.plugin_utils._doors.terminal import name_of_terminal
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import ssh_arguments
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.prompt import NotAnswered, NoTerminal, asked
 
-UNMET = "needs a person: the host key of the login node is not known yet; run this at a terminal"
 TERMINAL = name_of_terminal()  # the processes of the tasks have none any more
-State = Literal["unasked", "each_time", "open", "opened", "met", "renewed", "closed", "ended", "refused"]
+State = Literal["unasked", "each_time", "open", "opened", "entered", "renewed", "closed", "ended", "refused"]
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
@@ -34,19 +36,19 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
         """Open the session, if the account has a door that asks and nobody has opened it yet."""
         super().run(tmp, task_vars)
         _validation, arguments = self.validate_argument_spec({"ahead": {"type": "bool", "default": False}})
-        found = self._connected(task_vars)
+        found = self._connected(task_vars, arguments["ahead"])
         if arguments["ahead"]:
             found["kind"] = "door_ahead"
         if "msg" in found:
             found["unreachable" if arguments["ahead"] else "failed"] = True
         return found
 
-    def _connected(self, task_vars: Variables | None) -> DoorResult:
+    def _connected(self, task_vars: Variables | None, ahead: bool) -> DoorResult:
         session = AccountSession(self, task_vars)
         if session.sandbox or self._connection.transport != "ssh":
             return _result("unasked")
         try:
-            return _entered(session)
+            return _entered(session, ahead)
         except NoTerminal:
             return _result("refused", closed_door.advice(session.name))
         except NotAnswered:
@@ -55,12 +57,12 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
             return _result("refused", str(error))
 
 
-def _entered(session: AccountSession) -> DoorResult:
-    """What came of the account's certificate or ticket, session and host key. Raises what a question raises."""
-    variables = session.door_variables
-    state: State = "unasked"
+def _entered(session: AccountSession, ahead: bool) -> DoorResult:
+    """Return what came of the account's certificate or ticket, and of a connection. Raises what a question raises."""
+    variables = session.connection.variables
     if "by_hand" in variables["account"]:
         return _result("closed", closed_door.by_hand(session.name))
+    state: State = "entered"
     if "lapses" in variables["account"]:
         from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import renewing  # few end just now
 
@@ -68,28 +70,47 @@ def _entered(session: AccountSession) -> DoorResult:
         if found == "ended":
             return _result("ended", why)
         state = "renewed" if found == "renewed" else state
-    arguments = ssh_arguments(variables, session.name)
-    if "asks_each_time" in variables["account"]:
-        return _result("each_time")
-    if session.door is None and first_contact.is_known(arguments):
-        return _result(state)
-    if session.door and opening.is_open(session.door):
+    if session.connection.session and opening.is_open(session.connection.session):
         return _result("open")
+    if ahead and session.connection.session is None:
+        return _result(state)
+    return (
+        _asked(session, variables)
+        if session.connection.session or "asks_each_time" in variables["account"]
+        else _tried(session)
+    )
+
+
+def _tried(session: AccountSession) -> DoorResult:
+    """Return what came of a connection in which nobody is asked; if a question is in its way, the user is asked."""
+    variables = session.connection.variables
+    why, questions = opening.tried(ssh_arguments(variables, session.name))
+    if not why:
+        return _result("entered")
+    if questions and TERMINAL:
+        return _asked(session, variables)
+    return _refused(session, why, questions)
+
+
+def _asked(session: AccountSession, variables: Variables) -> DoorResult:
+    """Return what came of a connection in which the user is asked. It stays as a session where the site allows that."""
     if not TERMINAL:
-        return _result("closed", closed_door.advice(session.name) if session.door else UNMET)
-    ask, tell = questions.of_account(variables)
-    if session.door is None:
-        why = opening.connect([*arguments, "true"], ask, tell)
-        return _refused(session, why) if why else _result("met")
-    hours = opening.hours(variables["cluster"].get("auth") or {})
-    why = opening.open_session(arguments, session.door, hours, ask, tell)
+        return _result(
+            "closed", closed_door.advice(session.name) if session.connection.session else closed_door.unshared()
+        )
+    arguments, questions = ssh_arguments(variables, session.name), questions_of(variables)
+    if not may_be_shared(variables):
+        why = opening.connect([*arguments, "true"], *questions)
+        return _refused(session, why) if why else _result("each_time")
+    path = session.connection.session or str(socket_of(arguments))
+    why = opening.open_session(arguments, path, opening.hours(variables["cluster"].get("auth") or {}), *questions)
     return _refused(session, why) if why else _result("opened")
 
 
-def _refused(session: AccountSession, why: str) -> DoorResult:
+def _refused(session: AccountSession, why: str, questions: Sequence[Question] = ()) -> DoorResult:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import shut_door  # few fail
 
-    return _result("refused", shut_door.ShutDoor(session.name, session.door_variables).told(why))
+    return _result("refused", shut_door.ShutDoor(session.name, session.connection.variables).told(why, questions))
 
 
 def _result(state: State, why: str = "") -> DoorResult:

@@ -80,7 +80,7 @@ def _written(session: PaperSession, output: str) -> Exported:
     notes = receipts.kept(session.name, sandbox=False)
     going = offboarding.to_take_out(declared.resources, declared.resources, notes, session.cluster)
     parts["offboard"] = _sent(session, going)
-    user, host = login(session.door_variables, session.name)
+    user, host = login(session.connection.variables, session.name)
     if not user:
         raise AccountError("the user name there is not known: write ansible_user into the account's vars")
     moment, export = datetime.now(UTC), secrets.token_hex(8)

@@ -83,7 +83,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
             found["outcomes"] = outcomes[: len(offered)]
             found["audit"] = seen.row(outcomes[len(offered) :], conversation)
         except AnsibleConnectionFailure as error:
-            found["audit"] = unmeasured(session.variables, session.failure(error).text)
+            found["audit"] = unmeasured(session.variables, session.connection.failure(error).text)
         except TROUBLE as error:
             found["audit"] = unmeasured(session.variables, str(error))
         found["changed"] = any(one["status"] == "unwanted" for one in found["outcomes"])

@@ -57,19 +57,20 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
 
 def _looked(session: AccountSession) -> PreflightAccount:
     """Whether the account can be entered."""
-    if session.door and not opening.is_open(session.door):
+    if session.connection.session and not opening.is_open(session.connection.session):
         return look.seen("needs_person", "", closed_door.advice(session.name))
-    why = narrow_door.reason(session.door_variables, may_ask=False)
+    why = narrow_door.reason(session.connection.variables, may_ask=False)
     if why:
         return look.known(session.variables) or look.seen("needs_person", "", why)
     try:
-        session.ask_nobody()
-        session.pauses = ()  # what is turned away is to be told, not to be overcome
+        session.connection.ask_nobody()
         return look.asked(session)
     except AnsibleConnectionFailure as error:
-        failure = session.failure(error)
+        failure = session.connection.failure(error)
         if failure.began:
             return look.seen("not_ready", failure.text)
-        return look.shut(failure.words, ShutDoor(session.name, session.door_variables))
+        return look.shut(
+            failure.words, ShutDoor(session.name, session.connection.variables), session.connection.unasked
+        )
     except (AccountError, NoAnswer) as error:
         return look.seen("not_ready", str(error))

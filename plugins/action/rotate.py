@@ -176,6 +176,6 @@ def _trip(entries: list[PlanEntry], user: str, work: Work, session: AccountSessi
     try:
         return plan.merged(conversation.outcomes(0))
     except AnsibleConnectionFailure as error:
-        raise (Unanswered if session.failure(error).began else Unreachable) from None
+        raise (Unanswered if session.connection.failure(error).began else Unreachable) from None
     except answer.NoAnswer:
         raise Unanswered from None

@@ -51,10 +51,10 @@ EXAMPLES = r"""
 RETURN = r"""
 state:
   description: >-
-    unasked: nobody is asked at this door. each_time: somebody is, in each run, for no session may stay. open: a session
-    was open. opened: now it is. met: the host key of the login node is known now. renewed: a new certificate or ticket
-    is there. closed: nobody was there to be asked, and nothing was tried. ended: the certificate or ticket has ended,
-    and nothing was tried. refused: there was no way in.
+    unasked: a practice account. entered: the account was entered, and asked nothing. each_time: it was entered; it asks
+    in each run, for no session may stay. open: a session was open. opened: now it is. renewed: a new certificate or
+    ticket is there. closed: nobody was there to be asked, and nothing was tried. ended: the certificate or ticket has
+    ended, and nothing was tried. refused: there was no way in.
   returned: always
   type: str
   sample: opened

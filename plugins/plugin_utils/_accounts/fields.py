@@ -13,6 +13,7 @@ READ = {  # field -> the file that reads it, below plugins
     "login.port": "plugin_utils/_accounts/accounts_file.py",
     "login.jump.host": "plugin_utils/_accounts/accounts_file.py",
     "login.jump.user": "plugin_utils/_accounts/accounts_file.py",
+    "login.jump.host_keys": "plugin_utils/_doors/first_contact.py",
     "auth.archetype": "plugin_utils/_doors/credential.py",
     "auth.renewer": "plugin_utils/_doors/renewers.py",
     "auth.realm": "plugin_utils/_doors/renewers.py",

@@ -21,10 +21,20 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema import is_template
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import NO_OTHER, settings, ssh_arguments
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import (
+    NO_OTHER,
+    own_settings,
+    settings,
+    ssh_arguments,
+)
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import state_folder
 
-ASKING = ("key_otp", "password_otp", "session")  # archetypes of doors at which a person is asked for something
+ASKING = (
+    "password",
+    "key_otp",
+    "password_otp",
+    "session",
+)  # archetypes of doors at which a person is asked for something
 OWN_WAYS = ("ansible_ssh_args", "ansible_password", "ansible_ssh_pass")  # whoever says these knows how to get in
 ONCE = (  # what ssh may ask a person: Ansible would let it ask nothing
     *("-o", "KbdInteractiveAuthentication=yes", "-o", "PasswordAuthentication=yes", "-o", "NumberOfPasswordPrompts=1"),
@@ -145,12 +155,7 @@ def _is_open(socket: str, arguments: list[str]) -> bool:
 
 def _may_share(arguments: list[str]) -> bool:
     """Whether the person's own settings say anything of sessions: most say nothing, and nobody need ask ssh."""
-    named = arguments[arguments.index("-F") + 1 :][:1] if "-F" in arguments else []
-    try:
-        text = (Path(named[0]) if named else Path("~/.ssh/config").expanduser()).read_text(errors="replace")
-    except (OSError, RuntimeError):
-        return False
-    return bool(MENTIONS.search(text))
+    return bool(MENTIONS.search(own_settings(arguments)))
 
 
 def _settings(arguments: Iterable[str]) -> dict[str, str]:

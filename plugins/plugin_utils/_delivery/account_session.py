@@ -8,9 +8,7 @@ The only place where a secret's name becomes its value.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import (
     Declared,
@@ -22,8 +20,8 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect 
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import PLACES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answer as _answer
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import conversation as _conversation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.connection import AccountConnection, Action
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation import Conversation, Message
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan, left_out, sound
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import (
@@ -35,12 +33,10 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result impor
     spoken_of,
     unnoted,
 )
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import SSH_VARIABLES, login, typed
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.session import SESSION, current_version
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import receipts
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.line_failure import LineFailure
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.answer import Answer, Notes, Receipt
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome
@@ -53,26 +49,13 @@ if TYPE_CHECKING:
 
 Variables = Mapping[str, Any]  # Ansible's, of one account
 
-NARROW = {"lapses", "asks_each_time", "by_hand"}  # marks of one whose door may be shut (_accounts/open_sessions.py)
 EMPTY = {False: "no resources declared", True: "nothing to remove"}  # whether things are removed -> of an empty plan
-MANY = 3  # accounts of a run, from which on a login host may be asked for by more of them than it likes
 
 
 def prepare() -> None:
     """Make once what every session needs: call it before the forks, one for each account."""
     prepare_settings()
     payload.parts()
-
-
-class Action(Protocol):
-    """What Ansible's base class gives an action, as far as a session needs it: the names are Ansible's."""
-
-    _task: Any
-    _connection: Any
-    _templar: Any
-    _display: Any
-
-    def _low_level_execute_command(self, cmd: str, sudoable: bool, in_data: bytes) -> dict[str, Any]: ...
 
 
 class AccountSession:
@@ -98,13 +81,10 @@ class AccountSession:
         self.sandbox: dict[str, Any] | None = (self._reached.get("account") or {}).get("sandbox")
         """The folder that stands for the account's cluster, and what is pretended there; None for a real account."""
         self.cluster = str((self._reached.get("cluster") or {}).get("id", ""))
-        self.pauses: tuple[float, ...] = _conversation.PAUSES
         self.is_check_run = foresees or bool(action._task.check_mode)
         self._action = action
         self._places = places
-        self._become = become
-        self._is_between = False  # a command has ended there, and another one goes on with its work
-        self._may_ask, self._shut = True, ""  # and why nothing is tried at the door
+        self.connection = AccountConnection(action, self._reached, self.name, become)
 
     # What the account is to have
 
@@ -138,50 +118,15 @@ class AccountSession:
 
     def ask(self, document: Message) -> Answer:
         """Send a plan in one command over the connection, and give its answer. Raises NoAnswer."""
-        self._is_between = False
         wanted = str(self._action._templar.template(self._reached.get("ansible_python_interpreter")) or "auto")
         site = (self._reached.get("cluster") or {}) if self._reached.get("account") else {}
         ticket = {"ticket": True} if (site.get("auth") or {}).get("delegate") else {}
         command = payload.command(None if wanted.startswith("auto") else wanted, site.get("python", []))
-        sent = payload.payload({**document, **ticket}, self._places)
-        connection, execute = self._action._connection, self._action._low_level_execute_command
-        if connection.transport == "ssh":  # Ansible would not tell what an earlier attempt has begun
-            connection.set_option("reconnection_retries", 0)
-        start = _conversation.start_limit(connection, document, self._reached.get("account") or {}, lambda: self.way)
-        send = self._passing(partial(execute, command, sudoable=self._become, in_data=sent))
-        follows = document.get("follow_seconds", 0)
-        with nullcontext() if follows else self._turn(), _conversation.awaited(_conversation.PATIENCE + follows, start):
-            said = _conversation.tried(send, self.pauses, self._was_dropped)
-        self._is_between = True
-        answer = _answer.parse(said["stdout"], said["stderr"], said["rc"], self.way)
+        said = self.connection.send(command, payload.payload({**document, **ticket}, self._places), document)
+        answer = _answer.parse(said["stdout"], said["stderr"], said["rc"], self.connection.typed)
         if answer["error"]:
             raise _answer.NoAnswer(answer["error"])
         return answer
-
-    def _passing(self, send: Callable[[], dict[str, Any]]) -> Callable[[], dict[str, Any]]:
-        """How the command is sent through the account's door; where that is shut, ssh fails before it connects."""
-        if NARROW.isdisjoint(self._reached.get("account") or ()):
-            return send
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import narrow_door  # few are
-
-        send, self._shut = narrow_door.passing(send, self._action._connection, self.door_variables, self._may_ask)
-        return send
-
-    def _was_dropped(self, error: Exception) -> bool:
-        """Whether the connection was dropped at the door, before the command began, and may be tried again."""
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_words import may_knock_again  # rare
-
-        self._action._connection.set_option("verbosity", 1)  # else ssh keeps to itself what a login node says there
-        failure = self.failure(error)
-        return not failure.began and may_knock_again(failure.words)
-
-    def _turn(self) -> AbstractContextManager[None]:
-        """A place at the login host, where a run visits many accounts."""
-        if len(self.variables.get("ansible_play_hosts_all") or ()) <= MANY:
-            return nullcontext()
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import turns  # most have few
-
-        return turns.turn(login(self.door_variables, self.name)[1])
 
     def take(self, local: str, remote: str) -> None:
         """Take a file of this machine to the account."""
@@ -222,47 +167,8 @@ class AccountSession:
 
     def unreached(self, error: Exception) -> Unreached:
         """The result of a task whose account was not reached. error: the connection's."""
-        missed: Unreached = {"kind": "account", "unreachable": True, "msg": self.failure(error).text}
+        missed: Unreached = {"kind": "account", "unreachable": True, "msg": self.connection.failure(error).text}
         return {**missed, "human_steps": steps} if (steps := self._manual_steps(missed)) else missed
-
-    def failure(self, error: Exception) -> LineFailure:
-        """What the connection's error means: the command may have begun unless all that ssh said lacks its mark.
-
-        When ssh ends with 255, Ansible tells what came on standard error; over other connections it does not. Where the
-        input could not be written (an OSError goes before), it did not arrive whole, and nothing begins without.
-        """
-        is_told = self._action._connection.transport == "ssh"
-        is_cut = is_told and isinstance(error.__context__, OSError)
-        began = self._is_between or (not is_cut and (not is_told or payload.BEGUN in str(error)))
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import line_failure  # few fail
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import closed_door, shut_door
-
-        if (self._shut or self.door) and not began:
-            return line_failure.LineFailure(self._shut or closed_door.advice(self.name), began)
-        return line_failure.line_failure(str(error), shut_door.ShutDoor(self.name, self.door_variables), began)
-
-    @property
-    def way(self) -> str:
-        """What a person types behind ssh to get to this account: the inventory's name is no host."""
-        return typed(self.door_variables, self.name)
-
-    @property
-    def door(self) -> str | None:
-        """The socket of the session by which the account is entered, which only a person can open; None: none is."""
-        return (self._reached.get("account") or {}).get("session")
-
-    @property
-    def door_variables(self) -> Variables:
-        """The variables of this account, with those of ssh as they are used, as text."""
-        of_ssh = {name: self._action._templar.template(self._reached.get(name)) for name in SSH_VARIABLES}
-        return {**self._reached, **{name: str(one or "") for name, one in of_ssh.items()}}
-
-    def ask_nobody(self) -> None:
-        """Let ssh fail where it would ask a person."""
-        self._may_ask, connection = False, self._action._connection
-        if connection.transport == "ssh":
-            given = connection.get_option("ssh_extra_args") or ""
-            connection.set_option("ssh_extra_args", f"{given} -o BatchMode=yes".strip())
 
     @property
     def work(self) -> str:
@@ -271,7 +177,7 @@ class AccountSession:
 
     def _manual_steps(self, found: AccountResult | Unreached) -> list[ManualStep]:
         """What only a person can do: where the account was not reached, a thing failed, or an area is not known."""
-        if self._shut or not (
+        if self.connection.shut or not (
             "unreachable" in found or found["failed"] or any(note["code"] == "path_unknown" for note in found["notes"])
         ):
             return []

@@ -160,7 +160,7 @@ class DoorResult(TypedDict):
 
     kind: Literal["door", "door_ahead"]
     changed: Literal[False]
-    state: Literal["unasked", "each_time", "open", "opened", "met", "renewed", "closed", "ended", "refused"]
+    state: Literal["unasked", "each_time", "open", "opened", "entered", "renewed", "closed", "ended", "refused"]
     unreachable: NotRequired[Literal[True]]
     failed: NotRequired[Literal[True]]
     msg: NotRequired[str]

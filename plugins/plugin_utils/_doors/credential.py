@@ -63,7 +63,7 @@ class Credential(NamedTuple):
 
     def sentence(self, now: datetime) -> str:
         """Return what is against it, or when it ended or will end."""
-        if self.problem:
+        if self.problem and not (self.end and self.end <= now):
             return self.problem
         if self.end is None:
             return f"there is no {'Kerberos ticket' if self.kind == 'ticket' else 'certificate'}"
@@ -73,12 +73,12 @@ class Credential(NamedTuple):
 def of_account(variables: Mapping[str, Any], now: datetime) -> Credential | None:
     """Return the credential of an account if its cluster wants one; None if it wants none, or nothing is known of it.
 
-    variables: Ansible's, with no template in those of ssh. If the accounts file says that the user's key alone lets
-    them in (door: key), no credential is wanted.
+    variables: Ansible's, with no template in those of ssh. If the accounts file says how the user gets in (door), no
+    credential is wanted.
     """
     auth = variables["cluster"].get("auth") or {}
     archetype = auth.get("archetype")
-    if (variables.get("account") or {}).get("door") == "key":
+    if (variables.get("account") or {}).get("door"):
         return None
     if archetype == "certificate":
         return _held_certificate(variables, now)

@@ -1,13 +1,13 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The first contact with a login node: its host key is compared with what the site publishes, and a person decides.
+"""The first contact with a host: its key is compared with what the site publishes for it, and the user decides.
 
-Nothing is ever trusted by itself: ssh asks as it does by hand, and writes known_hosts when the person says yes.
+Nothing is ever trusted by itself: ssh asks as it does by hand, and writes known_hosts when the user says yes.
+Source of ssh's question: sshconnect.c of OpenSSH 8.0 to 10.0, check_host_key().
 """
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,43 +17,39 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._input.programs import
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import settings
 
 SECONDS = 5
-UNASKED = ("no", "off", "false", "accept-new")  # StrictHostKeyChecking, where ssh asks nobody
-FINGERPRINT = re.compile(r"SHA256:[A-Za-z0-9+/]{43}")
+HOST_KEY = re.compile(
+    r"^The authenticity of host '(?P<host>[^' ]+).*? key fingerprint is (?P<key>SHA256:[A-Za-z0-9+/]{43})\b"
+    r".*\nAre you sure you want to continue connecting",
+    re.DOTALL,
+)
+"""ssh's own question, from its first word on: a login node could show a published key in another one."""
 
 
-def is_known(arguments: Sequence[str]) -> bool:
-    """Whether known_hosts has a key of the host that these arguments of ssh lead to, or ssh would not ask.
-
-    Where ssh does not tell, it is taken for known: the connection itself will say what is wrong.
-    """
+def names(arguments: Sequence[str]) -> set[str]:
+    """Return how ssh may name the host of an account when it speaks of its key. arguments: of ssh, the host last."""
     said = ask(["ssh", "-G", *arguments], SECONDS)
-    if said.code != 0:
-        return True
     found = {word: values[-1] for word, values in settings(said.output).items()}
-    if found.get("stricthostkeychecking") in UNASKED:
-        return True
-    alias, port = found.get("hostkeyalias"), found.get("port", "22")
-    host = found.get("hostname", "")
-    name = alias if alias and alias != "none" else host if port == "22" else f"[{host}]:{port}"
-    files = [found.get("userknownhostsfile", ""), found.get("globalknownhostsfile", "")]
-    paths = [os.path.expanduser(path) for one in files for path in one.split() if path != "none"]
-    return any(ask(["ssh-keygen", "-F", name, "-f", path], SECONDS).code == 0 for path in paths if os.path.exists(path))
+    host, port = found.get("hostname", arguments[-1].rpartition("@")[2]), found.get("port", "22")
+    return {found.get("hostkeyalias", host), host if port == "22" else f"[{host}]:{port}"}
 
 
-def compared(question: str, cluster: Mapping[str, Any]) -> str:
-    """ssh's question, with what the site says where it is about a host key. Raises AccountError for a wrong key.
+def compared(question: str, cluster: Mapping[str, Any], arguments: Sequence[str]) -> str:
+    """Return ssh's question with what the site publishes. Raises AccountError for another key.
 
-    cluster: the profile. Another question is given back as it is.
+    question: such as HOST_KEY matches. cluster: the profile. arguments: of ssh to the account, the host last.
     """
-    shown = FINGERPRINT.findall(question)
-    published = (cluster.get("login") or {}).get("host_keys") or []
-    if not shown:
+    said = HOST_KEY.match(question)
+    if not said:
         return question
+    login, host, key = cluster.get("login") or {}, said["host"], said["key"]
+    is_login = host in names(arguments)
+    published = (login if is_login else login.get("jump") or {}).get("host_keys") or []
+    which = "" if is_login else f"{host} is a jump host. "
     if not published:
-        return f"{question} (Compare it with what the site publishes; the profile of {cluster.get('id')} names no key)"
-    if shown[0] in published:
-        return f"{question} (It is one of the keys that {cluster.get('name')} publishes)"
+        return f"{question} ({which}Compare the key with what the site publishes; its profile names none)"
+    if key in published:
+        return f"{question} ({which}It is one of the keys that {cluster.get('name')} publishes)"
     raise AccountError(
-        f"the host key is {shown[0]}, and {cluster.get('name')} publishes {', '.join(published)}. Nothing was sent."
-        " Somebody may stand between, or the profile is old: ask the site"
+        f"the key of the {'host' if is_login else 'jump host'} {host} is {key}, and {cluster.get('name')} publishes"
+        f" {', '.join(published)}. Nothing was sent. Somebody may stand between, or the profile is old: ask the site"
     )

@@ -11,12 +11,11 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 import select
-import shlex
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,14 +25,26 @@ from typing import IO, Any
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import askpass
+from ansible_collections.hpc.onboard.plugins.plugin_utils._doors.nobody_asked import (
+    Question,
+    leading_to,
+    nobody_asked,
+    program,
+)
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.programs import ask as run
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import make_private, state_folder
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import flat
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_words import without_asides
 
 Ask = Callable[[str], str]
 HOURS = 4  # that a session stays after its last use, where the site names no number
 LONGEST = 90  # bytes of a socket's path: ssh makes it under a longer name first, and 107 fit
 REFUSED = "the answer was not taken"
+MOST = 2000  # characters of what ssh said
+LONG = 60  # seconds that a connection is waited for in which nobody is asked
+SILENT = "ssh ended without a word"
 GLANCE = 0.2  # seconds between two looks whether ssh has ended
+PASSPHRASE = re.compile(r"Enter (?:passphrase|PIN) for ")
 TELLS = "none"  # what ssh says of a text that wants no answer: that a security key waits to be touched
 
 
@@ -75,15 +86,25 @@ def connect(arguments: Sequence[str], ask: Ask, tell: Callable[[str], None]) -> 
             env={**os.environ, **environment},
             start_new_session=True,
         )
-        questions: set[str] = set()
+        passphrases: dict[str, str] = {}
         try:
-            while process.poll() is None and _answer(line, ask, tell, questions):
+            while process.poll() is None and _answer(line, ask, tell, passphrases):
                 pass
         finally:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)  # and what it has started for a jump host
                 process.wait()
         return "" if process.returncode == 0 else _said(errors) or REFUSED
+
+
+def tried(arguments: Sequence[str]) -> tuple[str, list[Question]]:
+    """Let ssh connect once, asking nobody. Give what it said if it failed, and what it would have asked."""
+    with nobody_asked() as questions:
+        said = run(["ssh", "-v", "-o", "ConnectTimeout=10", *arguments, "true"], LONG)
+    lines = without_asides(said.errors).splitlines()
+    return "" if said.code == 0 else " | ".join(flat(line) for line in lines if line.strip())[
+        -MOST:
+    ] or SILENT, questions
 
 
 @contextmanager
@@ -94,12 +115,12 @@ def answered_meanwhile(ask: Ask, tell: Callable[[str], None]) -> Iterator[None]:
     """
     with _alone(), _asking() as (line, environment):
         before, ended = dict(os.environ), threading.Event()
-        questions: set[str] = set()
+        passphrases: dict[str, str] = {}
         faults: list[Exception] = []
 
         def answer() -> None:
             try:
-                while not ended.is_set() and _answer(line, ask, tell, questions):
+                while not ended.is_set() and _answer(line, ask, tell, passphrases):
                     pass
             except Exception as error:
                 faults.append(error)
@@ -145,22 +166,15 @@ def _asking() -> Iterator[tuple[socket.socket, Mapping[str, str]]]:
         tempfile.TemporaryDirectory(prefix="hpc.onboard-") as folder,
         socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line,
     ):
-        program = Path(folder) / "askpass"
-        program.write_text(f'#!/bin/sh\nexec {shlex.join([sys.executable, "-I", "-S", askpass.__file__])} "$@"\n')
-        program.chmod(0o700)
         line.bind(f"{folder}/questions")
         line.listen()
-        # Before OpenSSH 8.4 the program is asked only where there is a display, and no terminal.
-        display = os.environ.get("DISPLAY") or ":"
-        words = {"SSH_ASKPASS": str(program), "SSH_ASKPASS_REQUIRE": "force", "DISPLAY": display}
-        yield line, {**words, askpass.LINE: f"{folder}/questions"}
+        yield line, {**leading_to(program()), askpass.LINE: f"{folder}/questions"}
 
 
-def _answer(line: socket.socket, ask: Ask, tell: Callable[[str], None], before: set[str]) -> bool:
-    """Answer one question, if one comes soon; False for one that was asked before, since its answer was wrong.
+def _answer(line: socket.socket, ask: Ask, tell: Callable[[str], None], passphrases: dict[str, str]) -> bool:
+    """Answer one question, if one comes soon; False if a passphrase is asked for again that did not open its key.
 
-    ssh knows of one attempt only for the host itself. For a jump host it would ask three times, and without an answer
-    it would send an empty one: a refusal each.
+    passphrases: what was typed for which key, by question. A key may open a jump host and the host behind it.
     """
     if not select.select([line], [], [], GLANCE)[0]:
         return True
@@ -169,11 +183,13 @@ def _answer(line: socket.socket, ask: Ask, tell: Callable[[str], None], before: 
         kind, question = json.loads(stream.readline())
         if kind == TELLS:
             tell(flat(question))
-        elif question in before:
-            return False
-        else:
-            before.add(question)
-            stream.write(f"{ask(question.strip())}\n")
+            return True
+        answer = passphrases.get(question)
+        if answer is None:
+            answer = ask(question.strip())
+            if PASSPHRASE.match(question):
+                passphrases[question] = answer
+        stream.write(f"{answer}\n")
     return True
 
 
@@ -181,4 +197,4 @@ def _said(errors: IO[Any]) -> str:
     """What ssh said, in one line."""
     errors.seek(0)
     lines = errors.read(8192).decode(errors="replace").replace("\r", "").split("\n")
-    return " | ".join(flat(line) for line in lines if line.strip())[-500:]
+    return " | ".join(flat(line) for line in lines if line.strip())[-MOST:]

@@ -12,10 +12,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import first_contact
+from ansible_collections.hpc.onboard.plugins.plugin_utils._doors.nobody_asked import Question
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import command
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.programs import ask
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import settings, ssh_arguments, typed
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_words import State, meaning
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_words import (
+    PROXY_ENDED,
+    State,
+    host_of,
+    meaning,
+    removal,
+)
 
 SECONDS = 5
 METHODS = re.compile(r"Permission denied \(([a-z0-9,@.-]+)\)")
@@ -51,23 +59,27 @@ class ShutDoor(NamedTuple):
         """The profile, empty without one."""
         return self.variables.get("cluster") or {}
 
-    def judged(self, words: str) -> Shut:
-        """What ssh's last words mean here. words: in one line."""
-        state = meaning(words)
+    def judged(self, words: str, unasked: Sequence[Question] = ()) -> Shut:
+        """Return what ssh's last words mean here. words: in one line. unasked: what ssh would have asked the user."""
+        asked = next((one for one in unasked if one.is_of_site), None)
+        if asked:
+            text = f"{self._which(asked.hop)} asks for what only you can type: {asked.text}"
+            return Shut("needs_person", text, f"At a terminal: {self._connect()}")
+        new = next((one for one in unasked if one.is_of_host_key), None)
+        state: State = "host_key_unknown" if new else meaning(words)
+        hop = new.hop if new else host_of(words)
         host, login = self.arguments[-1], (self.cluster.get("login") or {}).get("host")
-        try_it = f"Try 'ssh {typed(self.variables, self.account)}'"
         if state == "refused":
-            return self._refused(words, try_it)
+            return self._refused(words, hop)
         if state == "host_key_unknown":
-            text = f"this machine has never met {host}, whose host key is not in your known hosts"
+            text = f"this machine has never met {self._which(hop)}: its host key is not in your known hosts"
             return Shut(state, text, f"At a terminal, it is compared with what the site publishes: {self._connect()}")
         if state == "host_key_changed":
             key = PRINT.search(words)
-            text = (
-                f"the login node shows {f'the key {key[0]}' if key else 'a key'}, and your known_hosts has another one"
-            )
-            advice = "Connect no more until the site says that it has a new key. Then take out the old one:"
-            return Shut(state, text, f"{advice} ssh-keygen -R {shlex.quote(str(host))}")
+            shows = f"{self._which(hop)} shows {f'the key {key[0]}' if key else 'a key'}"
+            advice = "Connect no more until the site says that it has a new key. Then remove the old one:"
+            order = removal(words) or ["ssh-keygen", "-R", str(host)]
+            return Shut(state, f"{shows}, and your known_hosts has another one", f"{advice} {shlex.join(order)}")
         if state == "unresolved":
             said = f"the entry of {self.account} in your accounts file" if host != login else "the cluster's profile"
             advice = f"Is the network there, does the name need the VPN, is it right? It comes from {said}"
@@ -78,21 +90,42 @@ class ShutDoor(NamedTuple):
         if LONG_SOCKET.search(words):
             text = f"the path of the socket for kept connections is too long on this machine ({words})"
             return Shut(state, text, "Give it a shorter folder: export ANSIBLE_SSH_CONTROL_PATH_DIR=/tmp/cp-$USER")
-        advice = f"Is the network there, does the site want its VPN or a jump host? {try_it}"
+        if PROXY_ENDED.search(words):
+            return Shut(state, f"the jump host let nothing through ({words})", f"{self._try_it} -v")
+        advice = f"Is the network there, does the site want its VPN or a jump host? {self._try_it}"
         return Shut(state, words or "ssh ended without a word", advice)
 
-    def told(self, words: str) -> str:
-        """What ssh said to a person who was asked, with what to do where it is a refusal of key, password or code."""
-        shut = self.judged(words)
-        return f"{shut.text}. {shut.next}" if shut.state == "refused" else words
+    def told(self, words: str, unasked: Sequence[Question] = ()) -> str:
+        """Return what ssh said, and what to do. unasked: see `judged`; empty if the user was asked."""
+        shut = self.judged(words, unasked)
+        return words if shut.state in ("unreachable", "dropped") else f"{shut.text}. {shut.next}"
 
-    def _refused(self, words: str, try_it: str) -> Shut:
+    @property
+    def _try_it(self) -> str:
+        return f"Try 'ssh {typed(self.variables, self.account)}'"
+
+    def _is_login(self, hop: str) -> bool:
+        """Return True if a host is the account's own, not a jump host before it. hop: as ssh names it, or empty."""
+        every = first_contact.names(self.arguments)
+        return hop in ("", *every, *(name.partition("]")[0].lstrip("[") for name in every))
+
+    def _which(self, hop: str) -> str:
+        return f"the login node {hop}".strip() if self._is_login(hop) else f"the jump host {hop}"
+
+    def _refused(self, words: str, hop: str) -> Shut:
         """Whether it is the door that wants more than a key, the key that cannot be used, or the user."""
         said = METHODS.search(words)
         methods = set(said[1].split(",")) if said else set()
         found = _settings(self.arguments)
         host = found.get("hostname", [str(self.arguments[-1])])[0]
         user = found.get("user", ["you"])[0]
+        if not self._is_login(hop):
+            text = f"the jump host {hop} refuses the keys that ssh has here ({words})"
+            return Shut("refused", text, f"Is your public key in place there? {self._of_keys()}{self._try_it}")
+        if "Too many authentication failures" in words:
+            text = f"{host} refuses so many keys: ssh shows each that your agent holds ({words})"
+            advice = f"Name the one for this site in ~/.ssh/config: Host {host}, IdentityFile FILE, IdentitiesOnly yes"
+            return Shut("refused", text, advice)
         if TYPED & methods and ASKED & set(self.variables.get("account") or ()):
             text = f"what was typed was not taken ({words})"
             advice = "Was it mistyped, or a code that has served already? The site counts refusals. Try again"
@@ -113,7 +146,7 @@ class ShutDoor(NamedTuple):
             return Shut("refused", text, agent)
         text = f"{host} refuses the user {user} with the keys that ssh has here ({words})"
         return Shut(
-            "refused", text, f"Is {user} your name there, and your public key in place? {self._of_keys()}{try_it}"
+            "refused", text, f"Is {user} your name there, and your public key in place? {self._of_keys()}{self._try_it}"
         )
 
     def _connect(self) -> str:

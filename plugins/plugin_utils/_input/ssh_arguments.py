@@ -5,8 +5,9 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from pathlib import Path
 
 ARGUMENTS = ("ansible_ssh_common_args", "ansible_ssh_extra_args")
 OPTIONS = {"-p": "ansible_port", "-l": "ansible_user", "-i": "ansible_ssh_private_key_file"}
@@ -26,6 +27,27 @@ def ssh_arguments(values: Mapping[str, str], name: str) -> list[str]:
     words = [word for one in ARGUMENTS for word in shlex.split(values.get(one, ""))]
     words += [word for option, one in OPTIONS.items() if values.get(one) for word in (option, values[one])]
     return [*words, values.get("ansible_host") or name]
+
+
+def own_settings(arguments: Sequence[str]) -> str:
+    """Return the text of the settings file that ssh reads with these arguments; empty if it cannot be read."""
+    named = arguments[arguments.index("-F") + 1 :][:1] if "-F" in arguments else []
+    try:
+        return (Path(named[0]) if named else Path("~/.ssh/config").expanduser()).read_text(errors="replace")
+    except (OSError, RuntimeError):
+        return ""
+
+
+def mention_a_proxy(values: Mapping[str, str]) -> bool:
+    """Return True if the way to an account may lead through another host: so say its variables, or the user's settings.
+
+    Of files that those settings include, nothing is read.
+    """
+    try:
+        arguments = ssh_arguments(values, "")
+    except ValueError:  # Ansible refuses them, too
+        return False
+    return "-J" in arguments or "proxy" in f"{' '.join(arguments)} {own_settings(arguments)}".lower()
 
 
 def login(values: Mapping[str, str], name: str) -> tuple[str, str]:

@@ -8,13 +8,14 @@ that lets us in is asked for its Python, its home and its quotas.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import findings, watch_places
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.account import here
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation import Conversation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import in_one_line
+from ansible_collections.hpc.onboard.plugins.plugin_utils._doors.nobody_asked import Question
 from ansible_collections.hpc.onboard.plugins.plugin_utils._doors.shut_door import ShutDoor
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_words import State
 
@@ -51,9 +52,9 @@ def asked(session: AccountSession) -> PreflightAccount:
     return seen("open", "")
 
 
-def shut(words: str, door: ShutDoor) -> PreflightAccount:
-    """What ssh's failure means, and what to do. words: ssh's."""
-    why = door.judged(words)
+def shut(words: str, door: ShutDoor, unasked: Sequence[Question]) -> PreflightAccount:
+    """Return what ssh's failure means, and what to do. words: ssh's. unasked: what it would have asked the user."""
+    why = door.judged(words, unasked)
     return seen(why.state, why.text, why.next)
 
 

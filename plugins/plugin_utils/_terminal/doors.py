@@ -14,10 +14,10 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._text.amounts import c
 
 WORDS = {
     "unasked": "nobody is asked for anything",
-    "each_time": "something is asked for in each run: no session may stay here",
+    "each_time": "was entered; it asks in each run, for the site allows no session that stays",
     "open": "a session is open",
     "opened": "a session is open now, and stays for later runs",
-    "met": "its host key is known now",
+    "entered": "was entered",
     "renewed": "a new certificate or ticket is there",
     "closed": "needs a person",
     "ended": "ended",
@@ -58,7 +58,7 @@ class Ahead(Door):
     is_look = False
 
     def is_quiet(self, result: Result, view: View) -> bool:
-        return result.get("state") not in ("opened", "met", "renewed", "refused")
+        return result.get("state") not in ("opened", "each_time", "renewed", "refused")
 
 
 class Exported(Renderer):

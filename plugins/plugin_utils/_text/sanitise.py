@@ -37,7 +37,8 @@ def _printable(line: str) -> str:
 def clean(text: object) -> str:
     """The text without anything that moves a cursor; line ends stay, tabs and other blanks become blanks."""
     out = str(text).replace("\r\n", "\n").replace("\t", "    ")
-    return "".join(c if c.isprintable() or c == "\n" else " " if c.isspace() else "?" for c in out)
+    seen = "".join(c if c.isprintable() or c == "\n" else " " if c.isspace() else "?" for c in out)
+    return seen if seen.isascii() else "".join("?" if c in UNSEEN else c for c in seen)
 
 
 def flat(text: object) -> str:

@@ -40,6 +40,15 @@ MEANINGS: tuple[tuple[State, str], ...] = (  # the first that is found: a change
         r"|Not allowed at this time",
     ),
 )
+PROXY_ENDED = re.compile(
+    r"(?:kex_exchange_identification: [^|\n]*[|\n ]+)?Connection (?:closed|reset) by UNKNOWN port 65535\.?"
+)
+"""What ssh says if the jump host, or its ProxyCommand, let nothing through: it says nothing of the login node."""
+SAID_BY = re.compile(
+    r"\S+@(?P<refused>[^\s:]+): Permission denied \(|Host key for (?P<changed>\S+) has changed"
+    r"|host key is known for (?P<unknown>\S+)"
+)
+REMOVE = re.compile(r"ssh-keygen -f \"?(?P<file>[^\"|]+?)\"? -R \"?(?P<name>[^\"|\s]+)")
 
 GREETING = re.compile(r"\b(?:kex|ssh)_exchange_identification: ")
 PENALTY = "Not allowed at this time"
@@ -52,12 +61,29 @@ ASIDE = re.compile(r"^(?:debug\d|OpenSSH_\d)")
 
 def meaning(words: str) -> State:
     """The state of a door by what ssh said; what is not known counts as a way that is not there."""
-    return next((state for state, pattern in MEANINGS if re.search(pattern, words)), "unreachable")
+    said = PROXY_ENDED.sub("", words)
+    return next((state for state, pattern in MEANINGS if re.search(pattern, said)), "unreachable")
+
+
+def host_of(words: str) -> str:
+    """Return the host that refused the user or showed another key, as ssh names it; empty if it names none."""
+    said = SAID_BY.search(words)
+    return next(filter(None, (said["refused"], said["changed"], said["unknown"])), "") if said else ""
+
+
+def removal(words: str) -> list[str]:
+    """Return the command by which ssh itself says that an old host key is removed; empty if it says none."""
+    said = REMOVE.search(words)
+    return ["ssh-keygen", "-f", said["file"], "-R", said["name"]] if said else []
 
 
 def is_dropped_at_the_door(words: str) -> bool:
     """Whether the login node let go before it had greeted us: nothing was asked for, refused or begun then."""
-    return meaning(words) == "dropped" and bool(GREETING.search(words)) and not is_session_taken(words)
+    return (
+        meaning(words) == "dropped"
+        and bool(GREETING.search(PROXY_ENDED.sub("", words)))
+        and not (is_session_taken(words))
+    )
 
 
 def is_session_taken(words: str) -> bool:

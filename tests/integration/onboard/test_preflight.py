@@ -23,7 +23,7 @@ SCHEMA = Path(__file__).parents[3] / "docs" / "schemas" / "preflight.schema.json
 def ended_certificate(folder: Path) -> Path:
     """A key whose certificate ended an hour ago."""
     authority, key = new_key(folder / "authority"), new_key(folder / "day")
-    order = ["ssh-keygen", "-q", "-s", str(authority), "-I", "day", "-n", "any", "-V", "-2h:-1h", f"{key}.pub"]
+    order = ["ssh-keygen", "-q", "-s", str(authority), "-I", "day", "-n", "any,u", "-V", "-2h:-1h", f"{key}.pub"]
     subprocess.run(order, check=True, stdin=subprocess.DEVNULL)
     return key
 
@@ -68,6 +68,7 @@ def test_every_door_is_named_for_what_it_is(bed: Any, tmp_path: Path) -> None:
     }
     settings: dict[str, dict[str, Any]] = {accounts[state].name: {"vars": way} for state, way in ways.items()}
     settings[accounts["needs_person"].name]["door"] = "ask"
+    settings[accounts["ended"].name]["door"] = None
     desk = Desk(bed, *accounts.values(), settings=settings)
     before = {state: account.tree() for state, account in accounts.items()}
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import Declared
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import conversation, payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import AccountSession
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.answer import NoAnswer
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import receipts
@@ -105,11 +105,11 @@ RESET = "kex_exchange_identification: read: Connection reset by peer\r\nConnecti
     ],
 )
 def test_only_what_was_dropped_at_the_door_is_tried_again_twice(
-    words: list[str], left: int, sandbox: dict[str, Any]
+    words: list[str], left: int, sandbox: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     way = Dropping(*words)
     session = AccountSession(way, {**ADA, "account": {"sandbox": sandbox}})
-    session.pauses = (0.0, 0.0)
+    monkeypatch.setattr(conversation, "PAUSES", (0.0, 0.0))
     if left:
         with pytest.raises(ConnectionError):
             session.carry_out(Declared([FOLDER], [], {}), 0, {"seconds": 30})
@@ -170,4 +170,28 @@ def test_an_account_that_was_not_reached_is_told_by_its_name() -> None:
 def test_a_command_may_have_begun_unless_all_that_ssh_said_lacks_its_mark(
     transport: str, error: Exception, began: bool
 ) -> None:
-    assert session_over(transport).failure(error).began is began
+    assert session_over(transport).connection.failure(error).began is began
+
+
+@pytest.mark.parametrize(
+    ("words", "began", "said"),
+    [
+        (
+            f"{SSH}ssh: connect to host h: Connection refused\r\n",
+            False,
+            "ssh: connect to host h: Connection refused. Is the network there",
+        ),
+        (f"{SSH}", False, "ssh ended without a word. Is the network there"),
+        (
+            f"{SSH}{payload.BEGUN}\nConnection to h closed.",
+            True,
+            "the line dropped (Connection to h closed.). What was",
+        ),
+        (f"{SSH}{payload.BEGUN}\n", True, "the line dropped. What was done is not known"),
+        ("Connection refused, timed out", True, "the line dropped (Connection refused, timed out). What was"),
+    ],
+)
+def test_what_a_line_that_failed_means_is_told_by_a_fact(words: str, began: bool, said: str) -> None:
+    error = session_over("ssh" if SSH in words else "paramiko_ssh").connection.failure(failed(words))
+    assert (error.began, error.text.startswith(said)) == (began, True), error.text
+    assert payload.BEGUN not in error.text

@@ -14,9 +14,8 @@ import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import STATUSES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answer as _answer
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import line_failure, payload
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan
-from ansible_collections.hpc.onboard.plugins.plugin_utils._doors.shut_door import ShutDoor
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.session import MissingKey
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.amounts import amount
 from hypothesis import given
@@ -145,30 +144,6 @@ def test_an_answer_of_another_shape_is_refused(document: Any) -> None:
 
 
 SSH = 'Data could not be sent to remote host "h". Make sure this host can be reached over ssh: '
-
-
-@pytest.mark.parametrize(
-    ("words", "began", "said"),
-    [
-        (
-            f"{SSH}ssh: connect to host h: Connection refused\r\n",
-            False,
-            "ssh: connect to host h: Connection refused. Is the network there",
-        ),
-        (f"{SSH}", False, "ssh ended without a word. Is the network there"),
-        (
-            f"{SSH}{payload.BEGUN}\nConnection to h closed.",
-            True,
-            "the line dropped (Connection to h closed.). What was",
-        ),
-        (f"{SSH}{payload.BEGUN}\n", True, "the line dropped. What was done is not known"),
-        ("Connection refused, timed out", True, "the line dropped (Connection refused, timed out). What was"),
-    ],
-)
-def test_what_a_line_that_failed_means_is_told_by_a_fact(words: str, began: bool, said: str) -> None:
-    error = line_failure.line_failure(words, ShutDoor("simone@wilson", {}), began)
-    assert (error.began, error.text.startswith(said)) == (began, True), error.text
-    assert payload.BEGUN not in error.text
 
 
 def test_the_mark_of_a_command_that_began_is_first_on_both_outputs_and_not_in_the_command() -> None:
