@@ -105,6 +105,8 @@ class Scene:
             )
         return found
 
+    replaces = False  # keys that the account alone may have
+
     def host(self) -> Host:
         """The account's files."""
         return Host(Account(HOME, self.shell, self.environment), bytes.fromhex(KEY), str(self.root))
@@ -126,6 +128,7 @@ class Scene:
             "work": "foresee" if check else "reconcile",
             "fingerprint_key": KEY,
             "sandbox": sandbox,
+            "replace": self.replaces,
         }
 
     def run(self, *resources: dict[str, Any], check: bool = False) -> list[dict[str, Any]]:

@@ -151,8 +151,10 @@ class KeptKey(Resource):
         if folder != host.home and found and found.mode != 0o700:
             host.set_mode(folder, 0o700)
         old = host.read(self.path) if host.entry(self.path) else None
-        new = self.put((old or b"").decode("latin-1"))
-        if self.find(new) != Kept([self.options["password"]], self.form()):
+        new, wanted = (old or b"").decode("latin-1"), Kept([self.options["password"]], self.form())
+        if self.find(new) != wanted:  # else only its mode is another one
+            new = self.put(new)
+        if self.find(new) != wanted:
             text = "%s cannot be written so that its readers find the key: is it damaged?"
             raise AccountError(text % host.shown(self.path))
         if self.keeps_former and old is not None:

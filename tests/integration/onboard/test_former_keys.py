@@ -122,7 +122,6 @@ def test_the_receipt_says_where_each_key_comes_from(practice: Practice) -> None:
     assert sorted(found.values()) == [(False, False), (False, True)]
 
 
-@pytest.mark.xfail(strict=True, reason="KeptKey.apply writes an entry again where only a mode has to change")
 def test_an_adopted_line_keeps_its_blanks_when_its_mode_becomes_private(practice: Practice) -> None:
     file = lay(practice, BOTH.replace(" login", "\t login"), 0o644, 0o700)
     before = state(file)

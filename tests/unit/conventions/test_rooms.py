@@ -142,7 +142,7 @@ FOUND_BY_NAME = {*CAPABILITIES, *PLACES}
 FOREIGN_PRIVATE = {  # names that look private and are documented by their library
     *("_replace", "_asdict", "_fields", "_make"),  # of named tuples
     "_exit",  # of os
-    "_requires_connection",  # of Ansible's actions, which are to set it
+    *("_requires_connection", "_task", "_connection", "_templar", "_display"),  # of Ansible's actions
 }
 WITHOUT_ROOM = {"conventions", "inventory"}  # folders of tests/unit: the rules of the house, and a door
 EVERY_FILE = [pytest.param(source, id=name) for name, source in SOURCES.items()]
