@@ -18,10 +18,12 @@ description:
   - The session goes when nobody has used it for four hours, or for as many as the cluster's profile names.
   - Where a certificate or a Kerberos ticket has ended, or ends within minutes, the program that the profile names is
     offered and run at the terminal if the person agrees, before anything else. Its arguments are this collection's.
-  - Without a terminal nothing is tried. The account is not entered then, and the command that opens a session is said.
+  - Without a terminal nothing is tried where somebody would be asked. The account is not entered then, and the
+    command that opens a session is said.
   - Where the host key of a login node is not known yet, ssh asks for it here, too. It is compared with the fingerprints
     that the cluster's profile holds; one that the site does not publish ends the attempt. Nothing is trusted by itself.
-  - Of any other account that asks nobody, or whose session is open, nothing is done.
+  - Any other account is entered once, in a connection in which nobody is asked; if a question is in its way, at
+    whatever host, it is asked at the terminal. An account whose session is open is left alone.
 options:
   ahead:
     description: Whether work follows, which tells itself of an account that is not reached.

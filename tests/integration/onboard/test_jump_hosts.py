@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -74,6 +75,17 @@ def test_a_jump_host_that_lets_nobody_in_is_tried_once_a_run(
     hears(desk, sentence)
     assert (jump.connections, jump.refused, jump.accepted) == (len(VERBS), len(VERBS), 0), claim + jump.said
     assert jump.said.count("Failed publickey") == len(VERBS), "the key alone was tried"
+
+
+def test_an_ssh_in_a_proxy_command_asks_nothing_either(bed: Any, tmp_path: Path) -> None:
+    jump, account = CodedDoor(bed.cluster("ela")), bed.new_account("daint")
+    jump.admit([account])
+    behind(bed, tmp_path, account, f"  Port {PORT}\n  PreferredAuthentications publickey,keyboard-interactive")
+    command = f"ProxyCommand=ssh -F {tmp_path}/ssh_config -W [%h]:%p {account.user}@ela"
+    way = {"ansible_ssh_extra_args": shlex.join(["-o", command])}
+    desk = Desk(bed, account, settings={account.name: {"vars": way}})
+    hears(desk, ASKS)
+    assert (jump.connections, jump.refused) == (len(VERBS), 0)
 
 
 def test_an_unknown_or_changed_key_of_a_jump_host_is_called_its_own(bed: Any, tmp_path: Path) -> None:
