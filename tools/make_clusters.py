@@ -56,6 +56,7 @@ How to begin one, and check it: [A cluster of your own](own_cluster.md).
 AUTH = {
     "key": "SSH key",
     "key_otp": "key or password, and a second factor",
+    "key_then_otp": "key, then a second factor; no password",
     "password_otp": "password and a second factor, no key",
     "session": "key, after a second factor once a session",
     "certificate": "signed key",

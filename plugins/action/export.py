@@ -28,7 +28,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan, left_out
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import version
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import near
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import login
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import copied, login
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import LedgerError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import VersionError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import exports, receipts
@@ -80,8 +80,7 @@ def _written(session: PaperSession, output: str) -> Exported:
     notes = receipts.kept(session.name, sandbox=False)
     going = offboarding.to_take_out(declared.resources, declared.resources, notes, session.cluster)
     parts["offboard"] = _sent(session, going)
-    user, host = login(session.connection.variables, session.name)
-    if not user:
+    if not login(session.connection.variables, session.name)[0]:
         raise AccountError("the user name there is not known: write ansible_user into the account's vars")
     moment, export = datetime.now(UTC), secrets.token_hex(8)
     keys = sorted({one["key"] for part in parts.values() for one in part if "key" in one})
@@ -89,8 +88,8 @@ def _written(session: PaperSession, output: str) -> Exported:
         "schema": program.SCHEMA,
         "export": export,
         "account": session.name,
-        "user": user,
-        "way": f"{user}@{host}",
+        "user": login(session.connection.variables, session.name)[0],
+        "way": copied(session.connection.variables, session.name),
         "seal": exports.seal_key(session.name, export).hex(),
         "asks": {key: _question(key) for key in keys},
         "plan": {**plan, "keys": {name: _without_marks(one) for name, one in plan["keys"].items()}},
@@ -108,6 +107,7 @@ def _written(session: PaperSession, output: str) -> Exported:
         "changed": True,
         "file": near(str(target)),
         "way": document["way"],
+        "typed": session.connection.typed,
         "asks": [document["asks"][key] for key in keys],
         "notes": declared.notes,
     }

@@ -90,7 +90,7 @@ FURTHER = """\
 # conda of one's own: allowed, discouraged or refused; and the area that it goes to.
 # conda: {policy: allowed, area: project, below: conda}
 
-# How one gets in: key, key_otp, password_otp, session, certificate, kerberos or password.
+# How one gets in: key, key_otp, key_then_otp, password_otp, session, certificate, kerberos or password.
 # auth: {archetype: key}
 
 # scheduler: {kind: slurm, partitions: [gpu], gpu: --gres=gpu:1}

@@ -20,6 +20,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._input.verdict import 
 
 FROM_TERMINAL = (signal.SIGINT, signal.SIGQUIT)  # the terminal sends these to both of us: the child decides
 FOR_US_ALONE = (signal.SIGTERM, signal.SIGHUP)
+GRACE = 10  # seconds to end in: while a question stands, Ansible waits for its answer for ever
 INTERRUPTED = 99  # how Ansible ends after Ctrl-C
 OK, BAD, UNREACHABLE = 0, 2, 4
 
@@ -53,11 +54,18 @@ def run(words: list[str], environment: Mapping[str, str]) -> tuple[int, Verdict 
         setsigdef=(signal.SIGPIPE, signal.SIGXFSZ),  # Python ignores them, and the child would, too
     )
     os.close(tells)
+
+    def pass_on(number: int, _frame: object) -> None:
+        os.kill(child, number)
+        signal.alarm(GRACE)
+
+    signal.signal(signal.SIGALRM, lambda _number, _frame: os.kill(child, signal.SIGKILL))
     for one in FOR_US_ALONE:
         if before[one] is not signal.SIG_IGN:
-            signal.signal(one, lambda number, _frame: os.kill(child, number))
+            signal.signal(one, pass_on)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, FOR_US_ALONE)
     _child, status = os.waitpid(child, 0)
+    signal.alarm(0)
     for one, handler in before.items():  # a person may be asked something next
         signal.signal(one, handler)
     return os.waitstatus_to_exitcode(status), hear(hears)

@@ -182,7 +182,10 @@ class AccountSession:
         ):
             return []
         from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import manual_steps  # few are open
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._state import last_runs
 
+        if "unreachable" in found and last_runs.was_reached(self.name):
+            return []  # what must be done before the first login is done
         return manual_steps.of_account(self.variables, found)
 
     def _introduction(self, outcomes: list[Outcome]) -> Introduction | None:

@@ -191,12 +191,13 @@ class SshConfigResult(Ended):
 
 
 class Exported(TypedDict):
-    """Of a file that was written for an account which no program enters. way: USER@HOST. asks: the keys it asks for."""
+    """Of a file for an account which no program enters. way, typed: behind scp and ssh. asks: the keys it asks for."""
 
     kind: Literal["exported"]
     changed: Literal[True]
     file: str
     way: str
+    typed: str
     asks: list[str]
     notes: list[Note]
 

@@ -17,9 +17,9 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line im
 def advice(account: str) -> str:
     """Why the account was not reached, and the command that opens the session."""
     return (
-        "needs a person: something is asked for at this door, and no session is open. Nothing was tried. At a terminal:"
-        f" {shlex.join([*command('connect', ['-l', account])])}. Where your key alone lets you in, write 'door: key' in"
-        " its entry of the accounts file"
+        "needs a person: something is asked for at this door, and no session is open, so nothing was done."
+        f" At a terminal: {shlex.join([*command('connect', ['-l', account])])}. Where your key alone lets you in, write"
+        " 'door: key' in its entry of the accounts file"
     )
 
 

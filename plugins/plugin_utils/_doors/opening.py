@@ -18,6 +18,7 @@ import socket
 import subprocess
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -41,7 +42,8 @@ HOURS = 4  # that a session stays after its last use, where the site names no nu
 LONGEST = 90  # bytes of a socket's path: ssh makes it under a longer name first, and 107 fit
 REFUSED = "the answer was not taken"
 MOST = 2000  # characters of what ssh said
-LONG = 60  # seconds that a connection is waited for in which nobody is asked
+LONG = 60  # seconds; many sites wait no longer for an answer than two minutes (LoginGraceTime)
+TOO_LATE = "the answer came after {seconds:.0f} s, and the site did not wait so long ({said})"
 SILENT = "ssh ended without a word"
 GLANCE = 0.2  # seconds between two looks whether ssh has ended
 PASSPHRASE = re.compile(r"Enter (?:passphrase|PIN) for ")
@@ -87,14 +89,20 @@ def connect(arguments: Sequence[str], ask: Ask, tell: Callable[[str], None]) -> 
             start_new_session=True,
         )
         passphrases: dict[str, str] = {}
+        began = waited = time.monotonic()
         try:
-            while process.poll() is None and _answer(line, ask, tell, passphrases):
-                pass
+            while process.poll() is None:
+                began = time.monotonic()
+                _answer(line, ask, tell, passphrases)
+                waited = time.monotonic()
         finally:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)  # and what it has started for a jump host
                 process.wait()
-        return "" if process.returncode == 0 else _said(errors) or REFUSED
+        if process.returncode == 0:
+            return ""
+        said = _said(errors) or REFUSED
+        return TOO_LATE.format(seconds=waited - began, said=said) if waited - began > LONG else said
 
 
 def tried(arguments: Sequence[str]) -> tuple[str, list[Question]]:
@@ -120,8 +128,8 @@ def answered_meanwhile(ask: Ask, tell: Callable[[str], None]) -> Iterator[None]:
 
         def answer() -> None:
             try:
-                while not ended.is_set() and _answer(line, ask, tell, passphrases):
-                    pass
+                while not ended.is_set():
+                    _answer(line, ask, tell, passphrases)
             except Exception as error:
                 faults.append(error)
             finally:
@@ -171,26 +179,25 @@ def _asking() -> Iterator[tuple[socket.socket, Mapping[str, str]]]:
         yield line, {**leading_to(program()), askpass.LINE: f"{folder}/questions"}
 
 
-def _answer(line: socket.socket, ask: Ask, tell: Callable[[str], None], passphrases: dict[str, str]) -> bool:
-    """Answer one question, if one comes soon; False if a passphrase is asked for again that did not open its key.
+def _answer(line: socket.socket, ask: Ask, tell: Callable[[str], None], passphrases: dict[str, str]) -> None:
+    """Answer one question, if one comes soon.
 
     passphrases: what was typed for which key, by question. A key may open a jump host and the host behind it.
     """
     if not select.select([line], [], [], GLANCE)[0]:
-        return True
+        return
     asked, _address = line.accept()
     with asked, asked.makefile("rw", encoding="utf-8") as stream:
         kind, question = json.loads(stream.readline())
         if kind == TELLS:
             tell(flat(question))
-            return True
+            return
         answer = passphrases.get(question)
         if answer is None:
             answer = ask(question.strip())
             if PASSPHRASE.match(question):
                 passphrases[question] = answer
         stream.write(f"{answer}\n")
-    return True
 
 
 def _said(errors: IO[Any]) -> str:

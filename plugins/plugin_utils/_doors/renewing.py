@@ -33,7 +33,11 @@ def renewed(variables: Mapping[str, Any], where: str, ask: Callable[[str], str])
     said = ask(f"{variables.get('inventory_hostname', 'it')}: {held.sentence(now)}. Run '{words}' now? [y/N] ")
     if said.strip().lower() not in ("y", "yes"):
         return ("ended", closed_door.ended(variables, held, now)) if has_ended else ("good", "")
-    code = terminal.run(order, where)
+    try:
+        code = terminal.run(order, where)
+    except OSError as error:  # after 'su', the terminal is another user's
+        said = closed_door.ended(variables, held, now)
+        return "ended", f"{said}. '{words}' could not be started at {where} ({error.strerror}): run it yourself"
     now = datetime.now(UTC)
     held = credential.of_account(variables, now)
     if held is None or not held.lets_nobody_in(now):

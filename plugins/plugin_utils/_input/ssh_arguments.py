@@ -73,6 +73,12 @@ def typed(values: Mapping[str, str], name: str) -> str:
     return shlex.join([*kept, "@".join(filter(None, login(values, name)))])
 
 
+def copied(values: Mapping[str, str], name: str) -> str:
+    """Return what a user types behind scp, before the colon, to get where these variables lead."""
+    words = shlex.split(typed(values, name))
+    return shlex.join("-P" if word == "-p" else word for word in words if word != "-K")  # a ticket need not come along
+
+
 def settings(output: str) -> dict[str, list[str]]:
     """What `ssh -G` says, by setting."""
     found: dict[str, list[str]] = {}

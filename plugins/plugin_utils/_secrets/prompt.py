@@ -15,6 +15,8 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.passphrase im
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.run_memory import BOARD, end_with_parent
 
 SETTLED = 0.3  # seconds until a status line that was being drawn is gone
+UNSEEN = "" if os.isatty(1) or not os.isatty(0) else os.ttyname(0)
+"""The terminal at which somebody types and does not see the output; empty if they see it, or nobody is there."""
 
 
 class NoTerminal(Exception):
@@ -31,12 +33,21 @@ def asked(question: str, unseen: bool = False) -> str:
     try:
         with BOARD.hushed():
             time.sleep(SETTLED)
-            typed = Display().prompt_until(question, private=unseen)
+            typed = Display().prompt_until(_shown(question), private=unseen)
     except AnsiblePromptNoninteractive:
         raise NoTerminal from None
     except AnsibleError as error:
         raise NotAnswered(type(error).__name__) from None
     return bytes(typed).decode(errors="replace")
+
+
+def _shown(question: str) -> str:
+    """Show the question at the terminal itself where the output goes elsewhere; return what is left to be shown."""
+    if not UNSEEN:
+        return question
+    with open(UNSEEN, "w", encoding="utf-8") as terminal:
+        terminal.write(f"{question}\n")
+    return ""
 
 
 def answered(question: str, nothing: str) -> str:

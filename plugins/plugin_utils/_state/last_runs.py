@@ -183,6 +183,11 @@ def last() -> Runs:
     return found
 
 
+def was_reached(account: str) -> bool:
+    """Return True if the last run of some verb has reached the account itself."""
+    return any(one.get("reached") for one in last().get((account, False), {}).values())
+
+
 def exported() -> list[RunRecord]:
     """The last run of each verb over each account, for another machine."""
     return [one for verbs in last().values() for one in verbs.values()]

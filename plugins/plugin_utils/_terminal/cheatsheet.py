@@ -34,6 +34,7 @@ LINKS = 2  # on one screen
 SIGNING = {
     "key": "SSH key",
     "key_otp": "key or password, and a second factor each time",
+    "key_then_otp": "SSH key, and then a second factor each time; passwords are refused",
     "password_otp": "password and a second factor; keys are refused",
     "session": "SSH key, once a second factor has opened a session",
     "certificate": "signed SSH key",

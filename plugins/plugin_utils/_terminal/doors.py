@@ -69,9 +69,9 @@ class Exported(Renderer):
         lines = heading(name, result, f"written to {file}", view)
         asks = f"It asks there, unseen, for {', '.join(result['asks'])}." if result["asks"] else "It asks for no key."
         lines += indented(f"No key is in it. {asks} Take it there, and run it:", 4, look)
-        lines += command(f"scp {shlex.quote(file)} {way}:", 4, look)
-        there = shlex.quote(PurePath(file).name)
-        lines += command(f"ssh -t {way} python3 {there}", 4, look)
+        *options, there = shlex.split(way)
+        lines += command(f"scp {shlex.join([*options, file, there])}:", 4, look)
+        lines += command(f"ssh -t {result['typed']} python3 {shlex.quote(PurePath(file).name)}", 4, look)
         lines += indented("It says then how its answer is brought back. --help says what else it can do.", 4, look)
         for note in result["notes"]:
             lines += told("", "left out", "note", f"{note['capability']}: {note['text']}", look)

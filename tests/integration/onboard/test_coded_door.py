@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import pexpect
 import pytest
 
 from tests.integration.command.test_command import Desk
+from tests.integration.runs import COMMAND
 from tests.testbed.coded_door import PORT, CodedDoor, code
 
 pytestmark = pytest.mark.testbed
@@ -111,3 +114,39 @@ def test_the_code_of_a_jump_host_is_asked_for_too_and_again_after_a_mistake(bed:
     assert exit_code == 0, said
     assert desk.types("audit", "--tags", "container_caches").returncode == 0
     assert (door.connections, door.refused) == (1, 1), "one refusal for one mistake"
+
+
+def test_a_terminal_that_is_closed_while_a_question_stands_ends_all_of_the_run(bed: Any) -> None:
+    door, account = CodedDoor(bed.cluster("narval")), bed.new_account("narval")
+    run = desk_before(bed, door, account).at_terminal("connect", MARK=account.user)
+    run.expect("One-time password")
+    assert running(f"MARK={account.user}")
+    with suppress(pexpect.ExceptionPexpect):  # it has not ended at once
+        run.close(force=False)
+    deadline = time.monotonic() + 30
+    while running(f"MARK={account.user}") and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert running(f"MARK={account.user}") == []
+    assert door.refused == 0
+
+
+def test_a_question_is_seen_where_the_output_goes_to_a_file(bed: Any, tmp_path: Path) -> None:
+    door, account = CodedDoor(bed.cluster("narval")), bed.new_account("narval")
+    desk = desk_before(bed, door, account)
+    environment = {**bed.client.environment(), **desk.environment, "TERM": "dumb"}
+    order = f"exec {COMMAND} connect > {tmp_path}/log"
+    run = pexpect.spawn("sh", ["-c", order], cwd=str(desk.folder), env=environment, encoding="utf-8", timeout=30)
+    run.expect(f"{account.name}: .*One-time password")
+    run.sendline(code())
+    assert ended(run)[0] == 0
+    assert "a session is open now" in (tmp_path / "log").read_text()
+
+
+def running(mark: str) -> list[str]:
+    """Return the command line of each process with this in its environment that has not ended."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if mark.encode() in (folder / "environ").read_bytes().split(b"\0"):
+                found.append((folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace"))
+    return found

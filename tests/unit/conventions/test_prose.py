@@ -33,7 +33,6 @@ SAME = {"str", "clean", "flat", "harmless", "visible"}
 """Functions that leave a text as it is, as far as its words go."""
 PATTERNS = {"match", "fullmatch", "search", "findall", "finditer", "split"}
 ALLOWED: dict[str, set[str]] = {  # what is looked into is no sentence of ours, or is cut to be shown
-    "plugin_utils._delivery.connection": {"error"},  # which holds what the command itself has left on standard error
     "action.doctor": {"text"},  # what a file of the folder holds
     "plugin_utils._doctor.judge": {"text"},  # a version
     "plugin_utils._rotation.options": {"error"},  # its last character, for the full stop
