@@ -14,7 +14,13 @@ from typing import Any, NamedTuple
 
 import yaml
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import COLLECTION
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Loader, Mistake, Mistakes, read_text
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import (
+    Loader,
+    Mistake,
+    Mistakes,
+    read_text,
+    refuse_bombs,
+)
 
 SHIPPED = COLLECTION / "inventory" / "clusters"
 
@@ -95,7 +101,9 @@ def _steps(profile: Mapping[str, Any]) -> dict[str, Any]:
 
 def _document(file: Path) -> dict[str, Any]:
     try:
-        found = yaml.load(read_text(file), Tolerant)
+        text = read_text(file)
+        refuse_bombs(file, text)
+        found = yaml.load(text, Tolerant)
     except yaml.YAMLError:
         found = None
     if not isinstance(found, dict):

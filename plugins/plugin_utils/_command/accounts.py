@@ -4,7 +4,10 @@
 
 from __future__ import annotations
 
+import grp
 import os
+import pwd
+import stat
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -47,7 +50,36 @@ def find(typed: Sequence[str], environment: Mapping[str, str]) -> Source | None:
             raise Refused(f"{named}: there is no such file. The variable {VARIABLE} names it.")
         return Source((str(Path(named).expanduser()),), True)
     there = [path for path in [*places(environment), PRACTICE] if path.is_file()]
-    return Source((str(there[0]),), False) if there else None
+    if not there:
+        return None
+    if why := who_else_writes(there[0]):
+        raise Refused(
+            f"{from_home(there[0])} was found, and not used: {why}.\nWhoever can write it can run programs as you."
+            f" If it is yours: chmod go-w FILE FOLDER. To use it as it is, name it: -i {there[0]}"
+        )
+    return Source((str(there[0]),), False)
+
+
+def who_else_writes(file: Path) -> str:
+    """Return why others than the user and root could have written a file, or put it there; empty if they could not."""
+    for path in dict.fromkeys((file.absolute(), file.absolute().parent, file.resolve(), file.resolve().parent)):
+        found = path.lstat()
+        if found.st_uid not in (0, os.getuid()):
+            return f"{from_home(path)} belongs to another user"
+        is_link, is_sticky = stat.S_ISLNK(found.st_mode), bool(found.st_mode & stat.S_ISVTX)
+        by_group = found.st_mode & stat.S_IWGRP and not _is_of_user_alone(found.st_gid)
+        if not is_link and not is_sticky and (found.st_mode & stat.S_IWOTH or by_group):
+            return f"others may write to {from_home(path)}"
+    return ""
+
+
+def _is_of_user_alone(group: int) -> bool:
+    """Return True for the group that many systems give each user: of the user's name, with nobody else in it."""
+    try:
+        name, there = pwd.getpwuid(os.getuid()).pw_name, grp.getgrgid(group)
+    except KeyError:
+        return False
+    return there.gr_name == name and set(there.gr_mem) <= {name}
 
 
 def not_found(environment: Mapping[str, str]) -> Refused:

@@ -22,6 +22,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._command.verbs import 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import COLLECTION, version
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import PROGRAM, of_playbook
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.verdict import Verdict
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import visible
 
 BAD = 2
 REPLACE_QUESTION = "Replace the keys that are not in your keyring? Private copies are kept on the account."
@@ -46,7 +47,7 @@ def main() -> int:
             return 0
         return _playbook(typed)
     except Refused as error:
-        print(f"hpc-onboard: {error}", file=sys.stderr)
+        print("\n".join(map(visible, f"hpc-onboard: {error}".split("\n"))), file=sys.stderr)
         return BAD
     except BrokenPipeError:  # of a reader who has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -88,6 +89,9 @@ def _playbook(typed: Typed) -> int:
     else:
         _check_names(typed, source)
         if source.named:
+            for path in source.paths:
+                if Path(path).is_file() and (why := accounts.who_else_writes(Path(path))):
+                    print(f"Warning: {why}, and so run programs as you: chmod go-w there", file=sys.stderr)
             options = [*(word for path in source.paths for word in ("-i", path)), *options]
         else:  # not as an option: what we print for pasting is shorter, and finds it as this run did
             environment["ANSIBLE_INVENTORY"] = source.paths[0]

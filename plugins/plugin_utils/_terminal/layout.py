@@ -24,6 +24,7 @@ BREAKS = "/,:=@+&?"
 """Behind these a path or a list may be broken when it is wider than the terminal."""
 
 TOGETHER = re.compile(r"( *)('[^' ]+(?: +[^' ]+)+'[^ ]*|\([^() ]+(?: +[^() ]+)+\)[^ ]*|[^ ]+)")
+LEAST = 2  # cells before a word that stands alone
 LONGEST_TOGETHER = 44
 
 
@@ -259,9 +260,12 @@ def _words(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _alone(word: str, outdent: int, broken_at: int, width: int) -> Iterator[tuple[int, str]]:
-    """A word that is too wide for the column: as far to the right as it fits, or in pieces."""
+    """A word that is too wide for the column: as far to the right as it fits, or in pieces.
+
+    It never begins a row, where a login node's word could pass for a line of ours.
+    """
     spare = width - cells(word)
-    if spare >= 0:
+    if spare >= min(outdent, LEAST):
         yield min(outdent, spare), word
     else:
         for piece in pieces(word, width - broken_at):

@@ -31,7 +31,9 @@ def bounded(number: Any) -> int:
 
 def _printable(line: str) -> str:
     """The line, a question mark for each control character. Nearly every line has none: it is asked as a whole."""
-    return line if line.isprintable() else "".join(c if c.isprintable() else "?" for c in line)
+    if line.isascii() and line.isprintable():
+        return line
+    return "".join(c if c.isprintable() and c not in UNSEEN else "?" for c in line)
 
 
 def clean(text: object) -> str:

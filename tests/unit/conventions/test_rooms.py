@@ -35,7 +35,7 @@ ENGINE = {  # room -> the rooms, or the single files of one, that it may import;
 CONTROLLER = {
     "_documents": set(),
     "_text": {"_documents"},
-    "_input": {"_core"},
+    "_input": {"_text/sanitise", "_core"},
     "_state": {"_documents", "_core", "_receipt"},
     "_secrets": {"_input/command_line", "_state", "_core", "_formats/key_forms"},
     "_validate": {"_text", "_secrets/key_faults", "_core", "_formats"},
