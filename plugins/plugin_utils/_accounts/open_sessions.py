@@ -29,12 +29,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments i
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import state_folder
 
-ASKING = (
-    "password",
-    "key_otp",
-    "password_otp",
-    "session",
-)  # archetypes of doors at which a person is asked for something
+ASKING = ("password", "key_otp", "key_then_otp", "password_otp", "session")  # login methods at which the user is asked
 OWN_WAYS = ("ansible_ssh_args", "ansible_password", "ansible_ssh_pass")  # whoever says these knows how to get in
 ONCE = (  # what ssh may ask a person: Ansible would let it ask nothing
     *("-o", "KbdInteractiveAuthentication=yes", "-o", "PasswordAuthentication=yes", "-o", "NumberOfPasswordPrompts=1"),
