@@ -66,9 +66,9 @@ def who_else_writes(file: Path) -> str:
         found = path.lstat()
         if found.st_uid not in (0, os.getuid()):
             return f"{from_home(path)} belongs to another user"
-        is_link, is_sticky = stat.S_ISLNK(found.st_mode), bool(found.st_mode & stat.S_ISVTX)
-        by_group = found.st_mode & stat.S_IWGRP and not _is_of_user_alone(found.st_gid)
-        if not is_link and not is_sticky and (found.st_mode & stat.S_IWOTH or by_group):
+        if stat.S_ISLNK(found.st_mode) or (stat.S_ISDIR(found.st_mode) and found.st_mode & stat.S_ISVTX):
+            continue  # a link has no mode; in a sticky folder nobody else can replace the file
+        if found.st_mode & stat.S_IWOTH or (found.st_mode & stat.S_IWGRP and not _is_of_user_alone(found.st_gid)):
             return f"others may write to {from_home(path)}"
     return ""
 

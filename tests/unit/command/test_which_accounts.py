@@ -14,6 +14,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._command.accounts impo
     find,
     known,
     not_found,
+    who_else_writes,
     written,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._command.refused import Refused
@@ -108,3 +109,15 @@ def test_accounts_clusters_and_sites_are_known(desk: Path) -> None:
     (desk / "a.yml").write_text("accounts: {ada@nowhere: }", encoding="utf-8")
     with pytest.raises(Mistakes):
         known(desk / "a.yml")
+
+
+@pytest.mark.parametrize(
+    ("mode", "folder", "is_used"),
+    [(0o644, 0o755, True), (0o644, 0o1777, True), (0o644, 0o777, False), (0o666, 0o755, False), (0o1666, 0o755, False)],
+)
+def test_a_file_that_is_found_is_used_only_if_nobody_else_can_write_it(
+    desk: Path, mode: int, folder: int, is_used: bool
+) -> None:
+    put(desk / "here" / "accounts.yml").chmod(mode)
+    (desk / "here").chmod(folder)
+    assert (who_else_writes(Path("accounts.yml")) == "") is is_used
