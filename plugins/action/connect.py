@@ -70,20 +70,17 @@ def _entered(session: AccountSession, ahead: bool) -> DoorResult:
         if found == "ended":
             return _result("ended", why)
         state = "renewed" if found == "renewed" else state
-    if session.connection.session and opening.is_open(session.connection.session):
+    path = session.connection.session
+    if path and opening.is_open(path):
         return _result("open")
-    if ahead and session.connection.session is None:
+    if ahead and path is None:
         return _result(state)
-    return (
-        _asked(session, variables)
-        if session.connection.session or "asks_each_time" in variables["account"]
-        else _tried(session)
-    )
+    asks = path or "asks_each_time" in variables["account"]
+    return _asked(session, variables) if asks else _tried(session, variables)
 
 
-def _tried(session: AccountSession) -> DoorResult:
+def _tried(session: AccountSession, variables: Variables) -> DoorResult:
     """Return what came of a connection in which nobody is asked; if a question is in its way, the user is asked."""
-    variables = session.connection.variables
     why, questions = opening.tried(ssh_arguments(variables, session.name))
     if not why:
         return _result("entered")
@@ -95,9 +92,8 @@ def _tried(session: AccountSession) -> DoorResult:
 def _asked(session: AccountSession, variables: Variables) -> DoorResult:
     """Return what came of a connection in which the user is asked. It stays as a session where the site allows that."""
     if not TERMINAL:
-        return _result(
-            "closed", closed_door.advice(session.name) if session.connection.session else closed_door.unshared()
-        )
+        has_session = session.connection.session is not None
+        return _result("closed", closed_door.advice(session.name) if has_session else closed_door.unshared())
     arguments, questions = ssh_arguments(variables, session.name), questions_of(variables)
     if not may_be_shared(variables):
         why = opening.connect([*arguments, "true"], *questions)

@@ -80,7 +80,8 @@ def _written(session: PaperSession, output: str) -> Exported:
     notes = receipts.kept(session.name, sandbox=False)
     going = offboarding.to_take_out(declared.resources, declared.resources, notes, session.cluster)
     parts["offboard"] = _sent(session, going)
-    if not login(session.connection.variables, session.name)[0]:
+    user, _host = login(session.connection.variables, session.name)
+    if not user:
         raise AccountError("the user name there is not known: write ansible_user into the account's vars")
     moment, export = datetime.now(UTC), secrets.token_hex(8)
     keys = sorted({one["key"] for part in parts.values() for one in part if "key" in one})
@@ -88,7 +89,7 @@ def _written(session: PaperSession, output: str) -> Exported:
         "schema": program.SCHEMA,
         "export": export,
         "account": session.name,
-        "user": login(session.connection.variables, session.name)[0],
+        "user": user,
         "way": copied(session.connection.variables, session.name),
         "seal": exports.seal_key(session.name, export).hex(),
         "asks": {key: _question(key) for key in keys},

@@ -121,7 +121,9 @@ class Names:
     def real(self, path: str) -> str:
         """Return where a path of the account is for the system. Raises Hangs if it is on a file system that hangs."""
         for mount, why in self.account.hung.items():
-            if (self.root + path + "/").startswith(mount.rstrip("/") + "/"):
+            from .mounts import is_inside  # hardly ever does one hang
+
+            if is_inside(self.root + path, mount):
                 raise Hangs(why)
         return self.root + path
 

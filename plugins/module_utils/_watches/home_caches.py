@@ -163,11 +163,8 @@ def _places(cache: Cache, variables: Dict[str, str], host: Host) -> List[Place]:
     moved = variables.get(cache.variable, "")
     if moved.startswith("/"):
         there = os.path.join(moved, cache.below).rstrip("/")
-        left = (
-            ""
-            if there == usual
-            else " that %s does not use now, for $%s leads elsewhere" % (cache.tool, cache.variable)
-        )
+        left = " that %s does not use now, for $%s leads elsewhere" % (cache.tool, cache.variable)
+        left = "" if there == usual else left
         return [Place(there, " ($%s leads there)" % cache.variable, False), Place(usual, left, True)]
     common = variables.get("XDG_CACHE_HOME", "")
     if cache.folder.startswith(".cache/") and common.startswith("/"):

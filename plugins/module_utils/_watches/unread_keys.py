@@ -76,15 +76,10 @@ class UnreadKeys(Watch):
         for place, text in ((path, ours), (DOCKERS, theirs)):
             for name, other in _logins(text):
                 if SCHEME.sub("", name).rstrip("/") == registry and other.password not in ("", password):
-                    words = "it has another key for a registry that Apptainer looks up in %s, %s"
-                    said = words % (host.shown(path), host.fingerprint(other.password))
+                    said = "it has another key for a registry that Apptainer looks up in %s" % host.shown(path)
                     if place == path:
-                        said = "%s has another key there than %s, %s" % (
-                            name,
-                            registry,
-                            host.fingerprint(other.password),
-                        )
-                    yield Seen("KEY-009", host.shown(place), said)
+                        said = "%s has another key there than %s" % (name, registry)
+                    yield Seen("KEY-009", host.shown(place), "%s, %s" % (said, host.fingerprint(other.password)))
 
     def _of_jobs(self, host: Host) -> Iterator[Seen]:
         why = HOME_IN_JOBS.get(self.options["home_in_jobs"])

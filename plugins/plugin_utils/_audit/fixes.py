@@ -78,11 +78,8 @@ CASES = {  # of rules whose cases need different advice
     " out there.",
     ("SEC-004", "no_replacement"): "No file that the program reads in place of this variable holds the key, so"
     " what runs {place} would have none. Set up the role that keeps the program's file, then take the line out.",
-    (
-        "SEC-008",
-        "leads_past",
-    ): "Let the accounts file name the file that it leads to (path), or take the variable out of"
-    " {place} once nothing else needs what it leads to.",
+    ("SEC-008", "leads_past"): "Let the accounts file name the file that it leads to (path), or take the variable out"
+    " of {place} once nothing else needs what it leads to.",
     ("ENV-001", "not_made_again"): "Keep {place}: no program makes it again. To have it elsewhere, move it by its own"
     " program (of enroot: enroot export, then enroot create).",
     ("ENV-005", "not_on_path"): "Log in again; if it is still missing, look for what sets PATH after the line of"

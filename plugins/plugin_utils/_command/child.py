@@ -65,9 +65,9 @@ def run(words: list[str], environment: Mapping[str, str]) -> tuple[int, Verdict 
             signal.signal(one, pass_on)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, FOR_US_ALONE)
     _child, status = os.waitpid(child, 0)
-    signal.alarm(0)
     for one, handler in before.items():  # a person may be asked something next
         signal.signal(one, handler)
+    signal.alarm(0)  # last, since a signal that came meanwhile sets it
     return os.waitstatus_to_exitcode(status), hear(hears)
 
 

@@ -8,7 +8,7 @@ import subprocess
 import traceback
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple, Protocol
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import conversation, payload
@@ -156,7 +156,7 @@ class AccountConnection:
         """The socket of the session by which the account is entered, which only a user can open; None if none is."""
         return self._account.get("session")
 
-    @property
+    @cached_property
     def variables(self) -> Variables:
         """The variables of this account, with those of ssh as they are used, as text."""
         of_ssh = {name: self._action._templar.template(self._reached.get(name)) for name in SSH_VARIABLES}

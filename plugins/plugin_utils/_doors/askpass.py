@@ -16,7 +16,8 @@ import sys
 
 LINE = "HPC_ONBOARD_ASKED_BY"  # the variable that names the socket of the run
 UNASKED = "HPC_ONBOARD_UNASKED"  # the variable that names the file for questions, if nobody is to be asked
-LOCAL = re.compile(r"Enter (?:passphrase|PIN) for |.*continue connecting", re.DOTALL)
+PASSPHRASE = re.compile(r"Enter (?:passphrase|PIN) for ")
+LOCAL = re.compile(rf"{PASSPHRASE.pattern}|.*continue connecting", re.DOTALL)
 """Questions of ssh itself. Without an answer it takes another key, or ends; to any other it would send an empty one."""
 
 

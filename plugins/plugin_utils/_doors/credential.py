@@ -15,11 +15,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, NamedTuple
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._doors.renewers import CERTIFICATE, USUAL_KEY, user_of
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.programs import Answer, ask
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.programs import Answer, ask, ssh_settings
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import (
     ARGUMENTS,
     SSH_VARIABLES,
-    settings,
     ssh_arguments,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_certificate import Certificate, read
@@ -166,15 +165,14 @@ def _destination(variables: Mapping[str, Any]) -> list[str]:
 
 def _held_certificate(variables: Mapping[str, Any], now: datetime) -> Credential | None:
     """Return the certificate that ssh would show for the account; None if ssh does not say what it would do."""
-    said = ask(["ssh", "-G", *_destination(variables)], SECONDS, ENGLISH)
-    if said.code != 0:
+    found = ssh_settings(_destination(variables), SECONDS)
+    if not found:
         return None
-    found = settings(said.output)
     own = os.path.expanduser(f"{USUAL_KEY}{CERTIFICATE}")
-    return certificate(_offered(found, own), found.get("user", [""])[-1], own, now)
+    return certificate(_offered(found), found.get("user", [""])[-1], own, now)
 
 
-def _offered(found: Mapping[str, Sequence[str]], own: str) -> Iterator[Offered]:
+def _offered(found: Mapping[str, Sequence[str]]) -> Iterator[Offered]:
     """Yield the certificates that ssh would offer. found: what ssh -G says."""
     named = [*found.get("certificatefile", ()), *(f"{file}{CERTIFICATE}" for file in found.get("identityfile", ()))]
     for file in dict.fromkeys(os.path.expanduser(file) for file in named):

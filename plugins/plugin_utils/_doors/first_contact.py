@@ -13,8 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.programs import ask
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import settings
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.programs import ssh_settings
 
 SECONDS = 5
 HOST_KEY = re.compile(
@@ -25,12 +24,14 @@ HOST_KEY = re.compile(
 """ssh's own question, from its first word on: a login node could show a published key in another one."""
 
 
-def names(arguments: Sequence[str]) -> set[str]:
-    """Return how ssh may name the host of an account when it speaks of its key. arguments: of ssh, the host last."""
-    said = ask(["ssh", "-G", *arguments], SECONDS)
-    found = {word: values[-1] for word, values in settings(said.output).items()}
-    host, port = found.get("hostname", arguments[-1].rpartition("@")[2]), found.get("port", "22")
-    return {found.get("hostkeyalias", host), host if port == "22" else f"[{host}]:{port}"}
+def names(found: Mapping[str, Sequence[str]], typed: str) -> set[str]:
+    """Return how ssh may name the host of an account when it speaks of its key.
+
+    found: what ssh would do, by setting. typed: the host in its arguments.
+    """
+    host = found.get("hostname", [typed.rpartition("@")[2]])[-1]
+    port = found.get("port", ["22"])[-1]
+    return {found.get("hostkeyalias", [host])[-1], host if port == "22" else f"[{host}]:{port}"}
 
 
 def compared(question: str, cluster: Mapping[str, Any], arguments: Sequence[str]) -> str:
@@ -42,7 +43,7 @@ def compared(question: str, cluster: Mapping[str, Any], arguments: Sequence[str]
     if not said:
         return question
     login, host, key = cluster.get("login") or {}, said["host"], said["key"]
-    is_login = host in names(arguments)
+    is_login = host in names(ssh_settings(arguments, SECONDS), arguments[-1])
     published = (login if is_login else login.get("jump") or {}).get("host_keys") or []
     which = "" if is_login else f"{host} is a jump host. "
     if not published:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import re
 import select
 import signal
 import socket
@@ -22,7 +21,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import askpass
@@ -46,7 +45,6 @@ LONG = 60  # seconds; many sites wait no longer for an answer than two minutes (
 TOO_LATE = "the answer came after {seconds:.0f} s, and the site did not wait so long ({said})"
 SILENT = "ssh ended without a word"
 GLANCE = 0.2  # seconds between two looks whether ssh has ended
-PASSPHRASE = re.compile(r"Enter (?:passphrase|PIN) for ")
 TELLS = "none"  # what ssh says of a text that wants no answer: that a security key waits to be touched
 
 
@@ -89,30 +87,28 @@ def connect(arguments: Sequence[str], ask: Ask, tell: Callable[[str], None]) -> 
             start_new_session=True,
         )
         passphrases: dict[str, str] = {}
-        began = waited = time.monotonic()
+        took = 0.0  # seconds of the last answer
         try:
             while process.poll() is None:
                 began = time.monotonic()
                 _answer(line, ask, tell, passphrases)
-                waited = time.monotonic()
+                took = time.monotonic() - began
         finally:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)  # and what it has started for a jump host
                 process.wait()
         if process.returncode == 0:
             return ""
-        said = _said(errors) or REFUSED
-        return TOO_LATE.format(seconds=waited - began, said=said) if waited - began > LONG else said
+        errors.seek(0)
+        said = _in_one_line(errors.read(8192).decode(errors="replace")) or REFUSED
+        return TOO_LATE.format(seconds=took, said=said) if took > LONG else said
 
 
 def tried(arguments: Sequence[str]) -> tuple[str, list[Question]]:
     """Let ssh connect once, asking nobody. Give what it said if it failed, and what it would have asked."""
     with nobody_asked() as questions:
         said = run(["ssh", "-v", "-o", "ConnectTimeout=10", *arguments, "true"], LONG)
-    lines = without_asides(said.errors).splitlines()
-    return "" if said.code == 0 else " | ".join(flat(line) for line in lines if line.strip())[
-        -MOST:
-    ] or SILENT, questions
+    return "" if said.code == 0 else _in_one_line(without_asides(said.errors)) or SILENT, questions
 
 
 @contextmanager
@@ -195,13 +191,11 @@ def _answer(line: socket.socket, ask: Ask, tell: Callable[[str], None], passphra
         answer = passphrases.get(question)
         if answer is None:
             answer = ask(question.strip())
-            if PASSPHRASE.match(question):
+            if askpass.PASSPHRASE.match(question):
                 passphrases[question] = answer
         stream.write(f"{answer}\n")
 
 
-def _said(errors: IO[Any]) -> str:
-    """What ssh said, in one line."""
-    errors.seek(0)
-    lines = errors.read(8192).decode(errors="replace").replace("\r", "").split("\n")
-    return " | ".join(flat(line) for line in lines if line.strip())[-MOST:]
+def _in_one_line(words: str) -> str:
+    """Return the end of what ssh said."""
+    return " | ".join(flat(line) for line in words.replace("\r", "").split("\n") if line.strip())[-MOST:]

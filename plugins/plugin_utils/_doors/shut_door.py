@@ -9,14 +9,16 @@ import pwd
 import re
 import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import first_contact
 from ansible_collections.hpc.onboard.plugins.plugin_utils._doors.nobody_asked import Question
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import command
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.programs import ask
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import settings, ssh_arguments, typed
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.programs import ask, ssh_settings
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import ssh_arguments, typed
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_words import (
     PROXY_ENDED,
     State,
@@ -43,7 +45,8 @@ class Shut(NamedTuple):
     next: str
 
 
-class ShutDoor(NamedTuple):
+@dataclass(frozen=True)
+class ShutDoor:
     """A door that did not open. variables: the account's, those of ssh as they are used; its cluster's profile, too."""
 
     account: str
@@ -100,13 +103,18 @@ class ShutDoor(NamedTuple):
         shut = self.judged(words, unasked)
         return words if shut.state in ("unreachable", "dropped") else f"{shut.text}. {shut.next}"
 
+    @cached_property
+    def _found(self) -> dict[str, list[str]]:
+        """What ssh would do there, by setting."""
+        return ssh_settings(self.arguments, SECONDS)
+
     @property
     def _try_it(self) -> str:
         return f"Try 'ssh {typed(self.variables, self.account)}'"
 
     def _is_login(self, hop: str) -> bool:
         """Return True if a host is the account's own, not a jump host before it. hop: as ssh names it, or empty."""
-        every = first_contact.names(self.arguments)
+        every = first_contact.names(self._found, self.arguments[-1])
         return hop in ("", *every, *(name.partition("]")[0].lstrip("[") for name in every))
 
     def _which(self, hop: str) -> str:
@@ -116,7 +124,7 @@ class ShutDoor(NamedTuple):
         """Whether it is the door that wants more than a key, the key that cannot be used, or the user."""
         said = METHODS.search(words)
         methods = set(said[1].split(",")) if said else set()
-        found = _settings(self.arguments)
+        found = self._found
         host = found.get("hostname", [str(self.arguments[-1])])[0]
         user = found.get("user", ["you"])[0]
         if not self._is_login(hop):
@@ -184,11 +192,6 @@ class Keys:
 def _wants_passphrase(path: str) -> bool:
     said = ask(["ssh-keygen", "-y", "-P", "", "-f", path], SECONDS, {"LC_ALL": "C"})
     return said.code != 0 and bool(LOCKED.search(said.errors))
-
-
-def _settings(arguments: Sequence[str]) -> dict[str, list[str]]:
-    said = ask(["ssh", "-G", *arguments], SECONDS)
-    return settings(said.output) if said.code == 0 else {}
 
 
 def _flat(found: Mapping[str, Sequence[str]]) -> set[str]:

@@ -9,6 +9,8 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import settings
+
 
 class Answer(NamedTuple):
     """code: None where the program is not there, or did not end in time."""
@@ -34,3 +36,9 @@ def ask(command: Sequence[str], seconds: float, environment: Mapping[str, str] |
     except (OSError, ValueError, subprocess.TimeoutExpired):
         return Answer(None, "", "")
     return Answer(done.returncode, done.stdout, done.stderr)
+
+
+def ssh_settings(arguments: Sequence[str], seconds: float) -> dict[str, list[str]]:
+    """Return what ssh would do with these arguments, by setting ('ssh -G'); empty if it refuses them."""
+    said = ask(["ssh", "-G", *arguments], seconds, {"LC_ALL": "C"})
+    return settings(said.output) if said.code == 0 else {}
