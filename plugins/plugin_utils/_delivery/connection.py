@@ -12,7 +12,7 @@ from functools import cached_property, partial
 from typing import Any, NamedTuple, Protocol
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import conversation, payload
-from ansible_collections.hpc.onboard.plugins.plugin_utils._doors.nobody_asked import Question, nobody_asked
+from ansible_collections.hpc.onboard.plugins.plugin_utils._doors.unattended import Question, unattended
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import (
     SSH_VARIABLES,
     login,
@@ -67,7 +67,7 @@ class AccountConnection:
         send = self._passing(partial(execute, command, sudoable=self._become, in_data=sent))
         if connection.transport == "ssh":
             connection.set_option("reconnection_retries", 0)  # Ansible would not tell what an attempt has begun
-            send = self._asking_nobody(send)
+            send = self._unattended(send)
         start = conversation.start_limit(connection, document, self._account, lambda: self.typed)
         follows = document.get("follow_seconds", 0)
         with nullcontext() if follows else self._turn(), conversation.awaited(conversation.PATIENCE + follows, start):
@@ -84,13 +84,13 @@ class AccountConnection:
         send, self.shut = narrow_door.passing(send, self._action._connection, self.variables, self._may_ask)
         return send
 
-    def _asking_nobody(self, send: Callable[[], Said]) -> Callable[[], Said]:
+    def _unattended(self, send: Callable[[], Said]) -> Callable[[], Said]:
         """Return how the command is sent so that ssh asks nothing, at any hop."""
         if mention_a_proxy(self.variables):  # else ssh keeps the words of its jump host to itself
             self._action._connection.set_option("verbosity", 1)
 
         def sent() -> Said:
-            with nobody_asked() as self.unasked:
+            with unattended() as self.unasked:
                 return send()
 
         return sent

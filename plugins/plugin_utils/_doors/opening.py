@@ -25,10 +25,10 @@ from typing import Any
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import askpass
-from ansible_collections.hpc.onboard.plugins.plugin_utils._doors.nobody_asked import (
+from ansible_collections.hpc.onboard.plugins.plugin_utils._doors.unattended import (
     Question,
     leading_to,
-    nobody_asked,
+    unattended,
     program,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.programs import ask as run
@@ -106,7 +106,7 @@ def connect(arguments: Sequence[str], ask: Ask, tell: Callable[[str], None]) -> 
 
 def tried(arguments: Sequence[str]) -> tuple[str, list[Question]]:
     """Let ssh connect once, asking nobody. Give what it said if it failed, and what it would have asked."""
-    with nobody_asked() as questions:
+    with unattended() as questions:
         said = run(["ssh", "-v", "-o", "ConnectTimeout=10", *arguments, "true"], LONG)
     return "" if said.code == 0 else _in_one_line(without_asides(said.errors)) or SILENT, questions
 

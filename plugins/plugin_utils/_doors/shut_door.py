@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import first_contact
-from ansible_collections.hpc.onboard.plugins.plugin_utils._doors.nobody_asked import Question
+from ansible_collections.hpc.onboard.plugins.plugin_utils._doors.unattended import Question
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import command
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.programs import ask, ssh_settings
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import ssh_arguments, typed

@@ -44,7 +44,7 @@ class Question(NamedTuple):
 
 
 @contextmanager
-def nobody_asked() -> Iterator[list[Question]]:
+def unattended() -> Iterator[list[Question]]:
     """Let whatever runs within start ssh, which finds nobody who answers; give what it would have asked, at the end.
 
     If no file can be written on this machine, ssh asks as it always does.
