@@ -17,9 +17,9 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.open_session
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import AccountSession, Variables
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import DoorResult
 from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import closed_door, opening
-from ansible_collections.hpc.onboard.plugins.plugin_utils._doors.unattended import Question
 from ansible_collections.hpc.onboard.plugins.plugin_utils._doors.questions import of_account as questions_of
 from ansible_collections.hpc.onboard.plugins.plugin_utils._doors.terminal import name_of_terminal
+from ansible_collections.hpc.onboard.plugins.plugin_utils._doors.unattended import Question
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import ssh_arguments
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.prompt import NotAnswered, NoTerminal, asked
 

@@ -9,10 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .harness import TREE
+from .harness import OLD_SECRET, SECRET, TREE
 
-SECRET = "nvapi-C4n4ry-of-the-faults"
-OLD_SECRET = "nvapi-0ld-of-the-faults"
 FOREIGN = "# mine\nmachine gitlab.example.org login me password foreign\r\n\xff\xfe no line end"
 OURS = "machine nvcr.io login $oauthtoken password %s\n"
 
@@ -39,7 +37,7 @@ def put(path: Path, text: str, mode: int = 0o644) -> None:
 def credential(state: str = "present", machine: str = "nvcr.io", secret: str = SECRET) -> dict[str, Any]:
     """The entry of a plan for a key."""
     options = {"path": "~/.config/enroot/.credentials", "machine": machine, "login": "$oauthtoken", "state": state}
-    return {"kind": "enroot_credential", "options": {**options, "password": secret}}
+    return {"kind": "enroot_credential", "key": "ngc", "options": {**options, "password": secret}}
 
 
 def _keys(text: str, mode: int = 0o600, folder: int = 0o700) -> Callable[[Path], None]:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from .harness import LOCK, Call, Writer, snapshot, writing
-from .scenes import FOREIGN, OLD_SECRET, OURS, SCENES, SECRET, Scene, credential, environment, put
+from .harness import LOCK, OLD_SECRET, OLDER_SECRET, SECRET, Call, Writer, snapshot, writing
+from .scenes import FOREIGN, OURS, SCENES, Scene, credential, environment, put
 from .sweep import Fault, study, sweep
 
 FILE = ".config/enroot/.credentials"
@@ -73,7 +73,7 @@ def test_a_key_is_never_put_behind_a_link(writer: Writer, part: str) -> None:
 
 def test_of_several_lines_for_a_machine_one_is_left(writer: Writer) -> None:
     home = writer.fresh()
-    put(home / FILE, OURS % OLD_SECRET + "# mine\n" + OURS % "older" + OURS % OLD_SECRET, 0o600)
+    put(home / FILE, OURS % OLD_SECRET + "# mine\n" + OURS % OLDER_SECRET + OURS % OLD_SECRET, 0o600)
     said = writer.run(writer.plan([credential()]))
     assert [one["status"] for one in said["outcomes"]] == ["different"]
     assert (home / FILE).read_text() == OURS % SECRET + "# mine\n"

@@ -150,8 +150,9 @@ class AccountSession:
             further, receipt = self._done(more, wait, wishes)
             outcomes = both(outcomes, further)
         outcomes = spoken_of(outcomes) if rest else of_things(outcomes)
+        introduction = None if rest else self._introduction(outcomes)  # asks for the last copy of the receipt
         found = result([*outcomes, *self._keep(receipt)], declared, self.is_check_run, EMPTY[rest is not None])
-        found.update({"introduction": told} if not rest and (told := self._introduction(outcomes)) else {})
+        found.update({"introduction": introduction} if introduction else {})
         if SESSION.source:
             found["keyring"] = SESSION.source
         found.update({"human_steps": steps} if (steps := self._manual_steps(found)) else {})

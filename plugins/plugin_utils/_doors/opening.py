@@ -28,8 +28,8 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import askpass
 from ansible_collections.hpc.onboard.plugins.plugin_utils._doors.unattended import (
     Question,
     leading_to,
-    unattended,
     program,
+    unattended,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.programs import ask as run
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import make_private, state_folder

@@ -15,8 +15,8 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import findings
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.account import here
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation import Conversation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import in_one_line
-from ansible_collections.hpc.onboard.plugins.plugin_utils._doors.unattended import Question
 from ansible_collections.hpc.onboard.plugins.plugin_utils._doors.shut_door import ShutDoor
+from ansible_collections.hpc.onboard.plugins.plugin_utils._doors.unattended import Question
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_words import State
 
 if TYPE_CHECKING:

@@ -52,6 +52,11 @@ class Audit(NamedTuple):
         return {name: value for name, value in row.items() if name != "seconds"}
 
 
+def known(findings: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return findings without the field that the audit before decides."""
+    return [{name: value for name, value in one.items() if name != "new"} for one in findings]
+
+
 class Scene:
     """Accounts in one accounts file that always lies in the same place, and a controller's state of their own."""
 

@@ -77,12 +77,13 @@ def test_what_cannot_be_run_is_two_with_what_is_wrong(
 
 
 def test_in_a_folder_that_all_can_write_to_and_under_settings_of_others_the_console_shows(bed: Any) -> None:
+    """Ansible itself uses no settings of such a folder. The accounts there are used if the user names the file."""
     account = bed.new_account("wilson")
     desk = Desk(bed, account)
     (desk.folder / "ansible.cfg").write_text("[defaults]\nstdout_callback = minimal\ninventory = /nowhere\n")
     for mode in (0o755, 0o777):
         desk.folder.chmod(mode)
-        done = desk.types("plan", ANSIBLE_STDOUT_CALLBACK="json", ANSIBLE_INVENTORY="/nowhere")
+        done = desk.types("plan", "-i", "accounts.yml", ANSIBLE_STDOUT_CALLBACK="json", ANSIBLE_INVENTORY="/nowhere")
         assert done.returncode == 0, done.stdout + done.stderr
         assert done.stdout.startswith(f"~ {account.name}  "), done.stdout
         assert "1 account: 1 would change" in done.stdout

@@ -37,13 +37,13 @@ def test_where_it_has_ended_nothing_is_tried_and_the_command_that_signs_is_run_i
 ) -> None:
     signing = student.signing
     signing.sign("-2d:-1h")
-    command = f"cscs-key sign -f {signing.key}"
+    command = f"cscs-key sign -f {signing.key}".replace(" ", "")
     for verb, exit_code in (("onboard", 4), ("preflight", 2), ("audit", 2), ("connect", 2)):
         ran = student.types(verb)
         said = " ".join((ran.stdout + ran.stderr).split())
         assert ran.returncode == exit_code, said
         assert "the certificate ended on 20" in said
-        assert command in said.replace("\\ ", "")
+        assert command in said.replace("\\", "").replace(" ", "")  # the folder of a test may be wider than a row
     assert signing.connections == 0
 
     run = student.at_terminal("onboard")
