@@ -33,12 +33,13 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import targe
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.adapters import Account
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import Ledger, record_key
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.leftovers import Sweep
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.messages import WORDS
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.new_key import LARGEST, STDIN
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.next_step import RotationError, Step
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.options import PREFIX, wishes
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ports import Unanswered, Unreachable
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.steps import Rotation
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import key_marks
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import key_marks, versions
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import Sidecar
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import VersionError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
@@ -105,9 +106,9 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
         targets = [file.target for host, found in declared.items() for file in _targets.files(host, secret, found)]
         by_hand = tuple(host for host, own in hosts.items() if _is_by_hand(own))
         lead = coordinator.Lead(coordinator.Given(secret, tuple(targets), wished, PIPED, by_hand))
-        if session.is_check_run:  # what the first lead foresees is all of it
+        if session.is_check_run:  # what the first lead foresees is all of it, and accounts are asked once
             before = arguments["lead"]
-            return cast("RotationState", {**before, "checks": []}) if before else lead.foreseen()
+            return cast("RotationState", {**before, "checks": [], "step": {}}) if before else lead.foreseen()
         return lead.taken(arguments["lead"] or None, arguments["last"])
 
     # An account
@@ -120,13 +121,16 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
         mine = [file for file in files if file.target in step["targets"]]
         if not mine:
             return NO_SHARE
+        if session.is_check_run:
+            return _foreseen(secret, lead, mine, session)
         key = record_key()
         labels = Sidecar(secret, key)
 
         def trip(files: list[_targets.File], user: str, work: Work) -> list[Outcome]:
             registry = {} if work == "foresee" else lead["registry"]
             entries = _targets.entries(files, user, registry, sorted(marks.values()))
-            outcomes = _trip([*entries, *sweep.entries()], user, work, session)
+            password = NOBODYS if work == "foresee" else session.key(user)
+            outcomes = _trip([*entries, *sweep.entries()], password, work, session)
             outside.leftovers = sweep.told(outcomes[len(files) :])
             return outcomes[: len(files)]
 
@@ -168,9 +172,22 @@ def _declared_keys(session: AccountSession) -> list[PlanEntry]:
     return _targets.holders((session.variables.get("account") or {}).get("without", []), session.value)
 
 
-def _trip(entries: list[PlanEntry], user: str, work: Work, session: AccountSession) -> list[Outcome]:
+def _foreseen(secret: str, lead: RotationState, files: list[_targets.File], session: AccountSession) -> Share:
+    """Return what a rotation would write to the files of an account; nothing is kept or changed."""
+    key, version = record_key(), lead["step"]["version"]
+    known = Sidecar(secret, key).secret() or versions.adopt(secret, "token")  # as a rotation would begin
+    marks = key_marks.marks({secret: known}, session.name, key)
+    user = versions.username(secret, version or known.current.id)
+    entries = _targets.entries(files, user, {}, sorted(marks.values()))
+    try:
+        outcomes = _trip(entries, session.key(user) if version else NOBODYS, "foresee", session)
+    except (Unreachable, Unanswered):
+        return {"kind": "rotation_share", "changed": False, "failed": True, "msg": WORDS["unreachable"]}
+    return results.foreseen(secret, files, outcomes)
+
+
+def _trip(entries: list[PlanEntry], password: str, work: Work, session: AccountSession) -> list[Outcome]:
     """One command over the connection for all files of the account."""
-    password = NOBODYS if work == "foresee" else session.key(user)
     plan = Plan.of(entries, lambda _name: password)
     conversation = Conversation(session, plan.entries, {"work": work, "seconds": 60})
     try:

@@ -39,7 +39,7 @@ options:
     default: false
 attributes:
   check_mode:
-    description: Judges the new key and says what would be done; nothing is kept or changed.
+    description: Judges the new key, looks at each account once and says what would be written; nothing is kept.
     support: full
   diff_mode:
     description: Keys appear as fingerprints.

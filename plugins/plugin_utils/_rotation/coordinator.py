@@ -21,14 +21,13 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import targe
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import Ledger, now, record_key
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.new_key import confirmed
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.next_step import Step, next_step
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.opening import Opening, judgement_check
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.opening import Opening
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.options import Wishes
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.standing import Situation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.steps import Rotation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import Sidecar
 from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.key_pages import KEY_PAGES
-from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.validate import judged
 
 if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import TargetCheck
@@ -71,15 +70,25 @@ class Lead:
     # -- what is done --------------------------------------------------------------------------
 
     def foreseen(self) -> RotationState:
-        """Judge the new key where one is given, and say what would be done; nothing is kept or changed."""
-        if not self._goes_on(self._rotation.situation()):
-            self._opening.check_targets()
-        checks = [judgement_check(judged(self._opening.new(), self._settings))] if self._wishes.key_file else []
-        checks += [
-            words.check(target, "ok", "not looked at; where it holds the key, it would be replaced", True)
-            for target in self._targets
-        ]
-        return self._result(checks, {})
+        """Judge the new key where one is given, and let each account foresee its share; nothing is kept or changed."""
+        self._check_words()
+        now = self._rotation.situation()
+        is_begun = self._wishes.give_up or self._goes_on(now)
+        checks, goes_on = ([], True) if is_begun else self._opening.foreseen(now)
+        if not goes_on:
+            return self._result(checks, {})
+        asked = [one for one in self._targets if one not in self._wishes.excuse]
+        pending = [one for one in asked if one.partition(":")[0] in self._by_hand]
+        checks += [words.check(target, "warning", words.pending(target), True) for target in pending]
+        targets = [target for target in asked if target not in pending]
+        return self._result(checks, {"name": "foresee", "version": self._in_view(now), "targets": targets})
+
+    def _in_view(self, now: Situation) -> str:
+        """Return the version that this run would write; empty for one whose key nobody has made yet."""
+        if self._wishes.give_up:
+            return now.way_back.id if now.way_back else ""
+        goes_on = self._goes_on(now) and now.made and not now.given_up(now.version)
+        return now.version if goes_on and now.made and now.made.label in ("pending", "current") else ""
 
     def taken(self, after: RotationState | None, last: bool) -> RotationState:
         """Take every step that needs no account, beginning a rotation where none is open.

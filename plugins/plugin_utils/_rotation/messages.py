@@ -77,7 +77,7 @@ def targets(situation: Situation, by_hand: Collection[str] = ()) -> list[TargetC
     last = {one.target: one for one in mine}
     back = is_given_up(situation)
     found = [
-        (row, _pending(row) if _waits(row, by_hand) else _holds(situation.name, row, last.get(row.target), back))
+        (row, pending(row.target) if _waits(row, by_hand) else _holds(situation.name, row, last.get(row.target), back))
         for row in table(situation)
     ]
     fine = ("staged", "rolled_back")
@@ -96,8 +96,9 @@ def _waits(row: Row, by_hand: Collection[str]) -> bool:
     return not row.settled and row.target.partition(":")[0] in by_hand
 
 
-def _pending(row: Row) -> str:
-    export = shlex.join(command_line.command("export", ["-l", row.target.partition(":")[0]]))
+def pending(target: str) -> str:
+    """Return what a user does about a target on an account that no program may enter."""
+    export = shlex.join(command_line.command("export", ["-l", target.partition(":")[0]]))
     return f"pending: no program may enter; {export}, run it there with the new key, bring its answer back"
 
 

@@ -98,28 +98,46 @@ class Opening:
             raise AccountError(text)
 
     def opened(self, situation: Situation) -> list[TargetCheck]:
+        """Begin a rotation, unless the new key is not fit for it. Raises AccountError where none may begin."""
+        first, kind = self._before(situation)
+        if kind in versions.AT_ONCE and not self._wishes.key_file:
+            self._open(kind, kind, first)  # the new one is not to be made before all accounts are ready
+            return []
+        key, found = self._fit(situation, first)
+        if key:
+            version = self._open(kind_of(key), kind, first)
+            SESSION.keep(versions.username(self._secret, version), key.value)
+        return [found]
+
+    def foreseen(self, situation: Situation) -> tuple[list[TargetCheck], bool]:
+        """Judge the new key if this run was given one, and return whether a rotation would begin. Raises as opened."""
+        first, _kind = self._before(situation)
+        if not self._wishes.key_file:
+            return [], True
+        key, found = self._fit(situation, first)
+        return [found], key is not None
+
+    def _before(self, situation: Situation) -> tuple[str, str]:
+        """Return fingerprint and kind of the key that is to be replaced. Raises AccountError where none may be."""
         why = may_begin(situation)
         if why:
             raise AccountError(why)
         self.check_targets()
-        first, kind = self._first(situation)
-        if kind in versions.AT_ONCE and not self._wishes.key_file:
-            self._open(kind, kind, first)  # the new one is not to be made before all accounts are ready
-            return []
+        return self._first(situation)
+
+    def _fit(self, situation: Situation, first: str) -> tuple[Key | None, TargetCheck]:
+        """Return the new key, or None for one that must not replace the first one, and the line that says why."""
         key = self.new()
         if fingerprint(key.value) == first:
-            return [words.check("new key", "ok", "is the current one already; nothing is to be done")]
+            return None, words.check("new key", "ok", "is the current one already; nothing is to be done")
         found = judged(key, self.settings)
         if found.verdict is not Verdict.VALID:
-            return [judgement_check(found)]
+            return None, judgement_check(found)
         less = self._opens_less(found, situation)
         if less:
-            return [
-                words.check("new key", "failed", f"not_entitled: {less}; make one with the services of the old one")
-            ]
-        version = self._open(kind_of(key), kind, first)
-        SESSION.keep(versions.username(self._secret, version), key.value)
-        return [judgement_check(found)]
+            text = f"not_entitled: {less}; make one with the services of the old one"
+            return None, words.check("new key", "failed", text)
+        return key, judgement_check(found)
 
     def _opens_less(self, new: Judgement, situation: Situation) -> str:
         """What the old key opens and the new one does not, as their issuer says; nothing where it does not tell."""

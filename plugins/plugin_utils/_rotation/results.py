@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import CHANGES
+from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import CHANGES, FAILURES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import nearest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.adapters import holds_key
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import NO_KEY
@@ -17,7 +17,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.targets impo
 
 if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import Ended
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import Ended, Remark
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.rotation import LeadTitle, Share
 
 GOOD = {"abort": ("rolled_back", "staged", "excused", "absent")}
@@ -65,3 +65,30 @@ def share_result(
         "msg": " ".join(f"{target}: {WORDS[states.get(target, 'unknown')]}" for target in bad) or step.name,
     }
     return {**result, "outcomes": shown, "notes": [], "remarks": []} if shown else result  # else the message is told
+
+
+def foreseen(secret: str, files: list[File], outcomes: list[Outcome]) -> Share:
+    """Return the share of one account in a preview: what would be written, what stays, and which files hold no key."""
+    pairs = list(zip(files, outcomes, strict=True))
+    bare = [file for file, outcome in pairs if outcome["evidence"].get("held") == NO_KEY]
+    shown = [_with_way_on(outcome, file.target) for file, outcome in pairs if file not in bare]
+    bad = [outcome for outcome in shown if outcome["status"] in FAILURES]
+    remarks: list[Remark] = [
+        {"capability": "rotate", "text": f"{file.path} holds no key '{secret}', so none is replaced"} for file in bare
+    ]
+    return {
+        "kind": "rotation_share",
+        "changed": any(outcome["status"] in CHANGES for outcome in shown),
+        "failed": bool(bad),
+        "msg": "; ".join(f"{outcome['identity']}: {outcome['reason']}" for outcome in bad) or "foreseen",
+        "outcomes": shown,
+        "notes": [],
+        "remarks": remarks,
+    }
+
+
+def _with_way_on(outcome: Outcome, target: str) -> Outcome:
+    """Return the outcome of an unknown key with the setting that lets a rotation go on without it."""
+    if not outcome["evidence"].get("held"):
+        return outcome
+    return {**outcome, "reason": f"{outcome['reason']}; go on without it: -e rotate_excuse={target}"}

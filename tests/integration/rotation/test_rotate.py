@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import base64
 import subprocess
+from typing import Any
 
 import pytest
 
 from tests.effort import turns
-from tests.integration.runs import onboard
+from tests.integration.runs import Ran, onboard
 from tests.testbed.registry import PRIVATE, new_key
 
 from .rotation_scene import Stage, settled
@@ -139,9 +140,59 @@ def test_check_judges_the_key_and_changes_nothing(stage: Stage) -> None:
     before = [account.tree() for account in stage.accounts]
     ran = stage.rotate("--check", key=new)
     assert ran.code == 0, ran.text
-    assert "it would be replaced" in " ".join(ran.text.split())
     assert [account.tree() for account in stage.accounts] == before
     assert not (stage.folder / "state" / "hpc.onboard" / "ledger.jsonl").exists()
+
+
+def shares(ran: Ran, account: Any) -> list[dict[str, Any]]:
+    """Return the outcomes of an account's files, of the steps that write."""
+    mine = [one["result"] for one in ran.results if one["host"] == account.name]
+    found = [one for result in mine for one in result.get("outcomes", ())]
+    return [one for one in found if one["status"] != "in_place"]
+
+
+@turns(1)
+def test_check_foresees_what_a_rotation_writes_and_what_it_leaves(stage: Stage) -> None:
+    new, unknown = new_key(), new_key()
+    stage.registry.allow(new, [PRIVATE])
+    plain, foreign, bare, linked = stage.accounts[:4]
+    for account in stage.accounts:
+        assert stage.held(account)
+    foreign.ssh(f"sed -i s/{stage.old}/{unknown}/ enroot/.credentials")
+    bare.ssh("rm enroot/.credentials")
+    before = [account.tree() for account in stage.accounts]
+    for account in stage.accounts:
+        account.reset_sessions()
+    foreseen = stage.rotate("--check", key=new)
+    text = " ".join(foreseen.text.split())
+    assert foreseen.code == 2, foreseen.text
+    assert [account.sessions() for account in stage.accounts] == [1] * len(stage.accounts)
+    assert [account.tree() for account in stage.accounts] == before
+    assert not (stage.folder / "state" / "hpc.onboard" / "ledger.jsonl").exists()
+    assert "holds a key that hpc-onboard does not know: it stays" in text
+    assert f"rotate_excuse={foreign.name}:enroot_credential" in text
+    assert "~/enroot/.credentials holds no key 'ngc'" in text
+    assert new not in foreseen.text
+    assert unknown not in foreseen.text
+    excused = stage.rotate("--check", key=new, rotate_excuse=f"{foreign.name}:enroot_credential")
+    assert excused.code == 0, excused.text
+    ran = stage.rotate(key=new)
+    for account in stage.accounts:
+        told, done = ({(one["identity"], one["status"]) for one in shares(run, account)} for run in (foreseen, ran))
+        assert told == done, account.name
+    assert {status for _identity, status in told} == {"different"}
+    assert set(stage.held(plain)) == set(stage.held(linked)) == {new}
+    assert (stage.held(foreign), stage.held(bare)) == ([unknown] * len(stage.held(foreign)), [])
+    again = stage.rotate("--check", rotate_resume=True)
+    assert {one["status"] for account in stage.accounts for one in shares(again, account)} == {"blocked"}
+
+
+def test_check_of_a_key_that_is_not_good_looks_at_no_account(stage: Stage) -> None:
+    for account in stage.accounts:
+        account.reset_sessions()
+    ran = stage.rotate("--check", key=new_key())
+    assert ran.code == 2, ran.text
+    assert [account.sessions() for account in stage.accounts] == [0] * len(stage.accounts)
 
 
 def test_no_key_is_in_the_records_or_in_what_is_said(stage: Stage) -> None:
