@@ -11,6 +11,7 @@ from .._core.resource import Evidence, Resource, State, noted_as
 from .._options.file_options import OwnFileOptions, with_found
 from .._receipt.set_aside import advice, restore_notes
 
+ANOTHERS = "file of another user"
 FOREIGN, EDITED = "file that is not ours", "file that was changed by hand since we wrote it"
 
 
@@ -54,6 +55,8 @@ class OwnFile(OwnFileOptions, Resource):
             return {}
         if file.kind != "file":
             return {"is": file.kind}
+        if self.options["state"] == "absent" and not file.mine:
+            return {"is": ANOTHERS}  # whatever the receipt says
         text = host.read(self.options["path"]).decode("utf-8", "surrogateescape")
         other = self.unshown(text, host)
         if other:

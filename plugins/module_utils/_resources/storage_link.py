@@ -11,6 +11,8 @@ from .._core.resource import Evidence, Resource, State
 from .._core.values import StorageLinkOptions
 from .._receipt.set_aside import advice, restore_notes
 
+ANOTHERS = "link of another user"  # never removed, whatever the receipt says
+
 
 class StorageLink(StorageLinkOptions, Resource):
     """A symbolic link that leads to a folder. One that we made is turned; anything else in its place stays."""
@@ -33,7 +35,7 @@ class StorageLink(StorageLinkOptions, Resource):
         if found.kind != "link":
             return {"is": found.kind}
         if self.options["state"] == "absent":
-            return {"target": found.target}
+            return {"target": found.target} if found.mine else {"is": ANOTHERS}
         target = self.options["target"] if self._leads_there(found.target, host) else found.target
         return {"target": target, "leads to": host.kind_behind(self.options["path"])}
 
@@ -49,6 +51,8 @@ class StorageLink(StorageLinkOptions, Resource):
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         path, target = self.options["path"], self.options["target"]
         shown = host.shown(path)
+        if before.get("is") == ANOTHERS:
+            return "%s is a %s and stays" % (shown, ANOTHERS)
         if "is" in before:
             return "%s is a real %s, which is yours: %s" % (shown, before["is"], advice(shown))
         if self.options["state"] == "absent":

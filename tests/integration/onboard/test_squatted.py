@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import hashes
+from ansible_collections.hpc.onboard.plugins.module_utils._formats.origin_mark import stamped
+
 from tests.effort import exhaustive, turns
 from tests.integration.audit.audit_scene import by_root
 from tests.integration.runs import Ran, play
@@ -232,4 +235,45 @@ def test_a_forged_note_takes_out_nothing_of_the_users(bed: Any) -> None:
     ran = run(bed, "offboard.yml", [account])
     after = account.tree()
     assert {path: after.get(path) for path in before} == before, ran.text
+    assert not account.exists("dss"), "what is ours has gone"
+
+
+def test_a_forged_note_takes_out_nothing_of_another_user(bed: Any) -> None:
+    """Start-up files by their absolute paths, and what lies in a folder where a group may write."""
+    account = bed.new_account("lrz")
+    shared, script = f"/var/tmp/{account.user}-group", "#!/bin/sh\n"
+    texts = {"team.sh": "export TEAM=1\n", "run.sh": stamped(script), "other/.bashrc": "export OTHER=1\n"}
+    by_root(account, f"mkdir -p {shared}/other {shared}/empty; ln -s /tmp {shared}/link")
+    for name, text in texts.items():
+        by_root(
+            account,
+            f"cat > {shared}/{name} <<'END'\n{text}END\nchmod {755 if name == 'run.sh' else 644} {shared}/{name}",
+        )
+    by_root(account, f"chown -hR 4321 {shared}; chgrp -hR $(id -g {account.user}) {shared}")
+    by_root(account, f"chown 0 {shared} {shared}/other; chmod 2775 {shared} {shared}/other {shared}/empty")
+    assert run(bed, "onboard.yml", [account]).code == 0
+    texts = {f"{shared}/{name}": text for name, text in texts.items()}
+    texts["/etc/profile"] = account.ssh("cat /etc/profile").stdout
+    document, notes = json.loads(account.read(RECEIPT)), []
+    for path, text in texts.items():
+        for kind, title in (("own_file", "file"), ("path_script", "script")):
+            notes.append((kind, f"{title} {path}", {"path": path}, {"content": text, "mode": "0644"}))
+    notes[3] = (*notes[3][:3], {"content": texts[f"{shared}/run.sh"], "mode": "0755"})
+    place = {"path": f"{shared}/link", "target": "/tmp"}
+    notes.append(("storage_link", f"link {shared}/link", place, {"target": "/tmp", "leads to": "folder"}))
+    notes.append(("directory", f"folder {shared}/empty", {"path": f"{shared}/empty"}, {"is": "folder"}))
+    for kind, identity, options, left in notes:
+        note = {"kind": kind, "capability": "forged", "identity": identity, "options": options, "hashes": hashes(left)}
+        note = {**note, "keyed": {}, "clusters": ["lrz"], "made": True, "state": "done", "for": ""}
+        document["resources"][f"{kind} {identity}"] = note
+    account.path(RECEIPT).write_text(json.dumps(document))
+
+    def there() -> str:
+        return str(account.cluster.world.run("sh", "-ec", f"ls -lR {shared} /etc/profile; cat {' '.join(texts)}"))
+
+    before = there()
+    ran = run(bed, "offboard.yml", [account])
+    assert there() == before, ran.text
+    assert ran.code == 0, ran.text
+    assert "changed since hpc-onboard wrote it: it stays" in " ".join(ran.text.split())
     assert not account.exists("dss"), "what is ours has gone"
