@@ -7,7 +7,6 @@ import json
 from typing import Any
 
 import pytest
-
 from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import hashes
 from ansible_collections.hpc.onboard.plugins.module_utils._formats.origin_mark import stamped
 
