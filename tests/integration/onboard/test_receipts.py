@@ -120,6 +120,9 @@ def test_clusters_that_share_a_home_leave_each_others_things_alone(bed: Any) -> 
     assert tree(home.account) == before
 
 
+MOVED = f"mv -n ~/{RECEIPT} ~/receipt.json.damaged"
+
+
 def test_a_damaged_receipt_stops_what_would_be_made_and_is_told(bed: Any) -> None:
     home = Home(bed)
     home.account.ssh(f"mkdir -p .config/hpc.onboard && echo '{{' > {RECEIPT}")
@@ -130,4 +133,7 @@ def test_a_damaged_receipt_stops_what_would_be_made_and_is_told(bed: Any) -> Non
         said = " ".join(ran.text.split())
         assert "~/.config/hpc.onboard/receipt.json (what was made on this account) is damaged" in said
         assert ("RUN-003" in said) == (playbook == "audit.yml")
+        assert f"move it away ({MOVED}); then run again" in said
     assert tree(home.account) == before
+    home.account.ssh(MOVED)
+    assert home.run("onboard.yml", home.first).code == 0
