@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 import yaml
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import COLLECTION
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import (
-    Loader,
     Mistake,
     Mistakes,
+    check_bounds,
     read_text,
-    refuse_bombs,
 )
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.yaml_loader import Loader
 
 SHIPPED = COLLECTION / "inventory" / "clusters"
 
@@ -100,9 +100,9 @@ def _steps(profile: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _document(file: Path) -> dict[str, Any]:
+    text = read_text(file)
+    check_bounds(file, text)
     try:
-        text = read_text(file)
-        refuse_bombs(file, text)
         found = yaml.load(text, Tolerant)
     except yaml.YAMLError:
         found = None

@@ -13,7 +13,8 @@ from typing import Any
 
 import yaml
 from ansible_collections.hpc.onboard.plugins.plugin_utils._init.wishes import Wish
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, Loader
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.yaml_loader import Loader
 
 HEAD = """\
 # Your accounts on clusters: one entry each, named USER@CLUSTER. This file is yours, edit it as you like:

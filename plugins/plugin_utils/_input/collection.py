@@ -71,6 +71,6 @@ class Roles:
 
 def _document(file: Path) -> dict[str, Any]:
     import yaml  # here, because help and mistakes on the command line read no role
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Loader
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._input.yaml_loader import Loader
 
     return yaml.load(file.read_text(encoding="utf-8"), Loader=Loader)  # type: ignore[no-any-return]  # YAML may be anything

@@ -13,23 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.yaml_loader import Loader, excess
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import visible
 
-# libyaml is there wherever PyYAML comes as a wheel, and ten times as fast.
-SafeLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
 Place = tuple[str | int, ...]
-NUMBER = re.compile(r"[-+]?[0-9_]+")
-
-
-class Loader(SafeLoader):  # type: ignore[misc]  # one of two, chosen at run time
-    """PyYAML's safe loader, with dates left as text as JSON has them."""
-
-
-Loader.yaml_implicit_resolvers = {
-    first: [(tag, form) for tag, form in resolvers if tag != "tag:yaml.org,2002:timestamp"]
-    for first, resolvers in SafeLoader.yaml_implicit_resolvers.items()
-}
 
 
 @dataclass(frozen=True)
@@ -165,41 +152,10 @@ def no_day(word: str) -> str:
     return f'"{word}" is not a day of the calendar; write it as 2027-03-31.'
 
 
-MOST_NODES, DEEPEST, LONGEST_NUMBER = 100_000, 50, 30
-
-
-def refuse_bombs(file: Path, text: str) -> None:
-    """Raise Mistakes for a text that is small and becomes large: nodes within nodes, aliases of aliases, numbers."""
-    sizes: dict[str, int] = {}
-    open_nodes: list[tuple[str, int]] = []  # anchor, and how many nodes there were before
-    count = 0
-    event: Any
-    for event in yaml.parse(text, Loader=Loader):
-        why, anchor = "", str(getattr(event, "anchor", ""))
-        if isinstance(event, (yaml.SequenceStartEvent, yaml.MappingStartEvent)):
-            open_nodes.append((anchor, count))
-        elif isinstance(event, (yaml.SequenceEndEvent, yaml.MappingEndEvent)):
-            name, before = open_nodes.pop()
-            sizes[name] = count - before
-        elif isinstance(event, yaml.AliasEvent) and anchor in (name for name, _before in open_nodes):
-            why = "it holds itself"
-        elif (
-            isinstance(event, yaml.ScalarEvent) and len(event.value) > LONGEST_NUMBER and NUMBER.fullmatch(event.value)
-        ):
-            why = f"a number has at most {LONGEST_NUMBER} digits; put quotes around what is no number"
-        count += 1 + (sizes.get(anchor, 0) if isinstance(event, yaml.AliasEvent) else 0)
-        if count > MOST_NODES:
-            why = f"it has more than {MOST_NODES:,} values, those of its aliases among them"
-        if len(open_nodes) > DEEPEST:
-            why = f"its values lie within more than {DEEPEST} others"
-        if why:
-            raise Mistakes([Mistake(file, event.start_mark.line + 1, f"this text is not read: {why}.")])
-
-
 def compose(file: Path, text: str) -> yaml.Node | None:
-    """The nodes of a YAML text."""
+    """The nodes of a YAML text, within its bounds."""
+    check_bounds(file, text)
     try:
-        refuse_bombs(file, text)
         root: yaml.Node | None = yaml.compose(text, Loader=Loader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
@@ -211,6 +167,12 @@ def compose(file: Path, text: str) -> yaml.Node | None:
         text = "this is not YAML: it holds characters that no text file has."
         raise Mistakes([Mistake(file, 0, text)]) from None
     return root
+
+
+def check_bounds(file: Path, text: str) -> None:
+    """Raise Mistakes if the text holds more than a document of a person does: see yaml_loader."""
+    if found := excess(text):
+        raise Mistakes([Mistake(file, *found)])
 
 
 def has_tab(text: str, line: int) -> bool:

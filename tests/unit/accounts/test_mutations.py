@@ -14,7 +14,8 @@ import pytest
 import yaml
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.facts import ABOUT, is_wrapped, unwrapped
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import SHIPPED, read_known, schema
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, Loader, Mistakes
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, Mistakes
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.yaml_loader import Loader
 
 from tests.effort import sample
 

@@ -14,7 +14,8 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._init.accounts_text im
 from ansible_collections.hpc.onboard.plugins.plugin_utils._init.ssh_world import Found
 from ansible_collections.hpc.onboard.plugins.plugin_utils._init.wishes import Wish
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import Roles
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, Loader
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.yaml_loader import Loader
 from hypothesis import given
 from hypothesis import strategies as st
 

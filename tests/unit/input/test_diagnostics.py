@@ -47,3 +47,9 @@ def test_a_tab_is_called_a_tab(text: str, said: str) -> None:
 
 def test_a_tab_between_words_does_no_harm() -> None:
     assert Lines(Path("x.yml"), "a:\t1\n").document() == {"a": 1}
+
+
+def test_a_text_of_a_mistake_moves_no_cursor(tmp_path: Path) -> None:
+    file = tmp_path / "own.yml"
+    said = str(Lines(file, "a: 1").mistake(("a",), "what is \x1b]0;pwn\x07 \u2800 here?"))
+    assert said.endswith(r"what is \u001b]0;pwn\u0007 \u2800 here?")

