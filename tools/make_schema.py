@@ -21,7 +21,7 @@ SCHEMAS = ROOT / "docs" / "schemas"
 Schema = dict[str, Any]
 
 SAID: Schema = {  # what may stand beside a value
-    "source": {"description": "The id of one of the sources.", "type": "string", "minLength": 1},
+    "source": {"description": "The id of one of the sources.", "$ref": "#/$defs/text"},
     "date": {
         "description": "Day of the text that says so, where it is not that of the source.",
         "type": "string",
@@ -74,7 +74,7 @@ def wrapped(schema: Schema, place: str, values: Schema) -> Schema:
 def page() -> str:
     """The whole file."""
     schema = json.loads((SCHEMAS / "cluster.schema.json").read_text(encoding="utf-8"))
-    return json.dumps(written(schema), ensure_ascii=False, indent=1) + "\n"
+    return json.dumps(written(schema), indent=1) + "\n"
 
 
 if __name__ == "__main__":

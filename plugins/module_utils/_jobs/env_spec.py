@@ -41,8 +41,7 @@ class Wanted:
         for folder in self.options["wheels"]:
             words += ["--find-links", folder]
         index = "" if self.options["offline"] else self.options["index"]
-        plain = ["--trusted-host", index.split("/")[2].partition(":")[0]] if index.startswith("http:") else []
-        return words + (["--index-url", index] if index else []) + plain
+        return words + (["--index-url", index] if index else [])
 
     def names(self) -> List[str]:
         """What the folder of one that is made may be called: the first one that is free."""

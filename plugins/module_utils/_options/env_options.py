@@ -15,7 +15,7 @@ REQUIREMENT = re.compile(
     r"^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?(?:\[[A-Za-z0-9,._ -]*\])?\s*(?:{v}(?:\s*,\s*{v})*)?"
     r"(?:\s*;[A-Za-z0-9_.<>=!~()'\" -]+)?\Z".format(v=VERSION)
 )
-ADDRESS = re.compile(r"^https?://[A-Za-z0-9._~:/?#@%+=,&;-]+\Z")
+ADDRESS = re.compile(r"^https://[A-Za-z0-9._~:/?#@%+=,&;-]+\Z")
 TMP = re.compile(r"^(?:\$[A-Za-z_][A-Za-z0-9_]*)?\Z")
 
 
@@ -53,7 +53,7 @@ class PythonEnvOptions(Options):
         if not PROGRAM.match(self.options["python"]):
             raise AccountError("python: %r is not the name of a Python, such as python3.11" % self.options["python"])
         if self.options["index"] and not ADDRESS.match(self.options["index"]):
-            raise AccountError("index: %r is not the address of an index (https://...)" % self.options["index"])
+            raise AccountError("index: %r is not the https:// address of a package index" % self.options["index"])
         if not TMP.match(self.options["in_job"]):
             raise AccountError("in_job: %r is not a variable, such as $SLURM_TMPDIR" % self.options["in_job"])
         for name, proxy in self.options["proxies"].items():

@@ -180,7 +180,7 @@ def accounts_schema(roles: Roles, used: set[str]) -> Schema:
     return {
         **shipped,
         "properties": {**shipped["properties"], "accounts": accounts},
-        "$defs": {"account": entry},
+        "$defs": {**shipped["$defs"], "account": entry},
     }
 
 

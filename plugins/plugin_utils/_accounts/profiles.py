@@ -25,6 +25,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.source_check
     source_checks,
     wrapper_advice,
 )
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.parts.job_options import in_long_form
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import COLLECTION
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import (
     Lines,
@@ -41,6 +42,10 @@ SHIPPED = COLLECTION / "inventory" / "clusters"
 # Parts of a profile whose strings may hold {user} and {project}.
 PATTERNS = ("storage", "home", "caches", "conda", "launchers", "sandbox_environment")
 
+NO_MIRRORS = (
+    '"mirrors" is not supported in a profile that does not ship: packages are programs.'
+    " Name your index in accounts.yml, under the account:  python_envs: {index: https://...}"
+)
 Profile = dict[str, Any]
 ASSUMED: Profile = {  # of a cluster whose profile does not say it
     **{"status": "own", "auth": {"archetype": "key"}, "storage": [], "links": {"by": "us"}},
@@ -104,7 +109,7 @@ def read_profile(file: Path) -> Profile:
 
 def whole(profile: Profile) -> Profile:
     """A profile with what is assumed of a cluster where it says nothing; how to get in is all that it must say."""
-    return {**ASSUMED, "name": profile["id"], **profile}
+    return in_long_form({**ASSUMED, "name": profile["id"], **profile})
 
 
 def read_known(file: Path) -> Known:
@@ -186,6 +191,8 @@ def ill_formed(file: Written, part: bool = False) -> list[tuple[Place, Mistake]]
         place = place_as_written(document, each.place)
         found.append((place, lines.mistake(place, each.text, each.at_key)))
     found += [(place[:-1], lines.mistake(place, text, at_key)) for place, text, at_key in wrapper_advice(document)]
+    if "mirrors" in document and lines.file.resolve().parent not in (SHIPPED.resolve(), SHIPPED.resolve() / "families"):
+        found.append((("mirrors",), lines.mistake(("mirrors",), NO_MIRRORS, at_key=True)))
     return found
 
 

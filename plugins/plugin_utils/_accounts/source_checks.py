@@ -21,6 +21,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.facts import
     wrappers,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Mistake, Place, nearest
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import visible
 
 UNJUDGED = "unjudged"  # a key that areas get of which too little is left to judge them (sound_part.py)
 Wrong = Callable[..., Mistake]  # of a place of the whole profile, the words, and whether the key is to blame
@@ -34,6 +35,8 @@ def wrapper_advice(document: Any) -> Iterator[tuple[Place, str, bool]]:
         for key in node.keys() & {"source", "date"}:
             if not isinstance(node[key], str) or not node[key]:
                 yield (*place, key), f'"{key}" must be text.', False
+            elif visible(node[key]) != node[key]:
+                yield (*place, key), f'"{key}" must be text in one line, without characters that are not seen.', False
         if isinstance(node.get("date"), str) and node["date"] and not DAY.fullmatch(node["date"]):
             yield (*place, "date"), '"date" must be a day, such as 2026-11-22, or its beginning.', False
 

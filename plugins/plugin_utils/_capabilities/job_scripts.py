@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.launchers import PLAIN, PLAIN_WORDS, one_gpu
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.launchers import LINE, PLAIN, PLAIN_WORDS, one_gpu
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import (
     SLURM_ACCOUNT,
     Settings,
@@ -140,6 +140,8 @@ def vocabulary(settings: Settings) -> dict[str, list[str]]:
 
 def check(settings: Settings) -> None:
     """Refuse what a script could not bear. Raises AccountError with what to say instead."""
+    if not LINE.match(settings["site"]):
+        raise AccountError("job_scripts: site: it is one line, without control characters")
     if settings["mail"] and not MAIL.match(settings["mail"]):
         raise AccountError(f"job_scripts: mail: {settings['mail']!r} is not a mail address, such as ada@uni.example")
     if not COMMAND.match(settings["command"]):

@@ -49,6 +49,14 @@ _READ = (
     "exec(p[sys.argv[2]],dict(payload=p))"
 )
 
+_OWN = (  # a path without links, and each folder above it: of root or the user, and nobody else may write
+    'u=$(id -u); own() { o=$1; [ "$o" ] || return 1; while :; do set -- $(ls -ldn "${o:-/}") - - -;'
+    " case $3 in 0|$u) ;; *) return 1;; esac; case $1 in ?????w*|????????w*) return 1;; esac;"
+    ' [ "$o" ] || return 0; o=${o%/*}; done; };'
+)
+_TELL = 'tell() { echo "$1: $("$2" -V </dev/null 2>&1 | head -n 1)"; };'
+_NOT_OWN = "not started, because another user can change it or a folder above it"
+
 LOADER = """
 import gc, sys
 from _frozen_importlib import ModuleSpec  # the package importlib loads more, and every account would wait for it
@@ -96,20 +104,27 @@ def command(preferred: str | None, candidates: Iterable[str]) -> str:
 
     A candidate that is no working Python ends before it reads the input, which the next one then finds whole.
 
-    preferred is the user's own choice (ansible_python_interpreter); then no other is tried.
+    preferred is the user's own choice (ansible_python_interpreter); then no other is tried. candidates are named by the
+    profile, so each is started only if nobody but root and the user can change it, by the path that links lead to.
     """
-    names = [preferred] if preferred else [*candidates, *USUAL]
-    bad = [name for name in names if not INTERPRETER.match(name)]
+    sites = [] if preferred else list(dict.fromkeys(candidates))
+    usual = [preferred] if preferred else USUAL
+    bad = [name for name in (*sites, *usual) if not INTERPRETER.match(name)]
     if bad:
         raise AccountError(f"{bad[0]!r} cannot be the path of a Python interpreter: see ansible_python_interpreter")
-    tried = " ".join(dict.fromkeys(names))
     begun = f'{BEGUN[:-3]}"{BEGUN[-3:]}"'  # never in one piece in the command, which ssh -v repeats
+    run = (
+        f'run() {{ "$1" -I -S -c "{_READ}" {START} boot; r=$?; case $r in 0|{CUT}|{BROKEN}) exit $r;; esac; }};'
+        f" {_TELL} {_OWN if sites else ''}"
+    )
+    first, last = (f"for p in {' '.join(names)}; do " if names else "" for names in (sites, usual))
+    real = 'q=$(readlink -f "$p");'
     return (
-        f"echo {begun}; echo {begun} >&2;"
-        f' for p in {tried}; do "$p" -I -S -c "{_READ}" {START} boot; r=$?;'
-        f" case $r in 0|{CUT}|{BROKEN}) exit $r;; esac; done;"
-        f" echo; echo {NO_PYTHON}; for p in {tried}; do"
-        ' echo "$p: $("$p" -V </dev/null 2>&1 | head -n 1)"; done; exit 94'
+        f"echo {begun}; echo {begun} >&2; {run} "
+        + (first and f'{first}{real} own "$q" && run "$q"; done; ')
+        + f'{last}run "$p"; done; echo; echo {NO_PYTHON}; '
+        + (first and f'{first}{real} if own "$q"; then tell "$p" "$q"; else echo "$p: {_NOT_OWN}"; fi; done; ')
+        + f'{last}tell "$p" "$p"; done; exit 94'
     )
 
 

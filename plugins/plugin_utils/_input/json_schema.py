@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Place, nearest
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import visible
 
 Schema = dict[str, Any]
 
@@ -104,9 +105,15 @@ class Checker:
 
     def string(self, value: str, schema: Schema, place: Place) -> Iterator[Violation]:
         """Text that is too short or of another form."""
+        unseen = next((each for each in value if visible(each) != each), None)
         if len(value) < schema.get("minLength", 0):
             yield Violation(place, f"{subject(place)} is empty; fill it or take it out.{such_as(place, schema)}")
-        elif not matches(schema.get("pattern", ""), value):
+        elif matches(schema.get("pattern", ""), value):
+            return
+        elif unseen:
+            where = f"{subject(place)} holds the character {visible(unseen) if unseen != '\n' else 'line end'}"
+            yield Violation(place, f"{where}, which is not supported here. Write one line; a long one begins with >-.")
+        else:
             hint = schema.get("description", f"It must match {schema['pattern']}")
             yield Violation(
                 place, f"{subject(place)} has not the form that is needed. {hint.rstrip('.')}.{such_as(place, schema)}"

@@ -19,6 +19,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._input.yaml_loader imp
 
 from tests.effort import sample
 
+TEXT = schema("cluster")["$defs"]["text"]["pattern"]
 FAMILY_OF = {"alliance": "narval", "cscs": "daint"}  # whom a family is read with
 FILES = [*sorted(SHIPPED.glob("*.yml")), *sorted((SHIPPED / "families").glob("*.yml"))]
 
@@ -80,6 +81,8 @@ def wrong_value(place: tuple[Any, ...], text: str) -> tuple[str, str] | None:
         return "plenty", "must be a whole number, not text" if kind == "integer" else "must be true or false, not text"
     if place[-1] == "date" and place[-2:-1] != ("sources",) and place[0] not in ABOUT:
         return "soon", '"date" must be a day'
+    if kind == "string" and expected.get("pattern") == TEXT and place[0] != "without":
+        return '"a\\e[2J"', "holds the character \\u001b, which is not supported here"
     if kind == "string" and "pattern" in expected and place[0] != "without":
         return '"; rm -rf ~"', "has not the form that is needed"
     return None

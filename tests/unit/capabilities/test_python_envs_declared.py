@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.module_utils._jobs.env_spec import Wanted
+from ansible_collections.hpc.onboard.plugins.module_utils._options.env_options import PythonEnvOptions
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import read_profile, render
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities import collect
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.parts.site import site_settings
@@ -36,7 +38,17 @@ def test_elsewhere_they_lie_in_the_area_where_conda_belongs_and_come_from_the_si
     (found,) = declared("dfki", {"name": "ml"})
     assert found["path"] == "/data/ada/envs/ml"
     assert (found["maker"], found["offline"], found["in_job"]) == ("any", False, "")
-    assert declared("dfki_pegasus", {"name": "ml"})[0]["index"] == "http://pypi-cache/index"
+    mirror = "https://pypi.example.org/simple"
+    assert site_settings({"mirrors": {"pypi": mirror}})["python_envs_index"] == mirror
+
+
+def test_an_index_without_tls_is_refused_and_no_certificate_is_left_unchecked() -> None:
+    (plain,) = declared("dfki", {"name": "ml"}, index="http://evil.example:8080/simple")
+    with pytest.raises(AccountError, match="is not the https:// address of a package index"):
+        PythonEnvOptions(PythonEnvOptions.whole(plain))
+    (sound,) = declared("dfki", {"name": "ml"}, index="https://pypi.example.org/simple")
+    options = PythonEnvOptions(PythonEnvOptions.whole(sound)).options
+    assert Wanted(options).index_words() == ["--index-url", "https://pypi.example.org/simple"]
 
 
 def test_a_requirements_file_is_read_beside_the_accounts_file(tmp_path: Path) -> None:

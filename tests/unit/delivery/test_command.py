@@ -7,7 +7,9 @@ from __future__ import annotations
 import glob
 import os
 import re
+import shlex
 import subprocess
+import tempfile
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -197,3 +199,73 @@ def test_what_is_sent_is_small_even_for_a_large_plan(scene: Scene) -> None:
 def test_the_command_holds_nothing_that_a_login_shell_would_change() -> None:
     assert not set(payload._READ) & set("'\"$\\!`\n")
     assert "canary" not in payload.command(None, [])
+
+
+def planted(folder: Path, mark: Path) -> Path:
+    """A Python that leaves a mark when it is started, and then works."""
+    file = folder / "py"
+    file.write_text(f'#!/bin/sh\ntouch {mark}\nexec /usr/bin/env python3 "$@"\n')
+    file.chmod(0o755)
+    return file
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root gives files to other users")
+@pytest.mark.parametrize(
+    "planting",
+    [
+        "chown 4321 {py}",
+        "chmod g+w {py}",
+        "chmod o+w {py}",
+        "chmod g+w {folder}",
+        "chmod 1777 {folder}",
+        "chown 4321 {folder}",
+        "chown 4321 {above}",
+        "mkdir {above}/s; ln -s {py} {above}/s/link; mv {above}/s/link {above}/link; chown 4321 {folder}; {link}",
+        "rm {py}; ln -s {py} {py}",
+        "rm {py}; mkdir {py}",
+    ],
+)
+def test_a_python_of_a_profile_that_another_user_can_change_is_not_started(planting: str) -> None:
+    with tempfile.TemporaryDirectory(dir="/opt") as above:  # /tmp is everybody's
+        os.chmod(above, 0o755)
+        folder, mark = Path(above, "bin"), Path(above, "mark")
+        folder.mkdir()
+        py = planted(folder, mark)
+        assert ran(str(py), mark), "a Python of root's is started"
+        mark.unlink()
+        subprocess.run(["sh", "-c", planting.format(py=py, folder=folder, above=above, link=":")], check=True)
+        named = Path(above, "link") if "{link}" in planting else py
+        assert not ran(str(named), mark)
+
+
+def ran(python: str, mark: Path) -> bool:
+    """Return True if that Python of a profile was started; the account answers in any case."""
+    done = subprocess.run(
+        ["/bin/sh", "-c", payload.command(None, [python])], input=small(), capture_output=True, check=False
+    )
+    answer = _answer.parse(done.stdout.decode(), done.stderr.decode(), done.returncode, "x")
+    assert answer["error"] is None
+    return mark.exists()
+
+
+def test_a_python_that_is_not_started_is_named_with_the_reason(tmp_path: Path) -> None:
+    tmp_path.chmod(0o777)
+    py = planted(tmp_path, tmp_path / "mark")
+    command = payload.command(None, [str(py)])
+    for name in payload.USUAL:
+        command = command.replace(f" {name} ", " /nowhere ").replace(f" {name};", " /nowhere;")
+    done = subprocess.run(["/bin/sh", "-c", command], input=small(), capture_output=True, check=False)
+    with pytest.raises(_answer.NoAnswer, match="py: not started, because another user can change it"):
+        _answer.parse(done.stdout.decode(), done.stderr.decode(), done.returncode, "x")
+    assert not (tmp_path / "mark").exists()
+
+
+@pytest.mark.parametrize("shell", ["sh", "dash", "bash", "zsh", "ksh", "tcsh", "fish"])
+def test_every_login_shell_hands_on_the_command(shell: str, scene: Scene) -> None:
+    """As ansible sends it: /bin/sh -c and the command in single quotes."""
+    line = f"/bin/sh -c {shlex.quote(payload.command(None, ['/opt/none/python3', '/usr/bin/python3']))}"
+    try:
+        done = subprocess.run([shell, "-c", line], input=small(), capture_output=True, check=False)
+    except FileNotFoundError:
+        pytest.skip(f"{shell} is not installed")
+    assert _answer.parse(done.stdout.decode(), done.stderr.decode(), done.returncode, "x")["error"] is None
