@@ -45,8 +45,9 @@ class DryHost(Host):
         return self.look_at(self._place(path))
 
     def read(self, path: str) -> bytes:
-        changed = self._changed.get(self._place(path))
-        return changed[1] if changed else super().read(path)
+        place = self._place(path)
+        changed = self._changed.get(place)
+        return changed[1] if changed else super().read(place)
 
     def names(self, folder: str) -> List[str]:
         place = self.resolve(folder) or folder

@@ -22,16 +22,20 @@ WHY = "it is not as it was when this run began: run again"
 def intended(seen: Seen, ahead: Seen) -> List[Document]:
     """The outcomes that are noted before anything is made, with the folders that are going to be made for them.
 
-    A thing is as it was seen; but what will be lacking, or can be had, only once the things before it are made, is as
-    it was foreseen. The receipt's own folders are noted with the receipt.
+    A thing is as it was seen; but what will be lacking, or can be had, or cannot, only once the things before it are
+    made, is as it was foreseen. The receipt's own folders are noted with the receipt.
     """
     return [
         dict(
-            foreseen if foreseen["status"] in CHANGES and one["status"] not in CHANGES else one,
+            foreseen if _is_decided_later(one["status"], foreseen["status"]) else one,
             folders=[folder for folder in foreseen["folders"] if folder not in receipt.FOLDERS],
         )
         for one, foreseen in zip(seen.documents, ahead.documents)
     ]
+
+
+def _is_decided_later(seen: str, foreseen: str) -> bool:
+    return (foreseen in CHANGES and seen not in CHANGES) or (foreseen in FAILURES and seen in CHANGES)
 
 
 def nothing_else(loop: Loop, task: Task, seen: Seen, ahead: Seen) -> Loop:

@@ -11,7 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.launchers import LINE, PLAIN, PLAIN_WORDS, one_gpu
+from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.launchers import (
+    LINE,
+    PLAIN,
+    PLAIN_WORDS,
+    one_gpu,
+)
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import (
     SLURM_ACCOUNT,
     Settings,

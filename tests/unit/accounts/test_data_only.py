@@ -46,8 +46,8 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics imp
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import ssh_arguments
 from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config import entries
 
-from tests.effort import exhaustive, sample
-from tests.hostile_words import OF_TEXT, WORDS
+from tests.effort import sample
+from tests.hostile_words import WORDS
 
 USRUN = yaml.safe_load((ROLES / "launchers/defaults/main.yml").read_text())
 USRUN = {name.removeprefix("launchers_"): value for name, value in USRUN.items()}

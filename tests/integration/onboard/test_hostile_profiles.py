@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Who edits a profile runs nothing on the account: what a hostile one creates there, and what is refused before."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.effort import sample
+from tests.hostile_words import DOCUMENTS
+from tests.integration.audit.audit_scene import by_root
+from tests.integration.runs import COMMAND, REPOSITORY, play
+
+pytestmark = pytest.mark.testbed
+
+MALLORY = 4321  # a user id of nobody else's
+SHIPPED = (REPOSITORY / "inventory/clusters/wilson.yml").read_text()
+AREA = "  - name: tools\n    path: /wclustre/mallory\n    link: {link}\n    source: filesystems\n\nlinks:\n  by: us"
+REFUSED = {  # in the profile -> in its place, and what is wrong
+    "name: Fermilab Wilson cluster": ('name: "Evil\\ntouch ~/mark\\n#"', '"name" holds the character line end'),
+    "link: work\n": ("link: bin\n", '"link" has not the form that is needed'),
+    "    note: Meant for about a month.": ('    note: "a\\e]52;c;ZXZpbA==\\a"', "holds the character \\u001b"),
+    "gpu: --partition=gpu_gce --gres=gpu:a100:1": (
+        "gpu: --gpus=1 python3 -m http.server 8123",
+        '"gpu" has not the form that is needed',
+    ),
+    "cpu: --partition=cpu_gce\n": ("cpu: --export=ALL,LD_PRELOAD=/x.so\n", '"cpu" has not the form that is needed'),
+    "test: --partition=cpu_gce_test": ("test: --wrap=id", '"test" has not the form that is needed'),
+    "\nhuman_steps:": (
+        "\nquota_command: evilquota -x /etc\nmirrors: {pypi: http://evil.example:8080/simple}\n"
+        "launchers: [{name: ls}]\n\nhuman_steps:",
+        '"quota_command" has not the form that is needed',
+    ),
+}
+MORE = (  # on the lines that the last one adds
+    '"mirrors" is not supported in a profile that does not ship: packages are programs. Name your index in accounts.yml',
+    '"pypi" has not the form that is needed',
+    '"name" has not the form that is needed. File name of the script; it ends in .sh',
+)
+
+
+def own_profile(folder: Path, text: str) -> dict[str, Any]:
+    """Write a profile that goes before the one that ships; return what an accounts file says of it."""
+    (folder / "ours").mkdir(exist_ok=True)
+    (folder / "ours" / "wilson.yml").write_text(text)
+    return {"profiles": [str(folder / "ours")]}
+
+
+def edited(text: str, *changes: tuple[str, str]) -> str:
+    for old, new in changes:
+        assert old in text, old
+        text = text.replace(old, new, 1)
+    return text
+
+
+@pytest.fixture
+def mallorys(bed: Any) -> Iterator[str]:
+    """A folder of another user's, with programs that leave a mark, and a Python that keeps what it is sent."""
+    folder = "/wclustre/mallory"
+    trap = f"printf '#!/bin/sh\\ntouch {folder}/mark; cat >>{folder}/stolen; exit 1\\n'"
+    world = bed.cluster("wilson").world
+    script = f"mkdir -p {folder}; for one in py usrun.sh ls; do {trap} >{folder}/$one; done"
+    world.run("sh", "-ec", f"{script}; chmod -R 755 {folder}; chmod 777 {folder}; chown -R {MALLORY} {folder}")
+    yield folder
+    world.run("rm", "-rf", folder)
+
+
+def test_what_a_hostile_profile_creates_on_an_account_runs_nothing_of_another_user(
+    bed: Any, mallorys: str, tmp_path: Path
+) -> None:
+    account = bed.new_account("wilson")
+    text = edited(
+        SHIPPED,
+        ("links:\n  by: us", AREA.format(link="tools")),
+        ("\nhuman_steps:", f"\npython: {{value: [{mallorys}/py], source: tutorial}}\n\nhuman_steps:"),
+        ("gpu: --partition=gpu_gce --gres=gpu:a100:1", "gpu: -p gpu_gce -G 1"),
+    )
+    by_root(account, "mkdir -p /wclustre/scripts; echo mine >/wclustre/scripts/usrun.sh")
+    own = {"links": {"~/bin": "/wclustre/scripts"}, "job_scripts": {"templates": ["batch"]}}
+    inventory = bed.accounts_file([account], own_profile(tmp_path, text), settings={account.name: own})
+    ran = play(bed, "-i", str(inventory))
+    assert ran.code == 2, ran.text
+    assert not os.path.exists(account.path(f"{mallorys}/mark")), "a program of another user was started"
+    assert not os.path.exists(account.path(f"{mallorys}/stolen")), "it was sent the plan"
+    blocked = {one["identity"]: one["reason"] for one in ran.outcomes(account.name) if one["status"] == "blocked"}
+    assert blocked.pop("link ~/tools").startswith(f"{mallorys} belongs to another user, who decides what is in it.")
+    assert blocked.pop("script ~/bin/usrun.sh").startswith("~/bin/usrun.sh is a file that is not ours and stays")
+    assert not blocked
+    assert not account.exists("tools")
+    script = account.read(f"/work1/{account.project}/{account.user}/jobs/batch.sh").decode()
+    assert "#SBATCH --partition=gpu_gce\n#SBATCH --gpus=1\n" in script
+    notes = json.loads(account.read(".config/hpc.onboard/receipt.json"))["resources"]
+    assert {key for key, note in notes.items() if note["state"] == "intended"} == set(), "it was not going to be made"
+    gone = play(bed, "-i", str(inventory), "-e", "offboard_sure=true", playbook="offboard.yml")
+    assert gone.code == 0, gone.text
+    assert account.path("/wclustre/scripts/usrun.sh").read_text() == "mine\n"
+
+
+def test_a_hostile_profile_is_refused_by_file_and_line_before_the_account_is_entered(bed: Any, tmp_path: Path) -> None:
+    account = bed.new_account("wilson")
+    before = account.tree()
+    text = edited(SHIPPED, *((old, new) for old, (new, _said) in REFUSED.items()))
+    settings = {account.name: {"without": ["launchers"], "job_scripts": {"templates": ["batch"]}}}
+    inventory = bed.accounts_file([account], own_profile(tmp_path, text), settings=settings)
+    ran = play(bed, "-i", str(inventory), environment={"COLUMNS": "900"})
+    assert ran.code == 2, ran.text
+    assert (account.logins(), account.tree()) == (0, before)
+    assert "\x1b]52" not in ran.text
+    said = [line.partition("wilson.yml:")[2] for line in ran.text.splitlines() if "wilson.yml:" in line]
+    for wrong in (*(wrong for _new, wrong in REFUSED.values()), *MORE):
+        assert any(wrong in one and one.partition(":")[0].isdigit() for one in said), (wrong, ran.text)
+
+
+def command(folder: Path, *words: str) -> str:
+    """What the command prints; it ends by 2, in seconds."""
+    environment = {**os.environ, "HOME": str(folder), "COLUMNS": "500"}
+    environment.pop("HPC_ONBOARD_ACCOUNTS", None)
+    done = subprocess.run(
+        [COMMAND, *words], cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=20
+    )
+    assert done.returncode == 2, (words, done.returncode, done.stdout[-500:] + done.stderr[-2000:])
+    return done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("is_profile", [True, False])
+def test_a_document_without_bounds_is_one_error_with_its_line(tmp_path: Path, is_profile: bool) -> None:
+    (tmp_path / "ours").mkdir()
+    sound = "plugin: hpc.onboard.accounts\nprofiles: [ours]\naccounts: {ada@attic: {}}\n"
+    verbs = (["cheatsheet", "attic"], ["profile", "check", "ours/attic.yml"], ["plan"])
+    if not is_profile:
+        verbs = (["status"], ["cheatsheet", "attic"], ["plan"])
+    for name in sample(list(DOCUMENTS), 2, "documents without bounds", is_profile):
+        file = tmp_path / ("ours/attic.yml" if is_profile else "accounts.yml")
+        (tmp_path / "accounts.yml").write_text(sound)
+        file.write_text(f"id: attic\n{DOCUMENTS[name]}" if is_profile else DOCUMENTS[name])
+        for verb in verbs:
+            said = command(tmp_path, *verb)
+            assert "Traceback" not in said, (name, verb)
+            assert f"{file.name}:" in said, (name, verb, said)
+            assert said.partition(f"{file.name}:")[2][0].isdigit(), (name, verb, said)
