@@ -35,7 +35,7 @@ def intended(seen: Seen, ahead: Seen) -> List[Document]:
 
 
 def _is_decided_later(seen: str, foreseen: str) -> bool:
-    return (foreseen in CHANGES and seen not in CHANGES) or (foreseen in FAILURES and seen in CHANGES)
+    return (foreseen in CHANGES and seen not in CHANGES) or (foreseen == "blocked" and seen in CHANGES)
 
 
 def nothing_else(loop: Loop, task: Task, seen: Seen, ahead: Seen) -> Loop:

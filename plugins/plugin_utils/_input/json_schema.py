@@ -111,8 +111,8 @@ class Checker:
         elif matches(schema.get("pattern", ""), value):
             return
         elif unseen:
-            where = f"{subject(place)} holds the character {visible(unseen) if unseen != '\n' else 'line end'}"
-            yield Violation(place, f"{where}, which is not supported here. Write one line; a long one begins with >-.")
+            where = f"{subject(place)} holds the character {visible(unseen)}, which is not supported here."
+            yield Violation(place, f"{where} Write one line; a long one begins with >-.")
         else:
             hint = schema.get("description", f"It must match {schema['pattern']}")
             yield Violation(

@@ -23,7 +23,7 @@ MALLORY = 4321  # a user id of nobody else's
 SHIPPED = (REPOSITORY / "inventory/clusters/wilson.yml").read_text()
 AREA = "  - name: tools\n    path: /wclustre/mallory\n    link: {link}\n    source: filesystems\n\nlinks:\n  by: us"
 REFUSED = {  # in the profile -> in its place, and what is wrong
-    "name: Fermilab Wilson cluster": ('name: "Evil\\ntouch ~/mark\\n#"', '"name" holds the character line end'),
+    "name: Fermilab Wilson cluster": ('name: "Evil\\ntouch ~/mark\\n#"', '"name" holds the character \\u000a'),
     "link: work\n": ("link: bin\n", '"link" has not the form that is needed'),
     "    note: Meant for about a month.": ('    note: "a\\e]52;c;ZXZpbA==\\a"', "holds the character \\u001b"),
     "gpu: --partition=gpu_gce --gres=gpu:a100:1": (
@@ -39,7 +39,7 @@ REFUSED = {  # in the profile -> in its place, and what is wrong
     ),
 }
 MORE = (  # on the lines that the last one adds
-    '"mirrors" is not supported in a profile that does not ship: packages are programs. Name your index in accounts.yml',
+    '"mirrors" is not supported in a profile that does not ship: packages are programs. Name your index in',
     '"pypi" has not the form that is needed',
     '"name" has not the form that is needed. File name of the script; it ends in .sh',
 )

@@ -110,7 +110,7 @@ def test_python_env(scene: Scene, case: Case) -> None:
         ({"packages": ["$(id)"]}, "is not a package"),
         ({"modules": ["python/3.11; id"]}, "is not the name of a module"),
         ({"python": "sh"}, "is not the name of a Python"),
-        ({"index": "file:///etc"}, "is not the address"),
+        ({"index": "file:///etc"}, "is not the https:"),
         ({"in_job": "$(id)"}, "is not a variable"),
         ({"path": "~/a b"}, "holds a blank"),
     ],
