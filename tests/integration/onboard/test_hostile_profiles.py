@@ -3,19 +3,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import re
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import read_profile
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Mistakes
 
-from tests.effort import sample
+from tests.effort import chance, exhaustive, sample
 from tests.hostile_words import DOCUMENTS
 from tests.integration.audit.audit_scene import by_root
 from tests.integration.runs import COMMAND, REPOSITORY, play
+from tests.unit.accounts.test_data_only import changed, hostile, texts
 
 pytestmark = pytest.mark.testbed
 
@@ -144,3 +151,53 @@ def test_a_document_without_bounds_is_one_error_with_its_line(tmp_path: Path, is
             assert "Traceback" not in said, (name, verb)
             assert f"{file.name}:" in said, (name, verb, said)
             assert said.partition(f"{file.name}:")[2][0].isdigit(), (name, verb, said)
+
+
+TRAPS = ("curl", "pip", "evilquota", "srun")
+BESIDE = re.compile(
+    r"/\.config(/hpc\.onboard(/(receipt\.json|env\.\w+))?|/fish.*)?|/\.(profile|\w*sh\w*|hpc\.onboard\.lock)"
+)
+
+
+def accepted(mark: str) -> list[str]:
+    """Return profiles with a hostile word in one field, of those that the schema takes."""
+    document = json.loads(json.dumps(yaml.safe_load(SHIPPED), default=str))
+    document["python"] = {"value": ["/opt/python/bin/python3"], "source": "tutorial"}
+    document["quota_command"] = {"value": "quota", "source": "tutorial"}
+    document["launchers"] = [{"name": "usrun.sh", "image": "/x.sqsh", "source": "tutorial"}]
+    every = [(way, word) for way in texts(document) for word in hostile(document, way, mark)]
+    taken = []
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "wilson.yml")
+        for way, word in chance("profiles with a hostile word").sample(every, 1000):
+            file.write_text(json.dumps(changed(document, way, word)))
+            with contextlib.suppress(Mistakes):
+                read_profile(file)
+                taken.append(file.read_text())
+    return taken
+
+
+@exhaustive
+def test_no_accepted_profile_with_a_hostile_word_starts_a_program_or_leaves_a_file_outside_the_plan(
+    bed: Any, tmp_path: Path, count: Any
+) -> None:
+    account = bed.new_account("wilson")
+    mark = "/tmp/mark-of-a-profile"
+    trap = f"printf '#!/bin/sh\\necho \"$0 $*\" >>{mark}\\n'"
+    by_root(account, f"cd /usr/local/bin; for one in {' '.join(TRAPS)}; do {trap} >$one; chmod 755 $one; done")
+    own = {"job_scripts": {"templates": ["all"], "command": "true"}}
+    taken = accepted(mark)[:15]
+    for text in taken:
+        inventory = bed.accounts_file([account], own_profile(tmp_path, text), settings={account.name: own})
+        before = account.tree()
+        ran = play(bed, "-i", str(inventory))
+        planned = (
+            [one["identity"].replace("~", account.home) for one in ran.outcomes(account.name)] if ran.results else []
+        )
+        for path in account.tree().keys() - before.keys():
+            is_planned = any(f"{path}/" in f"{one}/" for one in planned)
+            assert is_planned or BESIDE.fullmatch(path.removeprefix(account.home)), (path, planned)
+        account.login_shell("for one in ~/bin/*.sh; do $one --show --image=none true; done")
+        assert not os.path.exists(account.path(mark)), account.path(mark).read_text()
+        assert not account.processes()
+    count("accepted hostile profiles", len(taken), 0)

@@ -42,7 +42,10 @@ CONTROLLER = {
     "_capabilities/parts": {"_documents", "_input", "_core", "_options", "_formats/key_forms"},
     "_capabilities": {"_documents", "_input", "_capabilities/parts", "_core", "_options/image_name"},
     "_doors": {"_text", "_input", "_state", "_secrets/prompt", "_core"},
-    "_accounts": {"_input", "_state", "_capabilities", "_capabilities/parts/site", "_doors/credential"},
+    "_accounts": {
+        *("_text/sanitise", "_input", "_state", "_capabilities", "_doors/credential"),
+        *("_capabilities/parts/site", "_capabilities/parts/job_options"),
+    },
     "_ssh_config": {
         *("_documents", "_input", "_state", "_accounts/open_sessions", "_doors/opening"),
         *("_core", "_formats"),
