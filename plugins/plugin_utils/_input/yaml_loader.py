@@ -8,7 +8,7 @@ recurses in C. The events of the parser are counted first, which needs neither m
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
@@ -36,47 +36,63 @@ def excess(text: str) -> tuple[int, str] | None:
 
     A syntax error ends the count: whoever parses the text next reports it.
     """
+    count = Count()
+    event: Any
     try:
-        return next(_excesses(text), None)
+        for event in yaml.parse(text, Loader=Loader):
+            if advice := count.take(event) or _tag_advice(event):
+                return event.start_mark.line + 1, advice
     except yaml.YAMLError:
-        return None
+        pass
+    return None
 
 
-def _excesses(text: str) -> Iterator[tuple[int, str]]:
-    sizes: list[int] = [0]  # of what is open, with all that is in it; an alias counts as what it stands for
-    anchors: dict[str, int | None] = {}  # None while it is open
-    opened: list[str | None] = []
-    for event in yaml.parse(text, Loader=Loader):
-        line = event.start_mark.line + 1
-        if isinstance(event, yaml.AliasEvent):
-            size = anchors.get(event.anchor, 0)
-            if size is None:
-                yield line, f"*{event.anchor} is inside of &{event.anchor}. Write the value out."
-                return
-            sizes[-1] += size
-        elif isinstance(event, yaml.CollectionStartEvent):
-            sizes.append(1)
-            opened.append(event.anchor)
-            if event.anchor:
-                anchors[event.anchor] = None
-            if len(opened) > DEPTH:
-                yield line, f"values are nested more than {DEPTH} levels deep. Flatten them."
+@dataclass
+class Count:
+    """How many values a document holds, each alias as often as it is used."""
+
+    sizes: list[int] = field(default_factory=lambda: [0])  # of each collection that is open, and of all before
+    opened: list[str | None] = field(default_factory=list)  # their anchors
+    anchors: dict[str, int | None] = field(default_factory=dict)  # sizes by anchor; None while it is open
+
+    def take(self, event: Any) -> str:
+        """Count one event of the parser; return what to do about a bound that it passes, or nothing."""
+        advice = ""
+        if isinstance(event, yaml.CollectionStartEvent):
+            advice = self._open(event.anchor)
         elif isinstance(event, yaml.CollectionEndEvent):
-            size, anchor = sizes.pop(), opened.pop()
-            sizes[-1] += size
-            if anchor:
-                anchors[anchor] = size
+            self._add(self.opened.pop(), self.sizes.pop())
         elif isinstance(event, yaml.ScalarEvent):
-            sizes[-1] += 1
-            if event.anchor:
-                anchors[event.anchor] = 1
+            self._add(event.anchor, 1)
             if len(event.value) > DIGITS and _is_number(event):
-                yield line, f"a number has more than {DIGITS} digits. Put it in quotes if it is text."
-        if sizes[-1] > NODES:
-            yield line, f"the file holds more than {NODES} values, each alias counted in full. Remove some of them."
-        tag = getattr(event, "tag", None)
-        if tag and tag.startswith(STANDARD) and tag not in PLAIN_TAGS:
-            yield line, f"!!{tag[len(STANDARD) :]} is not supported. Write the value without it."
+                advice = f"a number has more than {DIGITS} digits. Put it in quotes if it is text."
+        elif isinstance(event, yaml.AliasEvent):
+            size = self.anchors.get(str(event.anchor), 0)
+            if size is None:
+                return f"*{event.anchor} is inside of &{event.anchor}. Write the value out."
+            self._add(None, size)
+        if self.sizes[-1] > NODES:
+            return f"the file holds more than {NODES} values, each alias counted in full. Remove some of them."
+        return advice
+
+    def _open(self, anchor: str | None) -> str:
+        self.sizes.append(1)
+        self.opened.append(anchor)
+        if anchor:
+            self.anchors[anchor] = None
+        return f"values are nested more than {DEPTH} levels deep. Flatten them." if len(self.opened) > DEPTH else ""
+
+    def _add(self, anchor: str | None, size: int) -> None:
+        self.sizes[-1] += size
+        if anchor:
+            self.anchors[anchor] = size
+
+
+def _tag_advice(event: Any) -> str:
+    tag = getattr(event, "tag", None) or ""
+    if tag.startswith(STANDARD) and tag not in PLAIN_TAGS:
+        return f"!!{tag[len(STANDARD) :]} is not supported. Write the value without it."
+    return ""
 
 
 def _is_number(event: Any) -> bool:
