@@ -25,12 +25,6 @@ options:
     description: The folder that it leads to.
     type: str
     required: true
-  any_owner:
-    description:
-      - Whether the folder may belong to another user, who decides what is in it.
-      - Otherwise it must belong to you or root, and the task fails if it does not.
-    type: bool
-    default: false
   state:
     description: Whether the link is there.
     type: str

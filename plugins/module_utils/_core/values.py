@@ -135,7 +135,6 @@ class StorageLinkOptions(Options):
     OPTIONS = {
         "path": {"type": "path", "required": True},
         "target": {"type": "path", "required": True},
-        "any_owner": {"type": "bool", "default": False},
         "state": STATE,
     }
 

@@ -12,10 +12,6 @@ from .._core.values import StorageLinkOptions
 from .._receipt.set_aside import advice, restore_notes
 
 ANOTHERS = "link of another user"  # never removed, whatever the receipt says
-FOREIGN = (
-    "%(target)s belongs to another user, who decides what is in it. If you trust that user, write the link in"
-    " accounts.yml, under the account:  links: {%(path)s: %(target)s}"
-)
 
 
 class StorageLink(StorageLinkOptions, Resource):
@@ -70,9 +66,6 @@ class StorageLink(StorageLinkOptions, Resource):
             return "nothing is at %s: was the storage taken away or purged, or is its path mistyped?" % target
         if behind != "folder":
             return "%s is a %s, not a folder" % (target, behind)
-        folder = host.behind(target)
-        if folder and folder.foreign and not self.options["any_owner"]:
-            return FOREIGN % {"target": target, "path": shown}
         return host.in_the_way(os.path.dirname(path))
 
     def evidence(self, before: State, host: Host) -> Evidence:

@@ -20,9 +20,7 @@ def declare(settings: Settings) -> Declaration:
     """
     own, state = settings["own"], settings["state"]
     declaration = _of_areas({**settings, "areas": [_without_link(one, own) for one in settings["areas"]]})
-    links = [
-        resource("storage_link", path=path, target=target, any_owner=True, state=state) for path, target in own.items()
-    ]
+    links = [resource("storage_link", path=path, target=target, state=state) for path, target in own.items()]
     return {**declaration, "resources": [*declaration["resources"], *links]}
 
 

@@ -13,9 +13,9 @@ from tests.integration.runs import REPOSITORY, keyring_environment
 pytestmark = pytest.mark.testbed
 
 LOADING = Path(__file__).parent / "loading"
-MOST = 49
-"""Six are its capabilities, two look for a session (settings of ssh are named), three record what status shows, and
-three connect: ssh asks no questions, at any hop."""
+MOST = 51
+"""Six are its capabilities, two look for a session (settings of ssh are named), three record what status shows, three
+connect (ssh asks no questions, at any hop), and two bound what a profile and an accounts file may hold."""
 
 
 def test_a_run_with_nothing_to_do_loads_few_modules(bed: Any, tmp_path: Path) -> None:

@@ -4,9 +4,6 @@
 
 from __future__ import annotations
 
-import os
-
-import pytest
 from account_scene import Folder, Link, Plain, Scene
 from resource_tables import AREA, Case, judge, table
 
@@ -67,19 +64,3 @@ def test_a_file_between_a_link_and_the_home_is_kept(scene: Scene) -> None:
     scene.make({**AREA, "~/a": Plain(b"x")})
     outcome = scene.life({"kind": "storage_link", "path": "~/a/work", "target": "/work/p"})[0]
     assert (outcome["status"], outcome["reason"].split(":")[0]) == ("blocked", "~/a is in the way of a folder")
-
-
-@pytest.mark.skipif(os.getuid() != 0, reason="only root gives files to other users")
-def test_a_link_into_a_folder_of_another_user_is_the_users_own_decision(scene: Scene) -> None:
-    scene.make(AREA)
-    os.chown(scene.at("/work/p"), 4321, 4321)
-    link = {"kind": "storage_link", **LINK}
-    outcome = scene.life(link)[0]
-    assert outcome["status"] == "blocked"
-    assert outcome["reason"] == (
-        "/work/p belongs to another user, who decides what is in it. If you trust that user, write the link in"
-        " accounts.yml, under the account:  links: {~/work: /work/p}"
-    )
-    assert scene.life({**link, "any_owner": True})[0]["status"] == "missing"
-    os.chown(scene.at("/work/p"), 0, 0)
-    assert scene.life(link)[0]["status"] == "in_place"
