@@ -4,15 +4,13 @@
 
 from __future__ import annotations
 
-import grp
 import os
-import pwd
-import stat
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._command.refused import Refused
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.writers import from_home, other_writers
 
 PRACTICE = Path("inventory/practice.yml")  # of a checkout, for whoever has no file of their own yet
 VARIABLE = "HPC_ONBOARD_ACCOUNTS"
@@ -52,34 +50,12 @@ def find(typed: Sequence[str], environment: Mapping[str, str]) -> Source | None:
     there = [path for path in [*places(environment), PRACTICE] if path.is_file()]
     if not there:
         return None
-    if why := who_else_writes(there[0]):
+    if why := other_writers(there[0]):
         raise Refused(
             f"{from_home(there[0])} was found, and not used: {why}.\nWhoever can write it can run programs as you."
             f" If it is yours: chmod go-w FILE FOLDER. To use it as it is, name it: -i {there[0]}"
         )
     return Source((str(there[0]),), False)
-
-
-def who_else_writes(file: Path) -> str:
-    """Return why others than the user and root could have written a file, or put it there; empty if they could not."""
-    for path in dict.fromkeys((file.absolute(), file.absolute().parent, file.resolve(), file.resolve().parent)):
-        found = path.lstat()
-        if found.st_uid not in (0, os.getuid()):
-            return f"{from_home(path)} belongs to another user"
-        if stat.S_ISLNK(found.st_mode) or (stat.S_ISDIR(found.st_mode) and found.st_mode & stat.S_ISVTX):
-            continue  # a link has no mode; in a sticky folder nobody else can replace the file
-        if found.st_mode & stat.S_IWOTH or (found.st_mode & stat.S_IWGRP and not _is_of_user_alone(found.st_gid)):
-            return f"others may write to {from_home(path)}"
-    return ""
-
-
-def _is_of_user_alone(group: int) -> bool:
-    """Return True for the group that many systems give each user: of the user's name, with nobody else in it."""
-    try:
-        name, there = pwd.getpwuid(os.getuid()).pw_name, grp.getgrgid(group)
-    except KeyError:
-        return False
-    return there.gr_name == name and set(there.gr_mem) <= {name}
 
 
 def not_found(environment: Mapping[str, str]) -> Refused:
@@ -122,9 +98,3 @@ def own_folders(typed: Sequence[str]) -> list[Path]:
     listed = document.get("profiles") if isinstance(document, dict) else None
     named = [file.parent / os.path.expanduser(str(name)) for name in (listed if isinstance(listed, list) else ())]
     return [folder for folder in named if folder.is_dir()]
-
-
-def from_home(path: Path) -> str:
-    """The path as people write it."""
-    text, home = str(path), os.path.expanduser("~") + os.sep
-    return f"~/{text[len(home) :]}" if text.startswith(home) else text

@@ -21,6 +21,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._command.typed import 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._command.verbs import VERBS
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import COLLECTION
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.playbook_options import FLAGS, VALUED
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import visible
 
 SHELLS = ("bash", "zsh", "fish")
 SOURCED = {  # shell -> where a person puts the line, and the line
@@ -150,9 +151,9 @@ COMPLETERS = {
 
 
 def _listed(prefix: str, words: Iterable[str]) -> list[str]:
-    """The words as they go on behind the last comma of what was typed."""
+    """Return the words as they continue what was typed up to its last comma, without those that move a cursor."""
     before = prefix[: prefix.rfind(",") + 1]
-    return [f"{before}{word}" for word in dict.fromkeys(words)]
+    return [f"{before}{word}" for word in dict.fromkeys(words) if visible(word) == word]
 
 
 def _accounts(parsed_args: argparse.Namespace) -> Any:
@@ -175,7 +176,7 @@ def _names(parsed_args: argparse.Namespace) -> list[str]:
 
 
 def _steps(account: str, parsed_args: argparse.Namespace) -> list[str]:
-    return [str(step["id"]) for one in _accounts(parsed_args) if one.name == account for step in one.steps]
+    return _listed("", (str(step["id"]) for one in _accounts(parsed_args) if one.name == account for step in one.steps))
 
 
 def _clusters() -> list[str]:

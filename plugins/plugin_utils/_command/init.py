@@ -24,6 +24,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._init.first_file impor
 from ansible_collections.hpc.onboard.plugins.plugin_utils._init.place import put, repository
 from ansible_collections.hpc.onboard.plugins.plugin_utils._init.wishes import Question, Wish, fault, questions
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Mistakes
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.writers import from_home
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.key_faults import fault_of
 
 OPTIONS = {  # of an account -> the word of its entry, what its value is called, and what it means
@@ -94,13 +95,13 @@ def _read(arguments: Sequence[str], program: str) -> argparse.Namespace:
 
 def _run(wish: argparse.Namespace, front: list[str]) -> int:
     file = (wish.file or accounts.places(os.environ)[-1]).expanduser()
-    shown = accounts.from_home(file)
+    shown = from_home(file)
     there = os.path.lexists(file)
     if there and not wish.add:
         raise Refused(f"{shown} is there already. init --add  adds an account to it; -o FILE  names another file.")
     top = None if there else repository(file)
     if top:
-        text = f"{shown} lies in {accounts.from_home(top)}, which git keeps: your accounts are nobody else's business."
+        text = f"{shown} lies in {from_home(top)}, which git keeps: your accounts are nobody else's business."
         raise Refused(f"{text}\n-o FILE  names a place outside of it; or let git ignore the file.")
     draft = Draft(file, there)
     is_asked = sys.stdin.isatty() and sys.stdout.isatty()

@@ -22,6 +22,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._command.verbs import 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import COLLECTION, version
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import PROGRAM, of_playbook
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.verdict import Verdict
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.writers import from_home, other_writers
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import visible
 
 BAD = 2
@@ -90,13 +91,13 @@ def _playbook(typed: Typed) -> int:
         _check_names(typed, source)
         if source.named:
             for path in source.paths:
-                if Path(path).is_file() and (why := accounts.who_else_writes(Path(path))):
-                    print(f"Warning: {why}, and so run programs as you: chmod go-w there", file=sys.stderr)
+                if Path(path).is_file() and (why := other_writers(Path(path))):
+                    print(f"Warning: {why}, so they can run programs as you. Run: chmod go-w there", file=sys.stderr)
             options = [*(word for path in source.paths for word in ("-i", path)), *options]
         else:  # not as an option: what we print for pasting is shorter, and finds it as this run did
             environment["ANSIBLE_INVENTORY"] = source.paths[0]
         if sys.stderr.isatty():
-            shown = ", ".join(accounts.from_home(Path(path)) for path in source.paths)
+            shown = ", ".join(from_home(Path(path)) for path in source.paths)
             print(f"Accounts from {shown}", file=sys.stderr, flush=True)
     code, verdict = _run(typed.verb or "onboard", options, environment)
     if typed.verb == "plan" and verdict.changed and not typed.is_check and (typed.is_sure or _is_agreed("Do it?")):

@@ -19,6 +19,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles imp
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import Roles
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import command
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, Mistakes, read_text, shown
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.writers import other_writers
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.amounts import count
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_certificate import FOREVER, read
 
@@ -200,7 +201,11 @@ def accounts(path: Path) -> tuple[list[Check], list[Host]]:
     boxes = sum(is_sandbox(host) for host in found)
     parts = [f"{len(found) - boxes} on clusters", f"{boxes} sandbox{'es' if boxes != 1 else ''}"]
     said = " and ".join(part for part in parts if not part.startswith("0 ")) or "no account"
-    return [Check("accounts", OK if found else WARNING, f"{shown(path)}: {said}."), *more], found
+    checks = [Check("accounts", OK if found else WARNING, f"{shown(path)}: {said}.")]
+    if why := other_writers(path):
+        text = f"{why}, so they can run programs as you by {shown(path)}."
+        checks.append(Check("accounts", WARNING, text, f"chmod go-w {shlex.join([str(path), str(path.parent)])}"))
+    return [*checks, *more], found
 
 
 def old_profiles(catalogue: Catalogue) -> list[Check]:

@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._command import accounts as which
 from ansible_collections.hpc.onboard.plugins.plugin_utils._command.refused import Refused
 from ansible_collections.hpc.onboard.plugins.plugin_utils._command.verbs import VERBS
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import PROGRAM
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.writers import from_home
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._status import choice, lines, memory
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Line, Look, plain, width_of
@@ -54,7 +54,7 @@ def _shown(wish: argparse.Namespace, program: str) -> int:
         return 0
     is_ascii = (sys.stdout.encoding or "ascii").lower().replace("-", "") != "utf8"
     look = Look(width_of(shutil.get_terminal_size().columns), is_ascii)
-    print(f"Accounts from {which.from_home(_near(file))}\n")
+    print(f"Accounts from {from_home(_near(file))}\n")
     for line in lines.lines(found, now, look):
         print(painted(line) if sys.stdout.isatty() and "NO_COLOR" not in os.environ else plain(line))
     return 0

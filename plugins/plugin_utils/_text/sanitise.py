@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,6 +13,12 @@ MOST = 2**62
 UNSEEN = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 """Characters that call themselves printable and show nothing."""
 LEVELS = 20  # of values within each other
+ORDER = re.compile(
+    r"##(?=\[|(?:vso|teamcity)\[)|::(?=(?:add-|remove-|set-|save-|stop-|end)?"
+    r"(?:commands|command|debug|echo|env|error|group|mask|matcher|notice|output|path|state|summary|warning)\b)"
+)
+"""What begins an order to a CI system, which reads them in a log: docs.github.com/actions (workflow commands),
+learn.microsoft.com/azure/devops (logging commands), jetbrains.com/help/teamcity (service messages)"""
 
 
 def harmless(text: object, longest: int = LONGEST) -> str:
@@ -31,16 +38,21 @@ def bounded(number: Any) -> int:
 
 def _printable(line: str) -> str:
     """The line, a question mark for each control character. Nearly every line has none: it is asked as a whole."""
-    if line.isascii() and line.isprintable():
-        return line
-    return "".join(c if c.isprintable() and c not in UNSEEN else "?" for c in line)
+    if not (line.isascii() and line.isprintable()):
+        line = "".join(c if c.isprintable() and c not in UNSEEN else "?" for c in line)
+    return _without_orders(line)
+
+
+def _without_orders(text: str) -> str:
+    """Return the text in which a CI system finds no order to it: a question mark breaks each."""
+    return ORDER.sub(lambda found: "?" + found[0][1:], text) if "::" in text or "##" in text else text
 
 
 def clean(text: object) -> str:
     """The text without anything that moves a cursor; line ends stay, tabs and other blanks become blanks."""
     out = str(text).replace("\r\n", "\n").replace("\t", "    ")
     seen = "".join(c if c.isprintable() or c == "\n" else " " if c.isspace() else "?" for c in out)
-    return seen if seen.isascii() else "".join("?" if c in UNSEEN else c for c in seen)
+    return _without_orders(seen if seen.isascii() else "".join("?" if c in UNSEEN else c for c in seen))
 
 
 def flat(text: object) -> str:
@@ -50,9 +62,9 @@ def flat(text: object) -> str:
 
 def visible(text: str) -> str:
     """The text with what cannot be seen, or turns the direction of writing, spelled out: backslash, u, four digits."""
-    if text.isprintable() and not UNSEEN & set(text):
-        return text
-    return "".join(c if c.isprintable() and c not in UNSEEN else _spelled(c) for c in text)
+    if not text.isprintable() or UNSEEN & set(text):
+        text = "".join(c if c.isprintable() and c not in UNSEEN else _spelled(c) for c in text)
+    return _without_orders(text)
 
 
 def _spelled(character: str) -> str:

@@ -50,4 +50,4 @@ def test_a_named_accounts_file_that_others_may_write_is_used_with_a_warning(bed:
     order = [COMMAND, "plan", "-i", str(file)]
     ran = subprocess.run(order, env=bed.client.environment(), capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert "Warning: others may write to" in ran.stderr
+    assert "Warning: other users can write" in ran.stderr

@@ -6,7 +6,9 @@ from __future__ import annotations
 import contextlib
 import importlib
 import io
+import json
 import re
+from pathlib import Path
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._command import completion
@@ -41,3 +43,11 @@ def test_the_words_of_a_verb_are_those_of_its_help(name: str) -> None:
 )
 def test_every_verb_has_a_parser(words: list[str]) -> None:
     assert completion.parser_for(words).parse_args([]).words == []
+
+
+def test_a_name_that_moves_a_cursor_is_not_offered(tmp_path: Path) -> None:
+    file = tmp_path / "accounts.yml"
+    entries = {"ada@wilson": {}, "y\x1b]52;c;ZXZpbA==\x07@wilson": {}, "z\u2800@wilson": {}}
+    file.write_text(json.dumps({"plugin": "hpc.onboard.accounts", "accounts": entries}))
+    parsed = completion.parser_for([]).parse_args(["-i", str(file)])
+    assert completion._limit("", parsed) == ["ada@wilson", "wilson"]

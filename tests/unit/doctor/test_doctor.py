@@ -106,6 +106,18 @@ def test_accounts_are_counted_by_what_they_are(tmp_path: Path, monkeypatch: pyte
     assert [judge.is_sandbox(host) for host in hosts] == [False, True]
 
 
+def test_an_accounts_file_that_other_users_can_write_is_a_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "accounts.yml"
+    file.write_text(ACCOUNTS)
+    file.chmod(0o666)
+    (_accounts, check), _hosts = judge.accounts(file)
+    assert (check.status, check.next) == (WARNING, f"chmod go-w {file} {tmp_path}")
+    assert "other users can write" in check.text
+
+
 FIRST_FORMAT = Path(__file__).parents[1] / "accounts" / "first_format"
 
 

@@ -27,6 +27,30 @@ def test_what_can_be_seen_stays() -> None:
     assert visible("Größe 日本語 ~/a b:12 'x' \\") == "Größe 日本語 ~/a b:12 'x' \\"
 
 
+ORDERS = (
+    "##vso[task.setvariable variable=PIP_INDEX_URL]http://evil.example",
+    "##[error]forged",
+    "##teamcity[buildStatus]",
+    "::error file=x::forged",
+    "::add-mask::a",
+    "::stop-commands::zz",
+    "::set-output name=a::b",
+    "::endgroup::",
+    "::debug::x",
+)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_a_ci_system_finds_no_order_in_what_others_say(order: str) -> None:
+    for made in (clean, harmless, harmless_lines, visible):
+        assert made(f"a {order}") == f"a ?{order[1:]}"
+
+
+def test_words_that_are_no_orders_stay() -> None:
+    said = "## Accounts ::1 File::Spec::Unix std::string::errors x::y # [1]"
+    assert harmless(said) == clean(said) == visible(said) == said
+
+
 @given(words)
 def test_harmless_text_is_one_line(said: str) -> None:
     assert harmless(said).isprintable()
