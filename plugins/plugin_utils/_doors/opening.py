@@ -87,12 +87,12 @@ def connect(arguments: Sequence[str], ask: Ask, tell: Callable[[str], None]) -> 
             start_new_session=True,
         )
         passphrases: dict[str, str] = {}
-        took = 0.0  # seconds of the last answer
+        took = 0.0  # seconds of the longest answer
         try:
             while process.poll() is None:
                 began = time.monotonic()
                 _answer(line, ask, tell, passphrases)
-                took = time.monotonic() - began
+                took = max(took, time.monotonic() - began)
         finally:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)  # and what it has started for a jump host

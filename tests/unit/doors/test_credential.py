@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import schema
-from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import credential, renewers, terminal
+from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import credential, renewers, renewing, terminal
 from ansible_collections.hpc.onboard.plugins.plugin_utils._doors.credential import Credential, Offered
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.programs import Answer
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_certificate import Certificate
@@ -193,3 +193,20 @@ def test_a_program_at_a_terminal_has_one_of_its_own(code: int, tmp_path: Path) -
     assert (tmp_path / "typed").read_text() == "swordfish"
     os.close(main)
     os.close(there)
+
+
+def test_a_renewer_that_another_users_terminal_refuses_is_named_with_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After su, the terminal is another user's."""
+    held = Credential("certificate", "", NOW - timedelta(days=1))
+    monkeypatch.setattr(credential, "of_account", lambda _variables, _now: held)
+    monkeypatch.setattr(renewing, "renewal", lambda *_words: ["true"])
+
+    def refused(*_words: object) -> int:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(terminal.os, "open", refused)
+    state, said = renewing.renewed({"inventory_hostname": "ada@daint"}, "/dev/pts/1", lambda _question: "y")
+    assert state == "ended"
+    assert said.endswith("'true' could not be started at /dev/pts/1 (Permission denied): run it yourself")
