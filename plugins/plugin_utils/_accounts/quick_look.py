@@ -18,6 +18,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics imp
     Mistake,
     Mistakes,
     check_bounds,
+    invalid,
     read_text,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.yaml_loader import Loader
@@ -104,10 +105,10 @@ def _document(file: Path) -> dict[str, Any]:
     check_bounds(file, text)
     try:
         found = yaml.load(text, Tolerant)
-    except yaml.YAMLError:
-        found = None
+    except yaml.YAMLError as error:
+        raise Mistakes([invalid(file, text, error)]) from None
     if not isinstance(found, dict):
-        raise Mistakes([Mistake(file, 0, "cannot be read as YAML; a run over it says the line.")])
+        raise Mistakes([Mistake(file, 1, "is not a mapping of names to values.")])
     return found
 
 

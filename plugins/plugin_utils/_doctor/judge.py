@@ -274,12 +274,8 @@ def door(name: str, is_open: bool) -> Check:
 
 def no_route(name: str, error: str) -> Check:
     """ssh refused its settings."""
-    return Check(
-        name,
-        FAILED,
-        f"ssh does not take its settings: {error.strip()}",
-        "mend ~/.ssh/config, or the account's own in the accounts file",
-    )
+    text = f"ssh does not take its settings: {error.strip()}"
+    return Check(name, FAILED, text, "mend ~/.ssh/config, or the account's own in the accounts file")
 
 
 def credential(name: str, said: str, lets_nobody_in: bool, renew: str) -> Check:
@@ -294,11 +290,10 @@ def certificate(name: str, path: Path, listing: str | None, now: datetime, renew
     said = read(listing)
     if said is None:
         return Check(name, WARNING, f"{path} is no certificate that ssh-keygen can read.", renew)
-    end = said.end
-    if end == FOREVER:
+    if said.end == FOREVER:
         return Check(name, OK, f"the certificate {path} is valid for ever.")
-    if end <= now:
-        return Check(name, FAILED, f"the certificate {path} expired on {end:%Y-%m-%d at %H:%M}.", renew)
-    if end <= now + SOON:
-        return Check(name, WARNING, f"the certificate {path} expires today at {end:%H:%M}.", renew)
-    return Check(name, OK, f"the certificate {path} is valid until {end:%Y-%m-%d %H:%M}.")
+    until = f"{said.end:%Y-%m-%d %H:%M}"
+    if said.end <= now:
+        return Check(name, FAILED, f"the certificate {path} expired on {until}.", renew)
+    is_soon = said.end <= now + SOON
+    return Check(name, WARNING if is_soon else OK, f"{path} is valid until {until}.", renew if is_soon else "")

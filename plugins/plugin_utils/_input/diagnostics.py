@@ -157,16 +157,20 @@ def compose(file: Path, text: str) -> yaml.Node | None:
     check_bounds(file, text)
     try:
         root: yaml.Node | None = yaml.compose(text, Loader=Loader)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        said = f"this is not YAML: {error.problem}. Mind the indentation, colons and quotes."
-        if mark and has_tab(text, mark.line):
-            said = "this is not YAML: a tab stands before the first word. Put blanks in its place."
-        raise Mistakes([Mistake(file, mark.line + 1 if mark else 0, said)]) from None
-    except yaml.YAMLError:
-        text = "this is not YAML: it holds characters that no text file has."
-        raise Mistakes([Mistake(file, 0, text)]) from None
+    except yaml.YAMLError as error:
+        raise Mistakes([invalid(file, text, error)]) from None
     return root
+
+
+def invalid(file: Path, text: str, error: yaml.YAMLError) -> Mistake:
+    """Return the mistake that the parser found in a text, with its line."""
+    if not isinstance(error, yaml.MarkedYAMLError):
+        return Mistake(file, 0, "this is not YAML: it holds characters that no text file has.")
+    mark = error.problem_mark or error.context_mark
+    said = f"this is not YAML: {error.problem}. Mind the indentation, colons and quotes."
+    if mark and has_tab(text, mark.line):
+        said = "this is not YAML: a tab stands before the first word. Put blanks in its place."
+    return Mistake(file, mark.line + 1 if mark else 0, said)
 
 
 def check_bounds(file: Path, text: str) -> None:

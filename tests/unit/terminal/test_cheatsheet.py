@@ -18,6 +18,8 @@ CLUSTERS = sorted(Catalogue().ids())
 
 def marked(node: dict[str, Any], place: str = "") -> Any:
     """A profile with every field, in which every text that people read says where it stands."""
+    if "$ref" in node:
+        node = {**schema("cluster")["$defs"][node["$ref"].rpartition("/")[2]], **node}
     properties = node.get("properties")
     if properties:
         return {key: marked(each, f"{place}.{key}".strip(".")) for key, each in properties.items() if key != "source"}
