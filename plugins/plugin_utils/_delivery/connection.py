@@ -24,6 +24,7 @@ Variables = Mapping[str, Any]  # Ansible's, of one account
 Said = dict[str, Any]  # Ansible's: rc, stdout, stderr
 
 NARROW = {"lapses", "asks_each_time", "by_hand"}  # marks of an account that may be shut (_accounts/open_sessions.py)
+BEFORE = "hpc_onboard_login"  # the variable with what came of the login before the work
 MANY = 3  # accounts of a run, from which on a login host may be asked for by more of them than it likes
 SECONDS = 5  # for an ssh that has ended to say why
 
@@ -137,7 +138,8 @@ class AccountConnection:
             text = "the session to the login node takes no second command (MaxSessions): log out of the shell that uses"
             text = f"{text} it, then run again ({words})"
         elif self.shut or self.session:
-            text, words = self.shut or closed_door.advice(self._name), ""
+            before = (self._reached.get(BEFORE) or {}).get("msg")
+            text, words = self.shut or before or closed_door.advice(self._name), ""
         elif ssh_words.is_dropped_at_the_door(words) and not self.unasked:
             text = "the login node dropped the connection before it asked who that is, as it does with too many at once"
             text = f"{text} ({words}). Run again later, or for fewer accounts at a time (-f 2)"

@@ -58,7 +58,7 @@ class Ahead(Door):
     is_look = False
 
     def is_quiet(self, result: Result, view: View) -> bool:
-        return result.get("state") not in ("opened", "each_time", "renewed", "refused")
+        return result.get("state") not in ("opened", "each_time", "renewed")  # the work reports why there is no login
 
 
 class Exported(Renderer):
