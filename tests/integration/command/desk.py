@@ -12,6 +12,12 @@ import pexpect
 from tests.integration.runs import COMMAND, keyring_environment
 
 
+def heeding() -> None:
+    """Heed the signals of a terminal: tests may run in the background, where they are ignored."""
+    for one in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(one, signal.SIG_DFL)
+
+
 class Desk:
     """A folder with an accounts file, and a person who types there."""
 
@@ -31,5 +37,5 @@ class Desk:
         size = (24, 80)
         return pexpect.spawn(
             COMMAND, list(words), cwd=str(self.folder), env=environment, encoding="utf-8", timeout=60, dimensions=size,
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # tests may run in the background
+            preexec_fn=heeding,
         )  # fmt: skip

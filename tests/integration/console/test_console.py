@@ -26,7 +26,8 @@ SPINNER = re.compile("[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]")
 FETCH = {"step": "downloading Miniforge3 26.1.1-3", "done": 12_000_000, "total": 98_000_000, "unit": "bytes"}
 DEMO = {"step": "environment demo", "done": 3, "total": 5, "unit": "steps"}
 PROJECTS = {"wilson": "deep_lgt", "daint": "g123", "narval": "def-ada"}
-DOWN = "    sandbox: false\n    vars: {ansible_host: 127.0.0.1, ansible_port: 1, ansible_ssh_common_args: ''}\n"
+WAY = "{ansible_host: 127.0.0.1, ansible_port: 1, ansible_ssh_common_args: ''}"
+DOWN = f"    sandbox: false\n    door: key\n    vars: {WAY}\n"
 
 
 @pytest.fixture
@@ -307,7 +308,7 @@ def test_in_a_play_of_others_each_speaks_as_usual(tmp_path: Path) -> None:
     seat = Seat(inventory, playbook=mine).end()
     assert "TASK [A task of others]" in seat.text
     assert '"msg": "hello"' in seat.text
-    assert "✓ localhost  nothing to do" in seat.text
+    assert "- localhost  no resources declared" in seat.text
     assert "PLAY RECAP" in seat.text
     wrong = Seat(inventory, "-e", "storage_links_by=me", playbook=mine).end()
     sentence = "role storage_links: value of storage_links_by must be one of: us, site, got: me"
