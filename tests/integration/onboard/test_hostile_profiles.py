@@ -19,10 +19,10 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles imp
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Mistakes
 
 from tests.effort import chance, exhaustive, sample
+from tests.hostile_documents import changed, hostile, texts
 from tests.hostile_words import DOCUMENTS
 from tests.integration.audit.audit_scene import by_root
 from tests.integration.runs import COMMAND, REPOSITORY, play
-from tests.unit.accounts.test_data_only import changed, hostile, texts
 
 pytestmark = pytest.mark.testbed
 
