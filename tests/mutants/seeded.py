@@ -33,7 +33,7 @@ BUGS = (
         "chmod after writing",
         "test_a_key_has_its_mode_from_the_first_byte",
         [
-            (FILES, "flags, mode & 0o700, dir_fd", "flags, 0o666, dir_fd"),
+            (FILES, "CREATE, mode & 0o700, dir_fd", "CREATE, 0o666, dir_fd"),
             (FILES, "        os.fchmod(handle, mode)\n        left = mem", "        left = mem"),
             (
                 FILES,

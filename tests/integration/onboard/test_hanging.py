@@ -16,7 +16,9 @@ from tests.integration.runs import Ran, onboard, play
 from tests.testbed.further_sshd import FurtherSshd
 
 LOOK = 3  # seconds for one resource
-LONG_LOOK = 5  # where it is to be seen how often something was waited for so long: all else takes less than two of them
+LONG_LOOK = (
+    10  # seconds, where it is to be seen how often something was waited for: all else takes less than two of them
+)
 HOME_PORT, LOCKLESS_PORT = 2230, 2231
 RECEIPT = "receipt ~/.config/hpc.onboard/receipt.json"
 

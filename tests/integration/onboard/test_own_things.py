@@ -145,12 +145,15 @@ def test_a_file_that_is_declared_no_more_is_found_and_goes(scene: Scene) -> None
     assert wilson.exists("bin/hi")
 
 
-def test_a_key_in_a_file_stops_the_run_before_anything_is_touched(scene: Scene) -> None:
-    before = trees(scene)
+def test_a_key_in_a_file_fails_its_role_alone_and_goes_nowhere(scene: Scene) -> None:
     key = "nvapi-" + "Zz9_" * 16
     (scene.folder / "files" / "condarc").write_text(f"# mine\ntoken: {key}\n")
     ran = scene.onboard()
     assert ran.code == 2
     assert "holds an NGC personal or service key in line 2" in " ".join(ran.text.split())
     assert key not in ran.text
-    assert trees(scene) == before
+    for one in scene.accounts:
+        assert not one.exists(".condarc")
+        assert not one.exists("deep")
+        assert one.exists("bin/usrun.sh"), "the other roles are set up"
+        assert key.encode() not in b"".join(one.read(path) for path, node in one.tree().items() if node.kind == "file")
