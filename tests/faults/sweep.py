@@ -176,7 +176,8 @@ def untold(done: Pass, fault: Fault) -> Iterator[str]:
     if not done.outcomes:
         yield "nothing was said at all"
     for outcome in done.outcomes:
-        if outcome["status"] == "failed" and fault.what not in outcome["reason"]:
+        is_gone = fault.what == "ENOENT" and "another program" in str(outcome["reason"])  # that is what it means there
+        if outcome["status"] == "failed" and fault.what not in outcome["reason"] and not is_gone:
             yield f"the error is not named: {outcome['reason']}"
 
 

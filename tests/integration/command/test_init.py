@@ -64,15 +64,17 @@ def test_two_accounts_from_an_empty_home_to_an_onboarded_one(bed: Any, person: P
     answer(run, "Write this to ~/.config/hpc.onboard/accounts.yml", "")
     answer(run, "Try now whether each can be entered", "y")
     code, said = ended(run)
-    assert code == 2, f"LRZ wants a person at its door: {said}"
-    assert "needs a person" in said
-    assert f"✓ {dfki.name} open" in said
+    assert code == 2, f"both sites ask the user for something: {said}"
+    assert said.count("needs a person") >= 2
     assert person.accounts.stat().st_mode & 0o777 == 0o600
     assert entries(person.accounts) == {
         lrz.name: {"ssh": "lrz", "storage": {"dss": area}},
         dfki.name: None,
     }
     assert max(map(len, seen.splitlines())) <= 80
+    text = person.accounts.read_text()
+    assert f"{dfki.name}:\n" in text
+    person.accounts.write_text(text.replace(f"{dfki.name}:\n", f"{dfki.name}: {{door: key}}\n"))
     onboarded = person.types("dfki", **person.with_key())
     assert onboarded.returncode == 0, onboarded.stdout + onboarded.stderr
     assert dfki.exists("data")
