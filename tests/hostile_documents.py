@@ -5,13 +5,18 @@ from __future__ import annotations
 
 import copy
 import functools
+import json
 import operator
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import AccountsFile, Host, hosts
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.facts import ABOUT, is_wrapped
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import schema
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import Roles
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines
 
 from tests.hostile_words import WORDS
 
@@ -170,3 +175,15 @@ def documents(own: Any, sourced: Any, file: Any, mark: str) -> Iterator[tuple[di
     for whole in (own, sourced, file):
         for way in (*texts(whole), *(names(whole) if whole is file else ())):
             yield from ((whole, way, word) for word in hostile(whole, way, mark, alone=whole is sourced))
+
+
+def laid(own: dict[str, Any], file: dict[str, Any], folder: Path) -> Lines:
+    """Write the profile to its file, and return the accounts file in the same folder."""
+    (folder / "ours").mkdir(exist_ok=True)
+    (folder / "ours" / "attic.yml").write_text(json.dumps(own))
+    return Lines(folder / "accounts.yml", json.dumps(file))
+
+
+def hosts_of(lines: Lines) -> list[Host]:
+    """Return the hosts that come of an accounts file. Raises Mistakes."""
+    return list(hosts(AccountsFile(lines, lines.document(), Roles())))

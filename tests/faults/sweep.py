@@ -176,8 +176,7 @@ def untold(done: Pass, fault: Fault) -> Iterator[str]:
     if not done.outcomes:
         yield "nothing was said at all"
     for outcome in done.outcomes:
-        is_gone = fault.what == "ENOENT" and "another program" in str(outcome["reason"])  # that is what it means there
-        if outcome["status"] == "failed" and fault.what not in outcome["reason"] and not is_gone:
+        if outcome["status"] == "failed" and fault.what not in outcome["reason"]:
             yield f"the error is not named: {outcome['reason']}"
 
 

@@ -20,18 +20,17 @@ from typing import Any, cast
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import AccountsFile, Host, hosts
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import Host
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import collect
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import CAPABILITIES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import Roles
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, Mistakes
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Mistakes
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.account import Detail, View, account
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.cheatsheet import cheatsheet
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Look, plain
 
 from tests.effort import EXHAUSTIVE, chance
-from tests.hostile_documents import accounts, changed, documents, profile
+from tests.hostile_documents import accounts, changed, documents, hosts_of, laid, profile
 
 from .harness import FINGERPRINT_KEY, Writer, snapshot
 
@@ -70,12 +69,9 @@ def of_account() -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def read(own: dict[str, Any], file: dict[str, Any], folder: Path) -> list[Host] | str:
-    """The hosts that come of both documents, or what is said where they are refused."""
-    (folder / "ours").mkdir(exist_ok=True)
-    (folder / "ours" / "attic.yml").write_text(json.dumps(own))
-    lines = Lines(folder / "accounts.yml", json.dumps(file))
+    """Return the hosts that come of both documents, or the refusal."""
     try:
-        return list(hosts(AccountsFile(lines, lines.document(), Roles())))
+        return hosts_of(laid(own, file, folder))
     except Mistakes as refused:
         return "\n".join(map(str, refused.found))
 
@@ -94,7 +90,7 @@ def programs(tmp_path: Path) -> Path:
 
 
 def started(home: Path, programs: Path, scripts: list[Path]) -> list[str]:
-    """What is started when the user logs in and runs each script. The system's own start-up files are not read."""
+    """Return what starts when the user logs in and runs each script. The system's start-up files are not read."""
     log = programs.parent / "started"
     log.unlink(missing_ok=True)
     environment = {**IN_JOB, "HOME": str(home), "PATH": str(programs), "USER": "ada", "SCRATCH": str(home)}
@@ -106,7 +102,7 @@ def started(home: Path, programs: Path, scripts: list[Path]) -> list[str]:
 
 
 def in_plan(path: str, plan: list[dict[str, Any]], sandbox: dict[str, Any]) -> bool:
-    """Whether a path of the account is one that the plan names, one above or below it, or one that is ours anyway."""
+    """Return True if the plan names a path, one above or below it, or if it is one of hpc-onboard's own."""
     named = []
     for entry in plan:
         options = entry["options"]
@@ -138,7 +134,7 @@ def shown(host: Host, answer: Mapping[str, Any] = MappingProxyType({})) -> list[
 
 
 class Watch:
-    """What the looks at all documents found wrong."""
+    """Looks at what documents create on an account. wrong: the broken promises, each with its document."""
 
     def __init__(self, writer: Writer, programs: Path, mark: Path) -> None:
         self.writer, self.programs, self.mark = writer, programs, mark

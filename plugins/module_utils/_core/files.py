@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """System calls on an open folder: a file replaced as a whole, and what host.py puts together of drafts and renames.
 
-All raise OSError; what that means for a person is said by who calls. replace() is how anything that must last is
-written, on the account and on the controller.
+All raise OSError, which the caller explains. replace() writes what must last, on the account and on the controller.
 """
 
 import errno
@@ -168,10 +167,11 @@ def attributes(file: str) -> Dict[str, bytes]:
 def read_at(folder: int, name: str, most: int = LARGEST) -> Optional[bytes]:
     """What a file of the folder holds, one byte more than most at the most; None without one. No link is opened."""
     try:
-        with os.fdopen(unnoticed(name, READ, folder), "rb") as stream:
-            return stream.read(most + 1)
+        handle = unnoticed(name, READ, folder)
     except FileNotFoundError:
         return None
+    with os.fdopen(handle, "rb") as stream:
+        return stream.read(most + 1)
 
 
 def free(folder: int, name: str) -> bool:

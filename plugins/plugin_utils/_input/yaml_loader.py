@@ -49,7 +49,7 @@ def excess(text: str) -> tuple[int, str] | None:
 
 @dataclass
 class Count:
-    """How many values a document holds, each alias as often as it is used."""
+    """The number of values in a document, each alias counted as often as it is used."""
 
     sizes: list[int] = field(default_factory=lambda: [0])  # of each collection that is open, and of all before
     opened: list[str | None] = field(default_factory=list)  # their anchors

@@ -17,7 +17,7 @@ ORDER = re.compile(
     r"##(?=\[|(?:vso|teamcity)\[)|::(?=(?:add-|remove-|set-|save-|stop-|end)?"
     r"(?:commands|command|debug|echo|env|error|group|mask|matcher|notice|output|path|state|summary|warning)\b)"
 )
-"""What begins an order to a CI system, which reads them in a log: docs.github.com/actions (workflow commands),
+"""The beginning of an order to a CI system, which reads them in a log: docs.github.com/actions (workflow commands),
 learn.microsoft.com/azure/devops (logging commands), jetbrains.com/help/teamcity (service messages)"""
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who edits a profile runs nothing on the account: what a hostile one creates there, and what is refused before."""
+"""A hostile profile runs nothing on the account, and most of it is refused before the account is entered."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_a_hostile_profile_is_refused_by_file_and_line_before_the_account_is_ent
 
 
 def command(folder: Path, *words: str) -> str:
-    """What the command prints; it ends by 2, in seconds."""
+    """Return what the command prints; it ends with 2, in seconds."""
     environment = {**os.environ, "HOME": str(folder), "COLUMNS": "500"}
     environment.pop("HPC_ONBOARD_ACCOUNTS", None)
     done = subprocess.run(

@@ -28,7 +28,7 @@ CELLS = [(login, jump, user) for login in LOGINS for jump in JUMPS for user in U
 
 
 class Seen(NamedTuple):
-    """What the sshd of one hop counted. sent: answers that it refused."""
+    """The counts of one hop's sshd. sent: answers that it refused."""
 
     connections: int
     sent: int
@@ -89,7 +89,7 @@ def test_nothing_is_sent_that_no_user_typed(
     }
     asks = login in ASKING or jump in ASKING
     entry = {"door": "ask" if asks and user != "cron, not declared" else "key", "vars": way}
-    code, said = run(Desk(bed, account, settings={account.name: entry}), user)
+    exit_code, said = run(Desk(bed, account, settings={account.name: entry}), user)
 
     counts = {name: seen(door) for name, door in hops.items()}
     shown = ", ".join(f"{name} {one.connections}/{one.sent}" for name, one in counts.items())
@@ -97,6 +97,6 @@ def test_nothing_is_sent_that_no_user_typed(
     assert [one.sent for one in counts.values()] == [0] * len(hops), said
     assert all(one.connections <= 1 + asks for one in counts.values()), (counts, said)
     enters = login != "another key" and (user == "terminal" or not asks)
-    assert (code == 0) is enters, said
+    assert (exit_code == 0) is enters, said
     if user == "cron" and asks:
         assert {one.connections for one in counts.values()} == {0}, said

@@ -9,7 +9,6 @@ SPDX-License-Identifier: GPL-3.0-or-later
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 import sys
@@ -26,9 +25,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_fil
     ALONE,
     DELEGATE,
     KEEPALIVE,
-    AccountsFile,
     Host,
-    hosts,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.facts import is_wrapped
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import schema
@@ -38,13 +35,13 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import CAPABILITIES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import ROLES, Roles
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, Mistakes
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import ROLES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Mistakes
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import ssh_arguments
 from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config import entries
 
 from tests.effort import sample
-from tests.hostile_documents import accounts, changed, documents, profile, texts, with_sources
+from tests.hostile_documents import accounts, changed, documents, hosts_of, laid, profile, texts, with_sources
 
 USRUN = yaml.safe_load((ROLES / "launchers/defaults/main.yml").read_text())
 USRUN = {name.removeprefix("launchers_"): value for name, value in USRUN.items()}
@@ -75,13 +72,11 @@ sys.addaudithook(watch)
 
 def looked_at(own: dict[str, Any], file: dict[str, Any], folder: Path) -> list[Host] | None:
     """The hosts that come of both documents, read from files; None where they are refused."""
-    (folder / "ours").mkdir(exist_ok=True)
-    (folder / "ours" / "attic.yml").write_text(json.dumps(own))
-    lines = Lines(folder / "accounts.yml", json.dumps(file))
+    lines = laid(own, file, folder)
     global watching  # a hook of Python's can never be taken out again
     watching, made = True, []
     try:
-        made = hosts(AccountsFile(lines, lines.document(), Roles()))
+        made = hosts_of(lines)
         for host in made:
             innocent(host)
     except Mistakes as refused:

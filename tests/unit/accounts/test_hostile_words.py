@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the schemas of profiles and accounts files keep out: unseen characters, programs, names of programs."""
+"""The schemas of profiles and accounts files refuse invisible characters, programs and names of programs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def strings(node: Any, root: dict[str, Any], place: str = "") -> Iterator[tuple[
 
 
 @pytest.mark.parametrize("name", ["cluster", "accounts"])
-def test_no_text_of_a_schema_may_hold_a_character_that_nobody_sees(name: str) -> None:
+def test_no_text_of_a_schema_may_hold_an_invisible_character(name: str) -> None:
     whole = schema(name)
     found = [one for one in strings(whole, whole) if (name, one[0]) not in CHECKED_BY_CODE]
     assert len(found) > 10
@@ -56,7 +56,7 @@ def test_what_people_write_is_text() -> None:
 
 
 def told(folder: Path, more: str) -> str:
-    """What is said of a profile with these further lines; empty where it is right."""
+    """Return the mistakes of a profile with these further lines; empty if there are none."""
     file = folder / "attic.yml"
     file.write_text(ATTIC.format(more=more))
     try:

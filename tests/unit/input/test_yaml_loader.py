@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,31 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics imp
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.yaml_loader import DEPTH, excess
 
 from tests.hostile_words import DOCUMENTS
+
+ALIASES = "x0: &b0 [1]\n" + "".join(f"x{i}: &b{i} [{','.join([f'*b{i - 1}'] * 9)}]\n" for i in range(1, 12))
+BOMBS = {
+    "aliases of aliases": (ALIASES, 6, "more than 100000 values"),
+    "lists in lists": (
+        "a: 1\nb: " + "[" * 50_000,
+        2,
+        "levels deep|maximum nesting depth",
+    ),  # libyaml bounds it since 0.2.6
+    "mappings in mappings": ("a: " + "{a: " * 3000 + "1" + "}" * 3000, 1, "more than 50 levels deep"),
+    "a list that holds itself": ("a: &a [*a]\n", 1, "is inside of &a"),
+    "a number of 5000 digits": ("a: 1\nb: " + "9" * 5000, 2, "more than 20 digits"),
+}
+
+
+@pytest.mark.parametrize(("text", "line", "why"), BOMBS.values(), ids=BOMBS)
+def test_a_bomb_is_one_mistake_with_its_line_and_reason(tmp_path: Path, text: str, line: int, why: str) -> None:
+    file = tmp_path / "accounts.yml"
+    file.write_text(text)
+    for read in (lambda: Lines(file, text).document(), lambda: quick_look.accounts(file)):
+        with pytest.raises(Mistakes) as refused:
+            read()
+        (mistake,) = refused.value.found
+        assert mistake.line == line
+        assert re.search(why, mistake.text)
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
