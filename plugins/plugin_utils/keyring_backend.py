@@ -8,6 +8,6 @@ default-keyring=ansible_collections.hpc.onboard.plugins.plugin_utils.keyring_bac
 
 from __future__ import annotations
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.keyring_backend import Keyring
+from ._secrets.keyring_backend import Keyring
 
 __all__ = ["Keyring"]

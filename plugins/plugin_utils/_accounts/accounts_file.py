@@ -12,25 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import (
-    PATTERNS,
-    SHIPPED,
-    Catalogue,
-    Profile,
-    mentions,
-    render,
-    schema,
-)
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.parts.site import site_settings
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import prepare
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import Roles
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, Mistake, Mistakes, nearest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema import (
-    Checker,
-    Schema,
-    is_template,
-    mapping,
-)
+from .._capabilities.parts.site import site_settings
+from .._capabilities.table import prepare
+from .._input.collection import Roles
+from .._input.diagnostics import Lines, Mistake, Mistakes, nearest
+from .._input.json_schema import Checker, Schema, is_template, mapping
+from .profiles import PATTERNS, SHIPPED, Catalogue, Profile, mentions, render, schema
 
 KEEPALIVE = "-o ServerAliveInterval=15 -o ServerAliveCountMax=4"
 ALONE = "-o ClearAllForwardings=yes -o ForwardX11=no -o ForwardAgent=no"  # a login node gets no way to the next one
@@ -83,7 +70,7 @@ class AccountsFile:
             except Mistakes as mistakes:
                 found += mistakes.found
         if shared:
-            from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.entry_checks import wrong_defaults
+            from .entry_checks import wrong_defaults
 
             clusters = None if found else [one.cluster for one in accounts]
             found += wrong_defaults(self.lines, shared, self.roles, clusters)
@@ -120,7 +107,7 @@ class AccountsFile:
         """One account with its profile, the defaults in what it does not say; its mistakes are raised."""
         user, at, cluster = name.rpartition("@")
         if not at or not USER.fullmatch(user):
-            from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.entry_checks import name_advice
+            from .entry_checks import name_advice
 
             raise Mistakes([self._at(name, name_advice(name, catalogue))])
         profile = catalogue.profile(cluster)
@@ -130,14 +117,14 @@ class AccountsFile:
             raise Mistakes([self._at(name, text)])
         entry = own
         if shared:
-            from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.defaults import together
+            from .defaults import together
 
             entry = together(shared, own, profile)
         account = self._rendered(name, user, entry, profile)
         lacking = mentions({part: account.cluster.get(part) for part in PATTERNS}, "project")
         if not lacking and is_plain(own, profile):
             return account
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.entry_checks import known_keys, wrong_entry
+        from .entry_checks import known_keys, wrong_entry
 
         found = [*wrong_entry(self.lines, name, own, profile, self.roles)]
         # With an unknown key here, the project may be what is misspelt.
@@ -154,7 +141,7 @@ class AccountsFile:
         names = {"user": user, **({"project": project} if project else {})}
         cluster = render(profile, names, mapping(entry.get("storage")))
         if entry.get("steps"):
-            from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.defaults import with_own_steps
+            from .defaults import with_own_steps
 
             cluster = {
                 **cluster,
@@ -212,9 +199,7 @@ def host(account: Account, file: AccountsFile) -> Host:
     """The host of one account. The account's own vars come last and win."""
     sandbox: dict[str, Any] = {}
     if account.sandbox:
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.sandbox import (
-            pretended,  # real ones go without
-        )
+        from .sandbox import pretended  # real ones go without
 
         sandbox = {"sandbox": pretended(account.name, account.user, account.cluster, file.lines.file.parent)}
     variables = {

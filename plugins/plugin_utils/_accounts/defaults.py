@@ -7,10 +7,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema import mapping
+from .._input.json_schema import mapping
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import Profile
+    from .profiles import Profile
 
 Entry = dict[str, Any]  # what the accounts file says of an account, or of all of them
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts import own_words
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.defaults import Entry
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import Catalogue, Profile, schema
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import Roles
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, Mistake, Place, nearest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema import is_template, mapping
+from .._input.collection import Roles
+from .._input.diagnostics import Lines, Mistake, Place, nearest
+from .._input.json_schema import is_template, mapping
+from . import own_words
+from .defaults import Entry
+from .profiles import Catalogue, Profile, schema
 
 DEFAULTS = "defaults"
 

@@ -14,8 +14,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.fields import is_relied_on
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, Place
+from .._input.diagnostics import Lines, Place
+from .fields import is_relied_on
 
 WRAPPER = ("value", "source", "date")
 ABOUT = {  # what a profile says of itself: no facts, and so without sources

@@ -11,17 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.facts import (
-    SEVERAL,
-    Said,
-    Tree,
-    Written,
-    place_as_written,
-    plain,
-    unwrapped,
-)
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Mistake, Place
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema import Schema
+from .._input.diagnostics import Mistake, Place
+from .._input.json_schema import Schema
+from .facts import SEVERAL, Said, Tree, Written, place_as_written, plain, unwrapped
 
 NAMED_BY = {"sources": "id", "storage": "name", "human_steps": "id", "launchers": "name", "hosts": "host"}
 

@@ -8,8 +8,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import schema
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema import as_written, matches
+from .._input.json_schema import as_written, matches
+from .profiles import schema
 
 NAME = re.compile(r"[a-z][a-z0-9_-]*")
 

@@ -20,14 +20,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema import is_template
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import (
-    NO_OTHER,
-    own_settings,
-    settings,
-    ssh_arguments,
-)
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import state_folder
+from .._input.json_schema import is_template
+from .._input.ssh_arguments import NO_OTHER, own_settings, settings, ssh_arguments
+from .._state.fingerprint_key import state_folder
 
 ASKING = ("password", "key_otp", "key_then_otp", "password_otp", "session")  # login methods at which the user is asked
 OWN_WAYS = ("ansible_ssh_args", "ansible_password", "ansible_ssh_pass")  # whoever says these knows how to get in
@@ -105,7 +100,7 @@ def _lapses(variables: Mapping[str, Any]) -> bool:
     """Whether the account wants a certificate or a ticket that has ended, or ends within minutes."""
     if (variables["cluster"].get("auth") or {}).get("archetype") not in LAPSING:
         return False
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import credential  # most have keys
+    from .._doors import credential  # most have keys
 
     now = datetime.now(UTC)
     held = credential.of_account(variables, now)
@@ -160,7 +155,7 @@ def _settings(arguments: Iterable[str]) -> dict[str, str]:
 
 def _ssh(*arguments: str) -> str | None:
     """What ssh says without connecting; None where it fails."""
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._input.programs import ask  # most have no session
+    from .._input.programs import ask  # most have no session
 
     said = ask(["ssh", *arguments], SECONDS)
     return said.output if said.code == 0 else None

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import is_day, nearest, no_day
+from .._input.diagnostics import is_day, nearest, no_day
 
 PREFIX = "ansible_"
 # What Ansible itself reads for an account that is reached by ssh, or is a folder of this machine. Tests compare it with

@@ -11,31 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.facts import (
-    Tree,
-    Written,
-    place_as_written,
-    plain,
-    spread,
-    unwrapped,
-)
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.source_checks import (
-    Wrong,
-    cross_checks,
-    source_checks,
-    wrapper_advice,
-)
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.parts.job_options import in_long_form
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import COLLECTION
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import (
-    Lines,
-    Mistake,
-    Mistakes,
-    Place,
-    nearest,
-    read_text,
-)
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema import Checker, Schema
+from .._capabilities.parts.job_options import in_long_form
+from .._input.collection import COLLECTION
+from .._input.diagnostics import Lines, Mistake, Mistakes, Place, nearest, read_text
+from .._input.json_schema import Checker, Schema
+from .facts import Tree, Written, place_as_written, plain, spread, unwrapped
+from .source_checks import Wrong, cross_checks, source_checks, wrapper_advice
 
 SHIPPED = COLLECTION / "inventory" / "clusters"
 
@@ -117,7 +98,7 @@ def read_known(file: Path) -> Known:
     own = parse(file)
     found = ill_formed(own)
     if found:
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.sound_part import sound_part
+        from .sound_part import sound_part
 
         mistakes, places = [mistake for _place, mistake in found], [place for place, _mistake in found]
         if "extends" in own.document or ("format",) in places:
@@ -145,7 +126,7 @@ def joined(own: Written) -> tuple[list[Written], Tree]:
     tree = spread(own.document)
     if "extends" not in own.document:
         return [own], tree
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.families import merged
+    from .families import merged
 
     family = read_family(own)
     return [own, family], merged(lessened(spread(family.document), own), tree)
@@ -161,7 +142,7 @@ def finder(files: list[Written], tree: Tree) -> Wrong:
     """What makes a mistake of a place of the whole profile: it finds the file and the line."""
 
     def wrong(place: Place, text: str, at_key: bool = False) -> Mistake:
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.families import mistake
+        from .families import mistake
 
         return mistake(files, tree, place, text, at_key)
 
@@ -208,14 +189,14 @@ def read_file(file: Path) -> Written:
 @functools.cache
 def _schema_of_a_part() -> Schema:
     """The schema of a file that another one makes whole."""
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.families import loosened
+    from .families import loosened
 
     return loosened(schema("cluster"))
 
 
 def lessened(base: Tree, own: Written) -> Tree:
     """The facts of a family but for those that a profile says do not hold for it."""
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.families import places_by_name, taken_out
+    from .families import places_by_name, taken_out
 
     known = set(places_by_name(base))
     words = list(own.document.get("without", []))

@@ -13,15 +13,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import COLLECTION
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import (
-    Mistake,
-    Mistakes,
-    check_bounds,
-    invalid,
-    read_text,
-)
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.yaml_loader import Loader
+
+from .._input.collection import COLLECTION
+from .._input.diagnostics import Mistake, Mistakes, check_bounds, invalid, read_text
+from .._input.yaml_loader import Loader
 
 SHIPPED = COLLECTION / "inventory" / "clusters"
 
@@ -67,7 +62,7 @@ def _with_own(profile: Mapping[str, Any], document: Mapping[str, Any], entry: Ma
     own = {str(name): step for name, step in every if isinstance(step, dict)}
     if not own:
         return list(listed)
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.defaults import with_own_steps  # few have any
+    from .defaults import with_own_steps  # few have any
 
     return [step for step in with_own_steps(listed, own) if "text" in step]
 
@@ -83,10 +78,7 @@ def site(cluster: str, folders: Sequence[Path]) -> dict[str, Any]:
         base = _document(next(place for place in places if place.is_file()))
     except (StopIteration, Mistakes):
         return {}
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.families import (
-        merged,
-        taken_out,
-    )  # few have one
+    from .families import merged, taken_out  # few have one
 
     family = _steps(base)
     for word in own.get("without", ()):

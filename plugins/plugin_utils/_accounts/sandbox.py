@@ -9,8 +9,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import Profile
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema import is_template
+from .._input.json_schema import is_template
+from .profiles import Profile
 
 VARIABLE = re.compile(r"\$(\w+)")
 

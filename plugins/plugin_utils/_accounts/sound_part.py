@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.facts import Written, named_sources
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.families import NAMED_BY
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.source_checks import UNJUDGED
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Place
+from .._input.diagnostics import Place
+from .facts import Written, named_sources
+from .families import NAMED_BY
+from .source_checks import UNJUDGED
 
 NAMING_AREAS: tuple[Place, ...] = (("caches",), ("conda",), ("human_steps",))
 

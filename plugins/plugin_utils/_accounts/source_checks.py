@@ -11,17 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.facts import (
-    DAY,
-    WRAPPER,
-    Tree,
-    Written,
-    named_sources,
-    unsourced,
-    wrappers,
-)
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Mistake, Place, nearest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import visible
+from .._input.diagnostics import Mistake, Place, nearest
+from .._text.sanitise import visible
+from .facts import DAY, WRAPPER, Tree, Written, named_sources, unsourced, wrappers
 
 UNJUDGED = "unjudged"  # a key that areas get of which too little is left to judge them (sound_part.py)
 Wrong = Callable[..., Mistake]  # of a place of the whole profile, the words, and whether the key is to blame

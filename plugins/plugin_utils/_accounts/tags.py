@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import selected
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import COLLECTION
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import nearest
+from .._capabilities.collect import selected
+from .._input.collection import COLLECTION
+from .._input.diagnostics import nearest
 
 ANSIBLES = {"all", "always", "never", "tagged", "untagged"}
 CHOOSING = {  # playbooks whose tags choose among the capabilities, and what else each can be told to do

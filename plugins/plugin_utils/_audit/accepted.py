@@ -11,13 +11,13 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core import document_version
-from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.module_utils._core.files import replace
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import waivers as _waivers
+from ...module_utils._core import document_version
+from ...module_utils._core.errors import AccountError
+from ...module_utils._core.files import replace
+from . import waivers as _waivers
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import Finding, Report
+    from .._documents.finding import Finding, Report
 
 Variables = Mapping[str, Any]  # Ansible's, of one host
 Wishes = Mapping[str, Any]  # of a person, read by _audit/options.py

@@ -8,39 +8,26 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.module_utils._receipt import notes as _notes
-from ansible_collections.hpc.onboard.plugins.module_utils._receipt.receipt import IDENTITY
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import findings as _findings
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import (
-    key_ages,
-    local_checks,
-    report,
-    watch_keys,
-    watches,
-)
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.judges.common import Look
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import RULES, SEVERITIES
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import Declared
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import offboarding
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS, Plan, key_of, left_out
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state import receipts
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import account_key
+from ...module_utils._core.errors import AccountError
+from ...module_utils._receipt import notes as _notes
+from ...module_utils._receipt.receipt import IDENTITY
+from .._capabilities.collect import Declared
+from .._delivery import offboarding
+from .._delivery.plan import KINDS, Plan, key_of, left_out
+from .._state import receipts
+from .._state.fingerprint_key import account_key
+from . import findings as _findings
+from . import key_ages, local_checks, report, watch_keys, watches
+from .judges.common import Look
+from .rules import RULES, SEVERITIES
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import AccountSession
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation import Conversation
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.answer import Notes, Receipt, ReceiptNote
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import (
-        Cause,
-        Cell,
-        Class,
-        Row,
-        Seen,
-        Site,
-    )
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome
+    from .._delivery.account_session import AccountSession
+    from .._delivery.conversation import Conversation
+    from .._documents.answer import Notes, Receipt, ReceiptNote
+    from .._documents.declaration import PlanEntry
+    from .._documents.finding import Cause, Cell, Class, Row, Seen, Site
+    from .._documents.outcome import Outcome
 
 Variables = Mapping[str, Any]  # Ansible's, of one account
 

@@ -13,20 +13,20 @@ from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Literal
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import hashes
-from ansible_collections.hpc.onboard.plugins.module_utils._receipt.notes import DONE, is_keyed
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import mends as _mends
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.finding_text import Text, bare, ended, it
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.judges.common import Judge, Look, Wrong
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import RULES, SEVERITIES, WATCHED
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import ELSEWHERE, USUAL, options_of
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import flat
+from ...module_utils._core.resource import hashes
+from ...module_utils._receipt.notes import DONE, is_keyed
+from .._capabilities.table import ELSEWHERE, USUAL, options_of
+from .._text.sanitise import flat
+from . import mends as _mends
+from .finding_text import Text, bare, ended, it
+from .judges.common import Judge, Look, Wrong
+from .rules import RULES, SEVERITIES, WATCHED
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.answer import ReceiptNote
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Note, PlanEntry
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import Cause, Seen
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome, Severity, State
+    from .._documents.answer import ReceiptNote
+    from .._documents.declaration import Note, PlanEntry
+    from .._documents.finding import Cause, Seen
+    from .._documents.outcome import Outcome, Severity, State
 
 JUDGES = f"{__name__.rpartition('.')[0]}.judges"
 

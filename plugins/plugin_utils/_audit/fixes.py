@@ -13,12 +13,12 @@ import shlex
 from collections.abc import Container, Sequence
 from typing import TYPE_CHECKING
 
-from ansible_collections.hpc.onboard.plugins.module_utils._receipt.set_aside import set_aside_command
-from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import Fix, Step, advice, here, there
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import Start, replacing
+from ...module_utils._receipt.set_aside import set_aside_command
+from .._documents.fix import Fix, Step, advice, here, there
+from .._input.command_line import Start, replacing
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import Seen
+    from .._documents.finding import Seen
 
 PLACE = re.compile(r"~?/[A-Za-z0-9_./+@%=,-]+~?")
 

@@ -8,14 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Literal
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import RULES, WATCHED
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import Secret
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import local_key, state_folder
+from .._secrets.versions import Secret
+from .._state.fingerprint_key import local_key, state_folder
+from .rules import RULES, WATCHED
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import Seen
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Severity
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.key_marks import Marks
+    from .._documents.finding import Seen
+    from .._documents.outcome import Severity
+    from .._secrets.key_marks import Marks
 
 SOON, VERY_SOON = timedelta(days=30), timedelta(days=7)
 REPLACED = ("previous", "retired")
@@ -26,9 +26,7 @@ def known(names: Iterable[str]) -> dict[str, Secret]:
     rotated = [name for name in sorted(names) if (state_folder() / "secrets" / f"{name}.json").exists()]
     if not rotated:
         return {}
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import (
-        Sidecar,  # few keys were ever rotated
-    )
+    from .._secrets.version_store import Sidecar  # few keys were ever rotated
 
     found = {name: Sidecar(name, bytes.fromhex(local_key())).secret() for name in rotated}
     return {name: secret for name, secret in found.items() if secret}
@@ -48,7 +46,7 @@ def marks(secrets: Mapping[str, Secret], account: str) -> Marks:
     """The fingerprints of all their versions, as that account shows them."""
     if not secrets:
         return {}
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import key_marks  # few keys were ever rotated
+    from .._secrets import key_marks  # few keys were ever rotated
 
     return key_marks.marks(secrets, account, bytes.fromhex(local_key()))
 

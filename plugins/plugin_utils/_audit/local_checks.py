@@ -12,15 +12,15 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import RULES, WATCHED
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import manual_steps
-from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import Step, advice, here
-from ansible_collections.hpc.onboard.plugins.plugin_utils._doors.credential import Credential, of_account
-from ansible_collections.hpc.onboard.plugins.plugin_utils._doors.renewers import renewal, user_of
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import command
+from .._delivery import manual_steps
+from .._documents.fix import Step, advice, here
+from .._doors.credential import Credential, of_account
+from .._doors.renewers import renewal, user_of
+from .._input.command_line import command
+from .rules import RULES, WATCHED
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import Class, Seen
+    from .._documents.finding import Class, Seen
 
 Cluster = Mapping[str, Any]  # a profile, as Ansible has it among an account's variables
 Variables = Mapping[str, Any]

@@ -9,17 +9,17 @@ from collections.abc import Container, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ansible_collections.hpc.onboard.plugins.module_utils._mends.mend import Mend
-from ansible_collections.hpc.onboard.plugins.module_utils._mends.mended_access import MendedAccess
-from ansible_collections.hpc.onboard.plugins.module_utils._mends.mended_key import MendedKey
-from ansible_collections.hpc.onboard.plugins.module_utils._mends.mended_leftover import MendedLeftover
-from ansible_collections.hpc.onboard.plugins.module_utils._mends.mended_statement import MendedStatement
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import serving
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state import audit_history, last_runs
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.audit_history import Known
+from ...module_utils._mends.mend import Mend
+from ...module_utils._mends.mended_access import MendedAccess
+from ...module_utils._mends.mended_key import MendedKey
+from ...module_utils._mends.mended_leftover import MendedLeftover
+from ...module_utils._mends.mended_statement import MendedStatement
+from .._input.collection import serving
+from .._state import audit_history, last_runs
+from .._state.audit_history import Known
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Entry, PlanEntry
+    from .._documents.declaration import Entry, PlanEntry
 
 KINDS: dict[str, type[Mend]] = {kind.KIND: kind for kind in (MendedAccess, MendedKey, MendedLeftover, MendedStatement)}
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.files import FORMATS
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import SEVERITIES
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input import extra_vars
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.extra_vars import Reader, Value
+from ...module_utils._core.errors import AccountError
+from .._input import extra_vars
+from .._input.extra_vars import Reader, Value
+from .formats.files import FORMATS
+from .rules import SEVERITIES
 
 SETTINGS: dict[str, Reader] = {
     "audit_fail_on": extra_vars.one_of(*SEVERITIES, "never"),

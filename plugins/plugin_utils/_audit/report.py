@@ -14,15 +14,15 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import waivers as _waivers
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.fixes import Commands
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import CLASSES, RULES, SEVERITIES
-from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import advice
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.audit_history import Known
+from .._documents.fix import advice
+from .._state.audit_history import Known
+from . import waivers as _waivers
+from .fixes import Commands
+from .rules import CLASSES, RULES, SEVERITIES
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Entry
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import (
+    from .._documents.declaration import Entry
+    from .._documents.finding import (
         Account,
         BySeverity,
         Cell,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         Site,
         Summary,
     )
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Severity
+    from .._documents.outcome import Severity
 
 SCHEMA = "hpc.onboard/audit/2.1"
 UNMEASURED = ("RUN-001", "RUN-002")

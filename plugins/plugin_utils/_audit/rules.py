@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import Cause, Class
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Severity
+    from .._documents.finding import Cause, Class
+    from .._documents.outcome import Severity
 
 SEVERITIES: tuple[Severity, ...] = ("critical", "high", "medium", "low", "info")
 """The worst first."""

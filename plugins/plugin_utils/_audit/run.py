@@ -11,28 +11,24 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import accepted, mends
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import report as _audit
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.account import unmeasured
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.fixes import Commands
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.files import ReportError, opened, write
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.options import checked
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import refuse_unknown
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input import command_line
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import version
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, Mistakes
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.extra_vars import Value
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state import audit_history
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
+from ...module_utils._core.errors import AccountError
+from .._capabilities.collect import refuse_unknown
+from .._input import command_line
+from .._input.collection import version
+from .._input.diagnostics import Lines, Mistakes
+from .._input.extra_vars import Value
+from .._state import audit_history
+from .._state.durable_files import StateError
+from . import accepted, mends
+from . import report as _audit
+from .account import unmeasured
+from .fixes import Commands
+from .formats.files import ReportError, opened, write
+from .options import checked
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import Former, Line, Report, Row, Run
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import (
-        AuditReported,
-        AuditSettings,
-        Refusal,
-    )
+    from .._documents.finding import Former, Line, Report, Row, Run
+    from .._documents.result import AuditReported, AuditSettings, Refusal
 
     Result = TypeVar("Result", AuditSettings, AuditReported)
 

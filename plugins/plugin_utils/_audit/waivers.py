@@ -13,21 +13,15 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core import document_version
-from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import schema
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import RULES
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import (
-    Lines,
-    Mistake,
-    Mistakes,
-    nearest,
-    shown,
-)
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema import Checker
+from ...module_utils._core import document_version
+from ...module_utils._core.errors import AccountError
+from .._accounts.profiles import schema
+from .._input.diagnostics import Lines, Mistake, Mistakes, nearest, shown
+from .._input.json_schema import Checker
+from .rules import RULES
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import Excuse, Finding, WaiverEntry
+    from .._documents.finding import Excuse, Finding, WaiverEntry
 
 Entry = Mapping[str, Any]  # of the file, checked by its schema
 

@@ -9,18 +9,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.hpc.onboard.plugins.module_utils._formats.key_files import ENROOTS
-from ansible_collections.hpc.onboard.plugins.module_utils._watches.enroot_lines import EnrootLines
-from ansible_collections.hpc.onboard.plugins.module_utils._watches.open_keys import OpenKeys
-from ansible_collections.hpc.onboard.plugins.module_utils._watches.scattered_keys import ScatteredKeys
-from ansible_collections.hpc.onboard.plugins.module_utils._watches.shadowed_keys import ShadowedKeys
-from ansible_collections.hpc.onboard.plugins.module_utils._watches.unread_keys import UnreadKeys
-from ansible_collections.hpc.onboard.plugins.module_utils._watches.watch import Watch
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.parts.enroot_caches import caches
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import keys, usual_path
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.backends import MissingKey
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import Secret
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import shown_by
+from ...module_utils._formats.key_files import ENROOTS
+from ...module_utils._watches.enroot_lines import EnrootLines
+from ...module_utils._watches.open_keys import OpenKeys
+from ...module_utils._watches.scattered_keys import ScatteredKeys
+from ...module_utils._watches.shadowed_keys import ShadowedKeys
+from ...module_utils._watches.unread_keys import UnreadKeys
+from ...module_utils._watches.watch import Watch
+from .._capabilities.parts.enroot_caches import caches
+from .._capabilities.table import keys, usual_path
+from .._secrets.backends import MissingKey
+from .._secrets.versions import Secret
+from .._state.fingerprint_key import shown_by
 
 KnownKeys = Mapping[str, tuple[str, str]]
 """By fingerprint: the name of the secret, and which key of it that is, in words."""
@@ -29,8 +29,8 @@ KINDS: dict[str, type[Watch]] = {
     kind.KIND: kind for kind in (EnrootLines, OpenKeys, ScatteredKeys, ShadowedKeys, UnreadKeys)
 }
 if TYPE_CHECKING:  # few keys were ever rotated
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.key_marks import Marks
+    from .._documents.declaration import PlanEntry
+    from .._secrets.key_marks import Marks
 
 KEYS = keys()  # before the forks, one for each account
 

@@ -9,20 +9,18 @@ import posixpath
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.hpc.onboard.plugins.module_utils._watches.areas import Areas
-from ansible_collections.hpc.onboard.plugins.module_utils._watches.conda_traces import CondaTraces
-from ansible_collections.hpc.onboard.plugins.module_utils._watches.home_caches import HomeCaches
-from ansible_collections.hpc.onboard.plugins.module_utils._watches.overridden_settings import OverriddenSettings
-from ansible_collections.hpc.onboard.plugins.module_utils._watches.quota import Quota
-from ansible_collections.hpc.onboard.plugins.module_utils._watches.slurm_rights import SlurmRights
-from ansible_collections.hpc.onboard.plugins.module_utils._watches.startup_files import StartupFiles
-from ansible_collections.hpc.onboard.plugins.module_utils._watches.watch import Watch
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.parts.conda_installer import (
-    uses_anacondas_channels,
-)
+from ...module_utils._watches.areas import Areas
+from ...module_utils._watches.conda_traces import CondaTraces
+from ...module_utils._watches.home_caches import HomeCaches
+from ...module_utils._watches.overridden_settings import OverriddenSettings
+from ...module_utils._watches.quota import Quota
+from ...module_utils._watches.slurm_rights import SlurmRights
+from ...module_utils._watches.startup_files import StartupFiles
+from ...module_utils._watches.watch import Watch
+from .._capabilities.parts.conda_installer import uses_anacondas_channels
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Options, PlanEntry
+    from .._documents.declaration import Options, PlanEntry
 
 Facts = Mapping[str, Any]  # of a cluster, an account or an area, as their schemas describe them
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.hpc.onboard.plugins.module_utils._watches.watch import Watch
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import watch_keys, watch_places
+from ...module_utils._watches.watch import Watch
+from . import watch_keys, watch_places
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
+    from .._documents.declaration import PlanEntry
 
 KINDS: dict[str, type[Watch]] = {**watch_keys.KINDS, **watch_places.KINDS}
 

@@ -17,15 +17,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core.document_version import refusal
-from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError, errno_name
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answer as _answer
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.payload import FRAME
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import command
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.exports import Exports
+from ...module_utils._core.document_version import refusal
+from ...module_utils._core.errors import AccountError, errno_name
+from .._delivery import answer as _answer
+from .._delivery.payload import FRAME
+from .._input.command_line import command
+from .._state.exports import Exports
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.answer import Answer
+    from .._documents.answer import Answer
 
 SCHEMA = "hpc.onboard/brought/1.0"  # as module_utils/_engine/by_hand.py writes it
 LARGEST = _answer.LARGEST + 64 * 1024

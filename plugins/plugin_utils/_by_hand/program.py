@@ -12,10 +12,10 @@ import textwrap
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
+from .._delivery import payload
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
+    from .._documents.declaration import PlanEntry
 
 SCHEMA = "hpc.onboard/export/1.0"
 BY_HAND = "_engine.by_hand"

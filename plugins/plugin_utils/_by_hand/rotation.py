@@ -7,21 +7,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import targets
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.adapters import Nothing
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.delivery import Delivery
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import Ledger, now, record_key
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.next_step import Step
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ports import Found, Refused, Unreachable
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.standing import Situation
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import key_marks, versions
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import Sidecar
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state import exports
+from .._rotation import targets
+from .._rotation.adapters import Nothing
+from .._rotation.delivery import Delivery
+from .._rotation.ledger import Ledger, now, record_key
+from .._rotation.next_step import Step
+from .._rotation.ports import Found, Refused, Unreachable
+from .._rotation.standing import Situation
+from .._secrets import key_marks, versions
+from .._secrets.version_store import Sidecar
+from .._state import exports
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import Secret
+    from .._documents.declaration import PlanEntry
+    from .._documents.outcome import Outcome
+    from .._secrets.versions import Secret
 
 
 class Shown(Nothing):

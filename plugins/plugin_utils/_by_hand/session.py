@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import Declared, Tolerated
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import AccountSession
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import UNKNOWN_KEY
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.backends import MissingKey
+from .._capabilities.collect import Declared, Tolerated
+from .._delivery.account_session import AccountSession
+from .._delivery.plan import UNKNOWN_KEY
+from .._secrets.backends import MissingKey
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation import Message
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.answer import Answer
+    from .._delivery.conversation import Message
+    from .._documents.answer import Answer
 
 NOTHING: Answer = {
     "outcomes": [],

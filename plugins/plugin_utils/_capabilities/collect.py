@@ -12,24 +12,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import (
-    CAPABILITIES,
-    USUAL,
-    declaring,
-    load,
-    options_of,
-)
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.argument_spec import check
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import Roles
+from ...module_utils._core.errors import AccountError
+from .._input.argument_spec import check
+from .._input.collection import Roles
+from .table import CAPABILITIES, USUAL, declaring, load, options_of
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import (
-        Declaration,
-        Entry,
-        Note,
-        PlanEntry,
-    )
+    from .._documents.declaration import Declaration, Entry, Note, PlanEntry
 
 Value = Callable[[str], Any]
 Tolerated = tuple[type[AccountError], ...]
@@ -118,7 +107,7 @@ def refuse_unknown(variables: Iterable[object]) -> None:
 
 
 def _unknown(name: str, role: str, known: Iterable[str]) -> str:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import nearest
+    from .._input.diagnostics import nearest
 
     now = getattr(load(role), "FORMER", {}).get(name)
     if now:
@@ -130,7 +119,7 @@ def _unknown(name: str, role: str, known: Iterable[str]) -> str:
 def refuse_keys(options: Mapping[str, Any]) -> None:
     """Raise AccountError where the text of a file that is given directly holds a key."""
     if isinstance(options.get("content"), str):
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.parts import own_texts  # few have such
+        from .parts import own_texts  # few have such
 
         own_texts.refuse_keys(f"content of {options.get('path')}", options["content"])
 
@@ -151,7 +140,7 @@ def _declaration(name: str, value: Value) -> Declaration:
     given = {option: setting for option, setting in values.items() if setting is not None}
     checked = check({option: role.spec[option] for option in given}, given)
     if checked.violations:
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._input.spec_sentences import sentence
+        from .._input.spec_sentences import sentence
 
         raise AccountError("\n".join(f"role {name}: {sentence(violation)}" for violation in checked.violations))
     whole = {**role.defaults, **checked.values}

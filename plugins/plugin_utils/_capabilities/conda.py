@@ -7,15 +7,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.parts.site import OF_CONDA
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import (
-    Settings,
-    nothing,
-    resource,
-)
+from .parts.site import OF_CONDA
+from .table import Settings, nothing, resource
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Declaration, Reason
+    from .._documents.declaration import Declaration, Reason
 
 FORMER = {  # settings that are not read any more, and what is said in their place
     **{f"conda_{name}": f"conda_site: {{{name}: ...}}" for name in OF_CONDA},
@@ -33,7 +29,7 @@ def declare(settings: Settings) -> Declaration:
         return nothing("refused", f"{site['why']} Use {site['instead'] or 'what the site offers'}.")
     if not settings["wanted"] and not settings["environments"]:
         return {"resources": [], "notes": []}
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.parts import conda_installer  # few have one
+    from .parts import conda_installer  # few have one
 
     why = conda_installer.left_out(settings)
     if why:
@@ -53,6 +49,6 @@ def declare(settings: Settings) -> Declaration:
 def prepare(accounts: Sequence[Settings]) -> None:
     """Read the installers once, where an account wants a conda."""
     if any(settings.get("wanted") for settings in accounts):
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.parts import conda_installer
+        from .parts import conda_installer
 
         conda_installer.pinned()

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.module_utils._options import image_name
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import Settings, nothing, resource
+from ...module_utils._core.errors import AccountError
+from ...module_utils._options import image_name
+from .table import Settings, nothing, resource
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Declaration, Entry
+    from .._documents.declaration import Declaration, Entry
 
 TOOLS = ("enroot", "apptainer")
 

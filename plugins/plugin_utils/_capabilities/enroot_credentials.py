@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import Key, Settings, nothing, resource
+from .table import Key, Settings, nothing, resource
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Declaration
+    from .._documents.declaration import Declaration
 
 KEYS = {"enroot_credential": Key("ngc", by_containers=True)}
 

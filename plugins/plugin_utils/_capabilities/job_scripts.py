@@ -10,24 +10,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.launchers import (
-    LINE,
-    PLAIN,
-    PLAIN_WORDS,
-    one_gpu,
-)
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import (
-    SLURM_ACCOUNT,
-    Settings,
-    nothing,
-    resource,
-    scheduler_question,
-)
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import ROLES
+from ...module_utils._core.errors import AccountError
+from .._input.collection import ROLES
+from .launchers import LINE, PLAIN, PLAIN_WORDS, one_gpu
+from .table import SLURM_ACCOUNT, Settings, nothing, resource, scheduler_question
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Declaration
+    from .._documents.declaration import Declaration
 
 OURS = ("batch", "gpus", "nodes", "chain", "interactive", "staging", "import")
 FILES = ROLES / "job_scripts" / "files"
@@ -90,7 +79,7 @@ def _asks(command: str, name: str, content: str) -> str | None:
 
 def _own(one: Settings, settings: Settings, words: dict[str, list[str]]) -> str:
     """A template of the person's own, filled. Raises AccountError."""
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.parts import own_texts  # few have such
+    from .parts import own_texts  # few have such
 
     if not NAME.match(one["name"]):
         raise AccountError(f"job_scripts: {one['name']!r} is not the name of a file")

@@ -8,18 +8,12 @@ import re
 import shlex
 from typing import TYPE_CHECKING
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import (
-    SLURM_ACCOUNT,
-    Settings,
-    nothing,
-    resource,
-    scheduler_question,
-)
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import ROLES
+from ...module_utils._core.errors import AccountError
+from .._input.collection import ROLES
+from .table import SLURM_ACCOUNT, Settings, nothing, resource, scheduler_question
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Declaration
+    from .._documents.declaration import Declaration
 
 BODY = ROLES / "launchers" / "files" / "usrun.sh.template"
 ONE_GPU = re.compile(r"(--gres=gpu:|--gpus=|--gpus-per-node=)(?:([A-Za-z0-9_.-]+):)?1\Z")

@@ -7,12 +7,12 @@ from __future__ import annotations
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.parts import own_texts
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import Settings, resource
+from ...module_utils._core.errors import AccountError
+from .parts import own_texts
+from .table import Settings, resource
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Declaration
+    from .._documents.declaration import Declaration
 
 
 def declare(settings: Settings) -> Declaration:

@@ -7,11 +7,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import Settings, resource
+from ...module_utils._core.errors import AccountError
+from .table import Settings, resource
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Declaration
+    from .._documents.declaration import Declaration
 
 
 def declare(settings: Settings) -> Declaration:
@@ -29,7 +29,7 @@ def declare(settings: Settings) -> Declaration:
 
 def own_script(settings: Settings, start: str) -> str:
     """The text of a person's script, as it is said or from its file, relative to start. Raises AccountError."""
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.parts import own_texts  # few have such
+    from .parts import own_texts  # few have such
 
     file, content = settings.get("file"), settings.get("content")
     if (file is None) == (content is None):

@@ -7,13 +7,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.module_utils._core.values import check_word
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.parts import own_texts
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import Settings, resource
+from ...module_utils._core.errors import AccountError
+from ...module_utils._core.values import check_word
+from .parts import own_texts
+from .table import Settings, resource
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Declaration
+    from .._documents.declaration import Declaration
 
 SHARED = ("maker", "offline", "wheels", "index", "search", "in_job", "proxies", "state")
 

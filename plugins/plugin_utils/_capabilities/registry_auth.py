@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import Key, Settings, resource
+from .table import Key, Settings, resource
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Declaration
+    from .._documents.declaration import Declaration
 
 KEYS = {"registry_auth": Key("ngc", by_containers=True)}
 

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from ansible_collections.hpc.onboard.plugins.module_utils._core.values import Options
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Code, Declaration, Entry
+    from ...module_utils._core.values import Options
+    from .._documents.declaration import Code, Declaration, Entry
 
 Settings = Mapping[str, Any]
 

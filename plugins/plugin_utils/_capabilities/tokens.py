@@ -7,14 +7,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import Key, Settings, resource, usual_path
+from .table import Key, Settings, resource, usual_path
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import (
-        Declaration,
-        Entry,
-        PlanEntry,
-    )
+    from .._documents.declaration import Declaration, Entry, PlanEntry
 
 TOKENS = {
     "wandb": {"kind": "netrc_entry", "machine": "api.wandb.ai"},

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import Settings, resource
+from ...module_utils._core.errors import AccountError
+from .table import Settings, resource
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Declaration
+    from .._documents.declaration import Declaration
 
 TOOLS = {  # tool -> variable -> the folder below ours; as the tools' own documentation has them
     "pip": {"PIP_CACHE_DIR": "pip"},

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._command.refused import Refused
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.writers import from_home, other_writers
+from .._input.writers import from_home, other_writers
+from .refused import Refused
 
 PRACTICE = Path("inventory/practice.yml")  # of a checkout, for whoever has no file of their own yet
 VARIABLE = "HPC_ONBOARD_ACCOUNTS"
@@ -66,7 +66,7 @@ def not_found(environment: Mapping[str, str]) -> Refused:
 
 def written(file: Path) -> set[str]:
     """The accounts of a file and their clusters as they are written, without a look at any profile. Raises Mistakes."""
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, read_text
+    from .._input.diagnostics import Lines, read_text
 
     document = Lines(file, read_text(file)).document()
     entries = document.get("accounts") if isinstance(document, dict) else None
@@ -77,9 +77,9 @@ def written(file: Path) -> set[str]:
 def known(file: Path) -> tuple[set[str], set[str]]:
     """The accounts of a file, and the groups that they are in: clusters, sites, container runtimes. Raises Mistakes."""
     # Here, since only a word that is not a verb needs them: YAML and profiles take longer than all else together.
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import AccountsFile, hosts
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import Roles
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, read_text
+    from .._accounts.accounts_file import AccountsFile, hosts
+    from .._input.collection import Roles
+    from .._input.diagnostics import Lines, read_text
 
     lines = Lines(file, read_text(file))
     made = hosts(AccountsFile(lines, lines.document(), Roles()))
@@ -92,7 +92,7 @@ def own_folders(typed: Sequence[str]) -> list[Path]:
     file = source.file() if source else None
     if file is None:
         return []
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, read_text
+    from .._input.diagnostics import Lines, read_text
 
     document = Lines(file, read_text(file)).document()
     listed = document.get("profiles") if isinstance(document, dict) else None

@@ -11,13 +11,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.facts import unsourced
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import SHIPPED, Catalogue
-from ansible_collections.hpc.onboard.plugins.plugin_utils._command import accounts
-from ansible_collections.hpc.onboard.plugins.plugin_utils._command.refused import Refused
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Mistakes, nearest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.cheatsheet import cheatsheet, one_screen, text_of
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Look, width_of
+from .._accounts.facts import unsourced
+from .._accounts.profiles import SHIPPED, Catalogue
+from .._input.diagnostics import Mistakes, nearest
+from .._terminal.cheatsheet import cheatsheet, one_screen, text_of
+from .._terminal.layout import Look, width_of
+from . import accounts
+from .refused import Refused
 
 
 def main(arguments: Sequence[str], program: str) -> int:

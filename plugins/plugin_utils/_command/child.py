@@ -15,8 +15,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._command.refused import Refused
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.verdict import HANDLE, Verdict, hear
+from .._input.verdict import HANDLE, Verdict, hear
+from .refused import Refused
 
 FROM_TERMINAL = (signal.SIGINT, signal.SIGQUIT)  # the terminal sends these to both of us: the child decides
 FOR_US_ALONE = (signal.SIGTERM, signal.SIGHUP)

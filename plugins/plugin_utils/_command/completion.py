@@ -15,13 +15,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._command import accounts as which
-from ansible_collections.hpc.onboard.plugins.plugin_utils._command.refused import Refused
-from ansible_collections.hpc.onboard.plugins.plugin_utils._command.typed import ASKING
-from ansible_collections.hpc.onboard.plugins.plugin_utils._command.verbs import VERBS
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import COLLECTION
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.playbook_options import FLAGS, VALUED
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import visible
+from .._input.collection import COLLECTION
+from .._input.playbook_options import FLAGS, VALUED
+from .._text.sanitise import visible
+from . import accounts as which
+from .refused import Refused
+from .typed import ASKING
+from .verbs import VERBS
 
 SHELLS = ("bash", "zsh", "fish")
 SOURCED = {  # shell -> where a person puts the line, and the line
@@ -158,8 +158,8 @@ def _listed(prefix: str, words: Iterable[str]) -> list[str]:
 
 def _accounts(parsed_args: argparse.Namespace) -> Any:
     """The accounts of the file that a run would take; none where it cannot be read."""
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts import quick_look
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Mistakes
+    from .._accounts import quick_look
+    from .._input.diagnostics import Mistakes
 
     typed = [name for part in ("inventory", "i") for name in getattr(parsed_args, part, None) or ()]
     try:

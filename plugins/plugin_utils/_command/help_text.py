@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._command.verbs import VERBS, Verb
+from .verbs import VERBS, Verb
 
 INTRODUCTION = """\
 hpc-onboard sets up your account on every HPC cluster you use.

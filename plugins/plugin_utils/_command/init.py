@@ -14,18 +14,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._command import accounts
-from ansible_collections.hpc.onboard.plugins.plugin_utils._command.child import end_by
-from ansible_collections.hpc.onboard.plugins.plugin_utils._command.refused import Refused
-from ansible_collections.hpc.onboard.plugins.plugin_utils._init import first_key, person
-from ansible_collections.hpc.onboard.plugins.plugin_utils._init.accounts_text import NotAdded, entry
-from ansible_collections.hpc.onboard.plugins.plugin_utils._init.first_file import Draft
-from ansible_collections.hpc.onboard.plugins.plugin_utils._init.place import put, repository
-from ansible_collections.hpc.onboard.plugins.plugin_utils._init.wishes import Question, Wish, fault, questions
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Mistakes
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.writers import from_home
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.key_faults import fault_of
+from ...module_utils._core.errors import AccountError
+from .._init import first_key, person
+from .._init.accounts_text import NotAdded, entry
+from .._init.first_file import Draft
+from .._init.place import put, repository
+from .._init.wishes import Question, Wish, fault, questions
+from .._input.diagnostics import Mistakes
+from .._input.writers import from_home
+from .._secrets.key_faults import fault_of
+from . import accounts
+from .child import end_by
+from .refused import Refused
 
 OPTIONS = {  # of an account -> the word of its entry, what its value is called, and what it means
     "--project": ("project", "NAME", "its project, group or Slurm account"),

@@ -9,13 +9,13 @@ import re
 import sys
 from collections.abc import Sequence
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import Ledger, record_key
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.standing import unrecorded
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.key_marks import marks
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import Sidecar, known_secrets
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import VersionError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
+from ...module_utils._core.errors import AccountError
+from .._rotation.ledger import Ledger, record_key
+from .._rotation.standing import unrecorded
+from .._secrets.key_marks import marks
+from .._secrets.version_store import Sidecar, known_secrets
+from .._secrets.versions import VersionError
+from .._state.durable_files import StateError
 
 
 def in_records(mark: str, ledger: Ledger) -> str:

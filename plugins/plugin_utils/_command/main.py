@@ -15,15 +15,15 @@ import signal
 import sys
 from pathlib import Path
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._command import accounts, help_text
-from ansible_collections.hpc.onboard.plugins.plugin_utils._command.refused import Refused
-from ansible_collections.hpc.onboard.plugins.plugin_utils._command.typed import REPLACING, Typed, parse
-from ansible_collections.hpc.onboard.plugins.plugin_utils._command.verbs import VERBS
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import COLLECTION, version
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import PROGRAM, of_playbook
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.verdict import Verdict
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.writers import from_home, other_writers
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import visible
+from .._input.collection import COLLECTION, version
+from .._input.command_line import PROGRAM, of_playbook
+from .._input.verdict import Verdict
+from .._input.writers import from_home, other_writers
+from .._text.sanitise import visible
+from . import accounts, help_text
+from .refused import Refused
+from .typed import REPLACING, Typed, parse
+from .verbs import VERBS
 
 BAD = 2
 REPLACE_QUESTION = "Replace the keys that are not in your keyring? Private copies are kept on the account."
@@ -66,7 +66,7 @@ def _about(typed: Typed) -> str:
     """--help or --version."""
     if typed.wants == "--help":
         return help_text.of_verb(typed.verb) if typed.verb else help_text.overview()
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._command.child import playbook_program
+    from .child import playbook_program
 
     try:
         program = playbook_program()
@@ -78,7 +78,7 @@ def _about(typed: Typed) -> str:
 
 def _playbook(typed: Typed) -> int:
     """A verb that reaches accounts: ansible-playbook, with our settings and theirs."""
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._command import settings
+    from . import settings
 
     source = accounts.find(typed.inventory, os.environ)
     if source is None and typed.verb != "doctor":  # which looks without, and says what to do
@@ -112,7 +112,7 @@ def _playbook(typed: Typed) -> int:
 
 def _run(verb: str, options: list[str], environment: dict[str, str]) -> tuple[int, Verdict]:
     """Run a verb's playbook; return our exit code, and how its accounts ended. A signal ends both."""
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._command import child
+    from . import child
 
     playbook, *own = of_playbook(verb, options)
     code, verdict = child.run([child.playbook_program(), f"hpc.onboard.{playbook}", *own], environment)
@@ -125,7 +125,7 @@ def _is_agreed(question: str) -> bool:
     """Ask at the terminal, and return True for a yes. Without a terminal nothing is asked."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return False
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._input.agreement import YES
+    from .._input.agreement import YES
 
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Python would see it only when the line is there
     try:
@@ -143,8 +143,8 @@ def _check_names(typed: Typed, source: accounts.Source) -> None:
     file = source.file()
     if typed.verb or not file:
         return
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.host_pattern import unknown_term
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Mistakes, nearest, shown
+    from .._accounts.host_pattern import unknown_term
+    from .._input.diagnostics import Mistakes, nearest, shown
 
     terms = ",".join(typed.names)
     try:
@@ -162,7 +162,7 @@ def _check_names(typed: Typed, source: accounts.Source) -> None:
 
 def _misspelt_verb(typed: Typed) -> Refused | None:
     """What is said of a word that can only be a misspelt verb, since there are no accounts."""
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import nearest
+    from .._input.diagnostics import nearest
 
     advice = nearest(typed.names[0], VERBS, ()) if typed.names and not typed.verb else ""
     return Refused(f'"{typed.names[0]}" is not a verb; {advice}') if advice.startswith("did") else None

@@ -11,11 +11,11 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts import new_profile
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import SHIPPED, Catalogue, read_known
-from ansible_collections.hpc.onboard.plugins.plugin_utils._command import accounts
-from ansible_collections.hpc.onboard.plugins.plugin_utils._command.refused import Refused
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Mistakes, nearest, read_text, shown
+from .._accounts import new_profile
+from .._accounts.profiles import SHIPPED, Catalogue, read_known
+from .._input.diagnostics import Mistakes, nearest, read_text, shown
+from . import accounts
+from .refused import Refused
 
 USUAL_FOLDER = "our-clusters"
 OWN = "own"

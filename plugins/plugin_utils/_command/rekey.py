@@ -8,10 +8,10 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.file_errors import StoreError, shown
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.file_format import ARGON2ID, SCRYPT
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.file_on_disk import NotWritten
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.keyring_backend import Keyring
+from .._secrets.file_errors import StoreError, shown
+from .._secrets.file_format import ARGON2ID, SCRYPT
+from .._secrets.file_on_disk import NotWritten
+from .._secrets.keyring_backend import Keyring
 
 KDFS = {"argon2id": ARGON2ID, "scrypt": SCRYPT}
 

@@ -9,13 +9,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import LedgerError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import VersionError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.signed_record import RecordError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.amounts import count
-from ansible_collections.hpc.onboard.plugins.plugin_utils._transfer import state_file
+from ...module_utils._core.errors import AccountError
+from .._rotation.ledger import LedgerError
+from .._secrets.versions import VersionError
+from .._state.durable_files import StateError
+from .._state.signed_record import RecordError
+from .._text.amounts import count
+from .._transfer import state_file
 
 TROUBLE = (AccountError, StateError, VersionError, RecordError)
 

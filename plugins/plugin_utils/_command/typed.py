@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._command.refused import Refused
-from ansible_collections.hpc.onboard.plugins.plugin_utils._command.verbs import VERBS
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.playbook_options import NAMES, VALUED, Read, read
+from .._input.playbook_options import NAMES, VALUED, Read, read
+from .refused import Refused
+from .verbs import VERBS
 
 LIMIT, INVENTORY, SECRET, YES, REPLACE = "--limit", "--inventory", "--secret", "--yes", "--replace"
 REPLACING = ("-e", "onboard_replace=true")
@@ -134,8 +134,8 @@ def _take_answer(found: list[Read]) -> list[str]:
             return []
         raise Refused("answer needs the file that you brought back: hpc-onboard answer FILE")
     found.remove(one)
-    from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError  # few bring one
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._by_hand import brought
+    from ...module_utils._core.errors import AccountError  # few bring one
+    from .._by_hand import brought
 
     try:
         account = brought.read(Path(one.value).expanduser()).account

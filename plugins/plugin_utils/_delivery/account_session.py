@@ -10,42 +10,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import (
-    Declared,
-    Tolerated,
-    collect,
-    prepare_settings,
-    refuse_unknown,
-    selected,
-)
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import PLACES
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answer as _answer
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.connection import AccountConnection, Action
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation import Conversation, Message
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan, left_out, sound
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import (
-    CHANGES,
-    both,
-    diffs,
-    of_things,
-    result,
-    spoken_of,
-    unnoted,
-)
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.session import SESSION, current_version
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state import receipts
+from .._capabilities.collect import Declared, Tolerated, collect, prepare_settings, refuse_unknown, selected
+from .._capabilities.table import PLACES
+from .._secrets.session import SESSION, current_version
+from .._state import receipts
+from . import answer as _answer
+from . import payload
+from .connection import AccountConnection, Action
+from .conversation import Conversation, Message
+from .plan import Plan, left_out, sound
+from .result import CHANGES, both, diffs, of_things, result, spoken_of, unnoted
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.answer import Answer, Notes, Receipt
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import (
-        AccountResult,
-        Introduction,
-        ManualStep,
-        Unreached,
-    )
+    from .._documents.answer import Answer, Notes, Receipt
+    from .._documents.declaration import PlanEntry
+    from .._documents.outcome import Outcome
+    from .._documents.result import AccountResult, Introduction, ManualStep, Unreached
 
 Variables = Mapping[str, Any]  # Ansible's, of one account
 
@@ -182,8 +162,8 @@ class AccountSession:
             "unreachable" in found or found["failed"] or any(note["code"] == "path_unknown" for note in found["notes"])
         ):
             return []
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import manual_steps  # few are open
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._state import last_runs
+        from .._state import last_runs
+        from . import manual_steps  # few are open
 
         if "unreachable" in found and last_runs.was_reached(self.name):
             return []  # what must be done before the first login is done
@@ -193,7 +173,7 @@ class AccountSession:
         """What is told of the site where this is the first time that anything was made on the account."""
         if self.is_check_run or self.sandbox or not any(one["status"] in CHANGES for one in outcomes):
             return None
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import introduction  # few change
+        from . import introduction  # few change
 
         return introduction.of_first_time(self.variables, self.name)
 

@@ -10,32 +10,13 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import WORDS
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import (
-    bounded,
-    harmless,
-    harmless_lines,
-    plain_values,
-)
+from .._text.sanitise import bounded, harmless, harmless_lines, plain_values
+from . import payload
+from .result import WORDS
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.answer import (
-        Answer,
-        Mark,
-        Receipt,
-        ReceiptNote,
-    )
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import (
-        Evidence,
-        Outcome,
-        Progress,
-        Severity,
-        State,
-        UnderWay,
-        Unit,
-        Verdict,
-    )
+    from .._documents.answer import Answer, Mark, Receipt, ReceiptNote
+    from .._documents.outcome import Evidence, Outcome, Progress, Severity, State, UnderWay, Unit, Verdict
 
 Document = Mapping[str, Any]  # as it came, of which nothing is known yet
 Word = TypeVar("Word", bound=str)
@@ -80,7 +61,7 @@ def parse(stdout: str, stderr: str, code: int, name: str) -> Answer:
 
 def _check_version(said: object, name: str) -> None:
     """The answer of another version, which a plan that was taken there as a file may have. Raises NoAnswer."""
-    from ansible_collections.hpc.onboard.plugins.module_utils._core import document_version  # the engine is mostly ours
+    from ...module_utils._core import document_version  # the engine is mostly ours
 
     why = document_version.refusal(said, SCHEMA, f"the answer of {name}", "is another program writing into it?")
     if why:
@@ -147,7 +128,7 @@ def _evidence(found: Document) -> Evidence:
     if "held" in found:
         evidence["held"] = one_of(re.findall(HELD, found["held"]), found["held"])
     if "slurm" in found:
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._text.slurm_answer import offers  # once a day
+        from .._text.slurm_answer import offers  # once a day
 
         evidence["slurm"] = offers(found["slurm"])
     for flag in FLAGS:
@@ -218,9 +199,7 @@ def _mark(mark: Document) -> Mark:
 def _note(note: Document) -> ReceiptNote:
     """One note (see module_utils/_receipt/notes.py)."""
     if "state" not in note:
-        from ansible_collections.hpc.onboard.plugins.module_utils._receipt.notes import (
-            upgraded_note,  # of a plan that an older version took there as a file
-        )
+        from ...module_utils._receipt.notes import upgraded_note  # of a plan that an older version took there as a file
 
         note = upgraded_note(dict(note))
     keyed = {harmless(own, 100): _state(hashes) for own, hashes in note["keyed"].items()}

@@ -11,14 +11,9 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property, partial
 from typing import Any, NamedTuple, Protocol
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import conversation, payload
-from ansible_collections.hpc.onboard.plugins.plugin_utils._doors.unattended import Question, unattended
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import (
-    SSH_VARIABLES,
-    login,
-    mention_a_proxy,
-    typed,
-)
+from .._doors.unattended import Question, unattended
+from .._input.ssh_arguments import SSH_VARIABLES, login, mention_a_proxy, typed
+from . import conversation, payload
 
 Variables = Mapping[str, Any]  # Ansible's, of one account
 Said = dict[str, Any]  # Ansible's: rc, stdout, stderr
@@ -80,7 +75,7 @@ class AccountConnection:
         """Return how the command is sent where a login may be impossible now; then ssh fails before it connects."""
         if NARROW.isdisjoint(self._account):
             return send
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import narrow_door  # few are
+        from .._doors import narrow_door  # few are
 
         send, self.shut = narrow_door.passing(send, self._action._connection, self.variables, self._may_ask)
         return send
@@ -98,7 +93,7 @@ class AccountConnection:
 
     def _was_dropped(self, error: Exception) -> bool:
         """Return True if the connection was dropped before the command began, and may be tried again."""
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_words import may_knock_again  # rare
+        from .._text.ssh_words import may_knock_again  # rare
 
         self._action._connection.set_option("verbosity", 1)  # else ssh keeps to itself what a login node says there
         failure = self.failure(error)
@@ -108,7 +103,7 @@ class AccountConnection:
         """Return a place at the login host, where a run visits many accounts."""
         if len(self._reached.get("ansible_play_hosts_all") or ()) <= MANY:
             return nullcontext()
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import turns  # most have few
+        from .._doors import turns  # most have few
 
         return turns.turn(login(self.variables, self._name)[1])
 
@@ -125,9 +120,9 @@ class AccountConnection:
         return self._judged(words, began)
 
     def _judged(self, told: str, began: bool) -> LineFailure:
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import closed_door, shut_door  # few fail
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._text import ssh_words
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import harmless_lines
+        from .._doors import closed_door, shut_door  # few fail
+        from .._text import ssh_words
+        from .._text.sanitise import harmless_lines
 
         lines = harmless_lines(ssh_words.without_asides(told), 2000).split("\n")
         words = " | ".join(line for line in lines if line and line != payload.BEGUN)

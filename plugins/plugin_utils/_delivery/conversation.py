@@ -21,26 +21,22 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.answer import LARGEST, NoAnswer
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.backends import MissingKey
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state import slurm_offers
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import (
-    account_key,
-    shown_by,
-    state_folder,
-)
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.run_memory import BOARD
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import harmless
+from ...module_utils._core.errors import AccountError
+from .._secrets.backends import MissingKey
+from .._state import slurm_offers
+from .._state.fingerprint_key import account_key, shown_by, state_folder
+from .._state.run_memory import BOARD
+from .._text.sanitise import harmless
+from . import payload
+from .answer import LARGEST, NoAnswer
 
 if TYPE_CHECKING:
     import subprocess
     from types import FrameType
 
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.answer import Answer, Receipt, Rotations
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome, UnderWay
+    from .._documents.answer import Answer, Receipt, Rotations
+    from .._documents.declaration import PlanEntry
+    from .._documents.outcome import Outcome, UnderWay
 
 Message = Mapping[str, Any]  # a plan as it is sent, or parts of it: docs/schemas/plan.schema.json
 
@@ -117,7 +113,7 @@ class Conversation:
         outcomes = self._asked(range(len(self._entries)))
         if self._plan["work"] != "reconcile" or not any(outcome["progress"] for outcome in outcomes):
             return outcomes
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.job_wait import settled  # few runs wait
+        from .job_wait import settled  # few runs wait
 
         ended = settled(outcomes, wait, self._asked, self._bring, self._show)
         gone = [position for position, one in enumerate(outcomes) if one["progress"] and not one["after"]]
@@ -159,7 +155,7 @@ class Conversation:
         installer = options.get("installers", {}).values()
         if not any((wants["url"], wants["sha256"]) == (one["url"], one["sha256"]) for one in installer):
             raise AccountError("the account asks for a file that it was not sent for: it was not brought")
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.job_wait import fetched
+        from .job_wait import fetched
 
         if not PLAIN_PATH.fullmatch(wants["path"]):
             raise AccountError("the account names a path that no file can be taken to: it was not brought")
@@ -193,13 +189,13 @@ def _rotations(session: Session, entries: Iterable[PlanEntry]) -> dict[str, Rota
     users = {one["key"] for one in entries if "key" in one}
     if session.sandbox or not (state_folder() / "secrets").is_dir():
         return {user: {"sequence": 0, "known": [], "mark": None} for user in users}
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.key_rotations import known  # few rotate
+    from .key_rotations import known  # few rotate
 
     return {user.partition("@")[0]: known(user, session.name) for user in users}
 
 
 def _explained(outcome: Outcome, account: str) -> Outcome:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.key_rotations import explained  # few are behind
+    from .key_rotations import explained  # few are behind
 
     return explained(outcome, account)
 

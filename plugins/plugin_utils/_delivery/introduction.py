@@ -8,14 +8,14 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import manual_steps
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import command
-from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config.texts import FILE
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state import receipts
+from ...module_utils._core.errors import AccountError
+from .._input.command_line import command
+from .._ssh_config.texts import FILE
+from .._state import receipts
+from . import manual_steps
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import Introduction
+    from .._documents.result import Introduction
 
 MOST = 4  # texts; the cheat sheet has all of them
 

@@ -14,17 +14,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.module_utils._core.lock_file import Busy, LockFile
-from ansible_collections.hpc.onboard.plugins.module_utils._jobs.download import Said, fetch
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import make_private
+from ...module_utils._core.errors import AccountError
+from ...module_utils._core.lock_file import Busy, LockFile
+from ...module_utils._jobs.download import Said, fetch
+from .._state.fingerprint_key import make_private
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import (
-        Outcome,
-        Progress,
-        UnderWay,
-    )
+    from .._documents.outcome import Outcome, Progress, UnderWay
 
     Ask = Callable[[list[int], float], list[Outcome]]
     Bring = Callable[[int, dict[str, str]], Outcome]

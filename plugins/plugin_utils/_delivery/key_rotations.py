@@ -10,20 +10,17 @@ import shlex
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.key_marks import marks
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import Sidecar
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import VersionError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import (
-    local_key,
-    machine_id,
-)
+from ...module_utils._core.errors import AccountError
+from .._secrets.key_marks import marks
+from .._secrets.version_store import Sidecar
+from .._secrets.versions import VersionError
+from .._state.durable_files import StateError
+from .._state.fingerprint_key import local_key, machine_id
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.answer import Rotations
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import Secret
+    from .._documents.answer import Rotations
+    from .._documents.outcome import Outcome
+    from .._secrets.versions import Secret
 
 
 def known(user: str, account: str) -> Rotations:
@@ -61,7 +58,7 @@ def of_secret(secret: Secret | None, version: str, machine: str) -> Rotations:
 
 def explained(outcome: Outcome, account: str) -> Outcome:
     """Return the outcome of a key that stays, with the next step: another machine rotated it, or no version fits."""
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._input import command_line  # few are behind
+    from .._input import command_line  # few are behind
 
     mark = outcome["evidence"].get("rotated")
     kept = "a private copy is kept, and offboarding puts it back"

@@ -15,12 +15,8 @@ from datetime import date
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.record import StepMark
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import (
-        AccountResult,
-        ManualStep,
-        Unreached,
-    )
+    from .._documents.record import StepMark
+    from .._documents.result import AccountResult, ManualStep, Unreached
 
 Told = Mapping[str, Any]  # of a cluster's profile, which its schema describes
 Marks = Mapping[str, "StepMark"]  # of an account: step -> who said that it is done
@@ -137,7 +133,7 @@ def unseen(variables: Mapping[str, Any]) -> list[ManualStep]:
 
 def said_of(account: str) -> Marks:
     """What was said of an account's steps; nothing where that cannot be read, which status says."""
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._state import durable_files, said_done  # few are open
+    from .._state import durable_files, said_done  # few are open
 
     try:
         return said_done.marks().get(account, {})

@@ -10,13 +10,13 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import CHANGES
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input import agreement, command_line, extra_vars
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.extra_vars import Value
+from ...module_utils._core.errors import AccountError
+from .._input import agreement, command_line, extra_vars
+from .._input.extra_vars import Value
+from .result import CHANGES
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import OffboardPart, Refusal
+    from .._documents.result import OffboardPart, Refusal
 
 Variables = Mapping[str, Any]  # Ansible's, of the host that a part is run for
 Options = Mapping[str, Any]  # of Ansible's command line

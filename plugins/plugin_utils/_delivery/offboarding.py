@@ -12,17 +12,17 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.module_utils._formats.key_files import START_UPS
-from ansible_collections.hpc.onboard.plugins.module_utils._receipt.notes import folder_key, is_for
-from ansible_collections.hpc.onboard.plugins.module_utils._receipt.receipt import ABOVE
-from ansible_collections.hpc.onboard.plugins.module_utils._resources.kept_key import KeptKey
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS, asked_of, key_of
+from ...module_utils._core.errors import AccountError
+from ...module_utils._formats.key_files import START_UPS
+from ...module_utils._receipt.notes import folder_key, is_for
+from ...module_utils._receipt.receipt import ABOVE
+from ...module_utils._resources.kept_key import KeptKey
+from .plan import KINDS, asked_of, key_of
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import Declared
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.answer import Notes
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Note, PlanEntry
+    from .._capabilities.collect import Declared
+    from .._documents.answer import Notes
+    from .._documents.declaration import Note, PlanEntry
 
 AROUND = ("directory", "storage_link")  # kinds that other things may lie below
 LONGEST = 4096  # characters of a path; no system takes more, and the notes of an account may hold any

@@ -7,16 +7,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.module_utils._resources.kept_key import KeptKey
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import refuse_keys
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS, asked_of
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import CHANGES, FAILURES, diffs
+from ...module_utils._core.errors import AccountError
+from ...module_utils._resources.kept_key import KeptKey
+from .._capabilities.collect import refuse_keys
+from .plan import KINDS, asked_of
+from .result import CHANGES, FAILURES, diffs
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import OneResult
+    from .._documents.declaration import PlanEntry
+    from .._documents.outcome import Outcome
+    from .._documents.result import OneResult
 
 FINGERPRINT_KEY = "fingerprint_key"
 REPLACE = "replace"

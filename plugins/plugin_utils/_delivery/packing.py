@@ -16,9 +16,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core import files
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.engine_parts import Parts, packed
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import make_private
+from ...module_utils._core import files
+from .._state.fingerprint_key import make_private
+from .engine_parts import Parts, packed
 
 PACKAGE = "hpc_onboard"
 ENGINE = "_engine.engine"

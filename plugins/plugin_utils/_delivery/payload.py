@@ -17,8 +17,8 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import engine_parts
+from ...module_utils._core.errors import AccountError
+from . import engine_parts
 
 FRAME = "hpc.onboard-answer"
 START = "hpc.onboard-payload"
@@ -163,7 +163,7 @@ def parts() -> engine_parts.Parts:
     kept = engine_parts.kept(seal)
     if kept:
         return kept
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import packing  # once, when sources change
+    from . import packing  # once, when sources change
 
     made = packing.parts(engine_parts.MODULE_UTILS)
     packing.keep(engine_parts.file(), engine_parts.sealed(seal, json.dumps(made).encode()))

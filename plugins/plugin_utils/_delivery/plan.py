@@ -8,24 +8,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.module_utils._core.values import Options
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import (
-    DIRECT,
-    Declared,
-    RefusedValue,
-    Tolerated,
-    reason,
-)
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import MODULE_UTILS, PLACES, options_of
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import unmet
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.backends import MissingKey
+from ...module_utils._core.errors import AccountError
+from ...module_utils._core.values import Options
+from .._capabilities.collect import DIRECT, Declared, RefusedValue, Tolerated, reason
+from .._capabilities.table import MODULE_UTILS, PLACES, options_of
+from .._secrets.backends import MissingKey
+from .result import unmet
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import Resource
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Note, PlanEntry
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Options as Given
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome
+    from ...module_utils._core.resource import Resource
+    from .._documents.declaration import Note, PlanEntry
+    from .._documents.declaration import Options as Given
+    from .._documents.outcome import Outcome
 
 
 class Kinds(Mapping[str, "type[Resource]"]):
@@ -127,7 +121,7 @@ def sound(declared: Declared, tolerated: Tolerated) -> Declared:
 
 def key_of(entry: PlanEntry) -> str:
     """What an entry's resource is noted under in a receipt."""
-    from ansible_collections.hpc.onboard.plugins.module_utils._receipt import notes  # onboarding notes nothing here
+    from ...module_utils._receipt import notes  # onboarding notes nothing here
 
     return notes.key(entry, asked_of(entry["kind"])(_whole(entry)).identity)
 

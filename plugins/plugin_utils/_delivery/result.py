@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import Declared
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome, Status
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import AccountResult, Diff
+    from .._capabilities.collect import Declared
+    from .._documents.outcome import Outcome, Status
+    from .._documents.result import AccountResult, Diff
 
 WORDS: dict[Status, str] = {  # for each status of an outcome (see module_utils/_core/resource.py)
     "in_place": "in place",
@@ -117,7 +117,7 @@ def unmet(identity: str, capability: str, reason: str) -> Outcome:
 
 def unnoted(problem: str) -> Outcome:
     """The outcome of a receipt that nothing can be noted in, whose reason is why nothing was made."""
-    from ansible_collections.hpc.onboard.plugins.module_utils._receipt.receipt import IDENTITY  # few lack theirs
+    from ...module_utils._receipt.receipt import IDENTITY  # few lack theirs
 
     return unmet(IDENTITY, "receipt", problem)
 

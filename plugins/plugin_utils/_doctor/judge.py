@@ -13,19 +13,19 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import AccountsFile, Host, hosts
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.facts import unsourced
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import Catalogue, read_known
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import Roles
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import command
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, Mistakes, read_text, shown
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.writers import other_writers
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.amounts import count
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_certificate import FOREVER, read
+from .._accounts.accounts_file import AccountsFile, Host, hosts
+from .._accounts.facts import unsourced
+from .._accounts.profiles import Catalogue, read_known
+from .._input.collection import Roles
+from .._input.command_line import command
+from .._input.diagnostics import Lines, Mistakes, read_text, shown
+from .._input.writers import other_writers
+from .._text.amounts import count
+from .._text.ssh_certificate import FOREVER, read
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import Check as CheckDocument
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import CheckStatus, DoctorResult
+    from .._documents.result import Check as CheckDocument
+    from .._documents.result import CheckStatus, DoctorResult
 
 OK: Literal["ok"] = "ok"
 WARNING: Literal["warning"] = "warning"

@@ -7,10 +7,10 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._doctor.judge import OK, WARNING, Check
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import command
-from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config import texts
-from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config.person import Way
+from .._input.command_line import command
+from .._ssh_config import texts
+from .._ssh_config.person import Way
+from .judge import OK, WARNING, Check
 
 NAME = "ssh names"
 

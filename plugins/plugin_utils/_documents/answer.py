@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from typing import Literal, NotRequired, TypedDict
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Options
-from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome, State
+from .declaration import Options
+from .outcome import Outcome, State
 
 ReceiptNote = TypedDict(
     "ReceiptNote",

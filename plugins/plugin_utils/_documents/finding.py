@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from typing import Literal, NotRequired, TypedDict
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Entry
-from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import Fix
-from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Severity, State
+from .declaration import Entry
+from .fix import Fix
+from .outcome import Severity, State
 
 Class = Literal[
     "missing", "changed", "stale", "unmanaged", "orphan", "broken", "at_risk", "not_applicable", "not_measured"

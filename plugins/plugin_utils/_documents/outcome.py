@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Literal, NotRequired, TypedDict, final
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Entry
+from .declaration import Entry
 
 State = dict[str, str]
 """A thing as found or as wanted, field to value: free, for each kind has its own fields. Absent is empty."""

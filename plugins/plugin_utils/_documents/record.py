@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from typing import Literal, NotRequired, TypedDict
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import BySeverity
-from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import SlurmOffers
+from .finding import BySeverity
+from .outcome import SlurmOffers
 
 RunVerb = Literal["onboard", "offboard", "audit"]
 

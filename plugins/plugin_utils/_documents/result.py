@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from typing import Any, Literal, NotRequired, TypedDict, final
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Note
-from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import Report, Row
-from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome
+from .declaration import Note
+from .finding import Report, Row
+from .outcome import Outcome
 
 CheckStatus = Literal["ok", "warning", "failed"]
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Literal, NotRequired, TypedDict
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome
-from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import Ended, Remark, TargetCheck
+from .outcome import Outcome
+from .result import Ended, Remark, TargetCheck
 
 
 class Asked(TypedDict, total=False):

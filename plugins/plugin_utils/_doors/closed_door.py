@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._doors.credential import Credential
-from ansible_collections.hpc.onboard.plugins.plugin_utils._doors.renewers import absence, is_there, renewal, user_of
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import command
+from .._input.command_line import command
+from .credential import Credential
+from .renewers import absence, is_there, renewal, user_of
 
 
 def advice(account: str) -> str:

@@ -14,14 +14,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, NamedTuple
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._doors.renewers import CERTIFICATE, USUAL_KEY, user_of
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.programs import Answer, ask, ssh_settings
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import (
-    ARGUMENTS,
-    SSH_VARIABLES,
-    ssh_arguments,
-)
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_certificate import Certificate, read
+from .._input.programs import Answer, ask, ssh_settings
+from .._input.ssh_arguments import ARGUMENTS, SSH_VARIABLES, ssh_arguments
+from .._text.ssh_certificate import Certificate, read
+from .renewers import CERTIFICATE, USUAL_KEY, user_of
 
 SECONDS = 10  # for a program that asks nobody anything
 ENGLISH = {"LC_ALL": "C", "TZ": "UTC"}

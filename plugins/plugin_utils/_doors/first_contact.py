@@ -12,8 +12,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.programs import ssh_settings
+from ...module_utils._core.errors import AccountError
+from .._input.programs import ssh_settings
 
 SECONDS = 5
 HOST_KEY = re.compile(

@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import closed_door, credential
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import NO_OTHER
+from ...module_utils._core.errors import AccountError
+from .._input.ssh_arguments import NO_OTHER
+from . import closed_door, credential
 
 Facts = Mapping[str, Any]
 Answer = TypeVar("Answer")
@@ -32,8 +32,8 @@ def passing(
         return send, why
     if "asks_each_time" not in variables["account"]:
         return send, ""
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import opening, questions  # one kind alone
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.prompt import NotAnswered, NoTerminal
+    from .._secrets.prompt import NotAnswered, NoTerminal
+    from . import opening, questions  # one kind alone
 
     def sent() -> Answer:
         try:

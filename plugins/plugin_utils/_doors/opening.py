@@ -23,18 +23,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import askpass
-from ansible_collections.hpc.onboard.plugins.plugin_utils._doors.unattended import (
-    Question,
-    leading_to,
-    program,
-    unattended,
-)
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.programs import ask as run
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import make_private, state_folder
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import flat
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_words import without_asides
+from ...module_utils._core.errors import AccountError
+from .._input.programs import ask as run
+from .._state.fingerprint_key import make_private, state_folder
+from .._text.sanitise import flat
+from .._text.ssh_words import without_asides
+from . import askpass
+from .unattended import Question, leading_to, program, unattended
 
 Ask = Callable[[str], str]
 HOURS = 4  # that a session stays after its last use, where the site names no number

@@ -9,11 +9,11 @@ import textwrap
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import first_contact
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import ssh_arguments
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.prompt import asked, show
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import clean
+from ...module_utils._core.errors import AccountError
+from .._input.ssh_arguments import ssh_arguments
+from .._secrets.prompt import asked, show
+from .._text.sanitise import clean
+from . import first_contact
 
 LONGEST = 2000  # characters of a question: it comes from the login node, and its end says what to type
 NARROWEST = 20

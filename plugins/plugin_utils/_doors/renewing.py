@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import closed_door, credential, terminal
-from ansible_collections.hpc.onboard.plugins.plugin_utils._doors.renewers import is_there, renewal, user_of
+from . import closed_door, credential, terminal
+from .renewers import is_there, renewal, user_of
 
 State = Literal["good", "renewed", "ended"]
 

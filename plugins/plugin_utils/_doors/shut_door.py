@@ -14,18 +14,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import first_contact
-from ansible_collections.hpc.onboard.plugins.plugin_utils._doors.unattended import Question
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import command
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.programs import ask, ssh_settings
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import ssh_arguments, typed
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_words import (
-    PROXY_ENDED,
-    State,
-    host_of,
-    meaning,
-    removal,
-)
+from .._input.command_line import command
+from .._input.programs import ask, ssh_settings
+from .._input.ssh_arguments import ssh_arguments, typed
+from .._text.ssh_words import PROXY_ENDED, State, host_of, meaning, removal
+from . import first_contact
+from .unattended import Question
 
 SECONDS = 5
 METHODS = re.compile(r"Permission denied \(([a-z0-9,@.-]+)\)")

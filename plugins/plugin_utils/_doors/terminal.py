@@ -11,7 +11,7 @@ import struct
 import termios
 from collections.abc import Sequence
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.run_memory import BOARD
+from .._state.run_memory import BOARD
 
 SIZE = struct.Struct("HHHH")
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import make_private, state_folder
+from .._state.fingerprint_key import make_private, state_folder
 
 MOST = 4
 PATIENCE = 660.0  # seconds; no command is waited for as long, so whoever holds the places then was stopped

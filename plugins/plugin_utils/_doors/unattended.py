@@ -17,9 +17,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import askpass
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import make_private, state_folder
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import flat
+from .._state.fingerprint_key import make_private, state_folder
+from .._text.sanitise import flat
+from . import askpass
 
 HOST_KEY = re.compile(r"The authenticity of host '(?P<host>[^' ]+)")
 TYPED = re.compile(r"\(?[^\s@]+@(?P<host>[^\s')]+)(?:\) |'s password)")

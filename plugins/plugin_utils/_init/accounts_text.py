@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from ansible_collections.hpc.onboard.plugins.plugin_utils._init.wishes import Wish
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.yaml_loader import Loader
+
+from .._input.diagnostics import Lines
+from .._input.yaml_loader import Loader
+from .wishes import Wish
 
 HEAD = """\
 # Your accounts on clusters: one entry each, named USER@CLUSTER. This file is yours, edit it as you like:

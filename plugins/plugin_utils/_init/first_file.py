@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import AccountsFile, hosts
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import Catalogue
-from ansible_collections.hpc.onboard.plugins.plugin_utils._init.accounts_text import added, whole
-from ansible_collections.hpc.onboard.plugins.plugin_utils._init.ssh_world import SshWorld
-from ansible_collections.hpc.onboard.plugins.plugin_utils._init.wishes import Wish, fault
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import Roles
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, Mistakes, nearest, read_text
+from .._accounts.accounts_file import AccountsFile, hosts
+from .._accounts.profiles import Catalogue
+from .._input.collection import Roles
+from .._input.diagnostics import Lines, Mistakes, nearest, read_text
+from .accounts_text import added, whole
+from .ssh_world import SshWorld
+from .wishes import Wish, fault
 
 
 class Draft:

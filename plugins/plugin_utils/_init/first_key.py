@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import Profile
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import backends
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.file_errors import StoreError
+from .._accounts.profiles import Profile
+from .._secrets import backends
+from .._secrets.file_errors import StoreError
 
 NAME = "ngc"
 

@@ -8,9 +8,9 @@ import os
 import stat
 from pathlib import Path
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core import files
-from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError, errno_name
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.programs import ask
+from ...module_utils._core import files
+from ...module_utils._core.errors import AccountError, errno_name
+from .._input.programs import ask
 
 SECONDS = 5
 ELSEWHERE = "name a place outside of it, or let git ignore the file"

@@ -15,10 +15,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import Catalogue, Profile
-from ansible_collections.hpc.onboard.plugins.plugin_utils._init.known_hosts import is_known
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.programs import ask
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import settings
+from .._accounts.profiles import Catalogue, Profile
+from .._input.programs import ask
+from .._input.ssh_arguments import settings
+from .known_hosts import is_known
 
 SECONDS = 5
 DEEPEST = 16  # files that include each other, as in OpenSSH

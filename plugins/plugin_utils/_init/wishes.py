@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import USER
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import PATTERNS, Profile, mentions, schema
-from ansible_collections.hpc.onboard.plugins.plugin_utils._init.ssh_world import Found
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema import Checker, matches
+from .._accounts.accounts_file import USER
+from .._accounts.profiles import PATTERNS, Profile, mentions, schema
+from .._input.json_schema import Checker, matches
+from .ssh_world import Found
 
 Entry = dict[str, Any]
 WORDS = ("project", "jump_user", "ssh", "door")  # of an entry, each with a value of one word

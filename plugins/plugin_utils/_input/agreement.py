@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ...module_utils._core.errors import AccountError
 
 YES = ("y", "yes")
 

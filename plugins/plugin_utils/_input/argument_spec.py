@@ -162,7 +162,7 @@ def as_list(value: Any) -> list[Any]:
 def as_dict(value: Any) -> dict[Any, Any]:
     """A mapping, or text that is read as one."""
     if isinstance(value, str):
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._input import mapping_text  # few are written so
+        from . import mapping_text  # few are written so
 
         value = mapping_text.read(value)
     if not isinstance(value, dict):

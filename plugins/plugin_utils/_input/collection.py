@@ -64,13 +64,14 @@ class Roles:
 
     def settings(self, role: str) -> dict[str, Any]:
         """Schema of a role's settings, without the role's prefix in their names."""
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._input import role_specs  # few accounts set any
+        from . import role_specs  # few accounts set any
 
         return role_specs.settings_schema(role, self.options(role))
 
 
 def _document(file: Path) -> dict[str, Any]:
     import yaml  # here, because help and mistakes on the command line read no role
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._input.yaml_loader import Loader
+
+    from .yaml_loader import Loader
 
     return yaml.load(file.read_text(encoding="utf-8"), Loader=Loader)  # type: ignore[no-any-return]  # YAML may be anything

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import COLLECTION
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.playbook_options import read
+from .collection import COLLECTION
+from .playbook_options import read
 
 PROGRAM = "HPC_ONBOARD_COMMAND"  # set by the command hpc-onboard for what it starts: how it was called, for a shell
 PLAYBOOKS: dict[str, tuple[str, ...]] = {  # verb -> playbook, and the options that make it this verb

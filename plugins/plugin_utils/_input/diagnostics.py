@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.yaml_loader import Loader, excess
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import visible
+
+from .._text.sanitise import visible
+from .yaml_loader import Loader, excess
 
 Place = tuple[str | int, ...]
 
@@ -74,7 +75,7 @@ def read_text(file: Path) -> str:
     except FileNotFoundError:
         found = Mistake(file, 0, "there is no such file.")
     except OSError as error:
-        from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import errno_name
+        from ...module_utils._core.errors import errno_name
 
         found = Mistake(file, 0, f"cannot be read: {errno_name(error)}. See who may:  ls -ld {file}")
     except UnicodeDecodeError as error:

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ansible.module_utils.parsing.convert_bool import boolean
-from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import nearest
+
+from ...module_utils._core.errors import AccountError
+from .diagnostics import nearest
 
 Reader = Callable[[str, Any], Any]
 """Makes the value of what a person wrote: is given the name and that, and raises AccountError."""

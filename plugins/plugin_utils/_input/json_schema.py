@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Place, nearest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import visible
+from .._text.sanitise import visible
+from .diagnostics import Place, nearest
 
 Schema = dict[str, Any]
 

@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import settings
+from .ssh_arguments import settings
 
 
 class Answer(NamedTuple):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema import Schema
+from .json_schema import Schema
 
 BOOLEAN = r"(?i)^(yes|no|on|off|true|false|y|n|t|f|1|0)$|\{\{"
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.argument_spec import Option, Place, Violation
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import nearest
+from .argument_spec import Option, Place, Violation
+from .diagnostics import nearest
 
 
 class Kind(NamedTuple):

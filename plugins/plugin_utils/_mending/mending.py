@@ -8,21 +8,16 @@ import shlex
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import FAILURES
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import mends, run
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.options import checked
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input import agreement, command_line, extra_vars
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.extra_vars import Value
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
+from ...module_utils._core.errors import AccountError
+from ...module_utils._core.resource import FAILURES
+from .._audit import mends, run
+from .._audit.options import checked
+from .._input import agreement, command_line, extra_vars
+from .._input.extra_vars import Value
+from .._state.durable_files import StateError
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import (
-        AuditReported,
-        MendAsked,
-        MendShown,
-        Refusal,
-    )
+    from .._documents.result import AuditReported, MendAsked, MendShown, Refusal
 
 Variables = Mapping[str, Any]  # Ansible's, of the host that the part is run for
 SETTINGS = {"mend_sure": extra_vars.truth}

@@ -11,17 +11,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import findings, watch_places
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.account import here
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation import Conversation
-from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import in_one_line
-from ansible_collections.hpc.onboard.plugins.plugin_utils._doors.shut_door import ShutDoor
-from ansible_collections.hpc.onboard.plugins.plugin_utils._doors.unattended import Question
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_words import State
+from .._audit import findings, watch_places
+from .._audit.account import here
+from .._delivery.conversation import Conversation
+from .._documents.fix import in_one_line
+from .._doors.shut_door import ShutDoor
+from .._doors.unattended import Question
+from .._text.ssh_words import State
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import AccountSession
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import PreflightAccount
+    from .._delivery.account_session import AccountSession
+    from .._documents.result import PreflightAccount
 
 Facts = Mapping[str, Any]
 ENDED = "SES-001"  # the rule of tickets and certificates

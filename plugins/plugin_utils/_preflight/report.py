@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import PreflightReport
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input import extra_vars
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state import document_file
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_words import STATES
+from .._documents.result import PreflightReport
+from .._input import extra_vars
+from .._state import document_file
+from .._text.ssh_words import STATES
 
 SCHEMA = "hpc.onboard/preflight/1.0"
 SETTINGS: dict[str, extra_vars.Reader] = {"preflight_output": extra_vars.text, "preflight_patience": extra_vars.number}

@@ -12,31 +12,24 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import FAILURES
-from ansible_collections.hpc.onboard.plugins.module_utils._formats.key_forms import NGC
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import record_key
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.new_key import asked_day
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ports import (
-    Found,
-    NotHeld,
-    Outdated,
-    Refused,
-    Unanswered,
-    Unreachable,
-)
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.targets import File
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import key_marks, versions
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.session import SESSION, MissingKey
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import Sidecar
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import Version
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import machine_id
-from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.key_kinds import Key, Malformed, recognised
-from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.key_pages import KEY_PAGES
-from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.validate import Settings, judged
-from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.verdict import Judgement, Verdict
+from ...module_utils._core.resource import FAILURES
+from ...module_utils._formats.key_forms import NGC
+from .._secrets import key_marks, versions
+from .._secrets.session import SESSION, MissingKey
+from .._secrets.version_store import Sidecar
+from .._secrets.versions import Version
+from .._state.fingerprint_key import machine_id
+from .._validate.key_kinds import Key, Malformed, recognised
+from .._validate.key_pages import KEY_PAGES
+from .._validate.validate import Settings, judged
+from .._validate.verdict import Judgement, Verdict
+from .ledger import record_key
+from .new_key import asked_day
+from .ports import Found, NotHeld, Outdated, Refused, Unanswered, Unreachable
+from .targets import File
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome
+    from .._documents.outcome import Outcome
 
     Work = Literal["foresee", "examine", "reconcile"]  # of the engine; it foresees with a key that is nobody's
     Trip = Callable[[list[File], str, Work], list[Outcome]]

@@ -13,25 +13,25 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.module_utils._formats.key_forms import NGC
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import nearest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import messages as words
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import targets as _targets
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import Ledger, now, record_key
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.new_key import confirmed
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.next_step import Step, next_step
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.opening import Opening
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.options import Wishes
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.standing import Situation
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.steps import Rotation
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import Sidecar
-from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.key_pages import KEY_PAGES
+from ...module_utils._core.errors import AccountError
+from ...module_utils._formats.key_forms import NGC
+from .._input.diagnostics import nearest
+from .._secrets import versions
+from .._secrets.version_store import Sidecar
+from .._validate.key_pages import KEY_PAGES
+from . import messages as words
+from . import targets as _targets
+from .ledger import Ledger, now, record_key
+from .new_key import confirmed
+from .next_step import Step, next_step
+from .opening import Opening
+from .options import Wishes
+from .standing import Situation
+from .steps import Rotation
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import TargetCheck
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.rotation import Asked, Registry, RotationState
+    from .._documents.result import TargetCheck
+    from .._documents.rotation import Asked, Registry, RotationState
 
 ACCOUNTS = ("plan", "canary", "spread", "settle", "retire", "abort")  # steps that accounts have a share in
 LOOKS = ("plan", "settle")  # that are one look a run, whoever answered

@@ -10,23 +10,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import NO_KEY
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.next_step import RotationError, Step
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ports import (
-    Book,
-    Found,
-    Labels,
-    NotHeld,
-    Outdated,
-    Outside,
-    Refused,
-    Unanswered,
-    Unreachable,
-)
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.standing import SCHEDULED, Situation
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import Version
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.signed_record import Event
+from .._secrets import versions
+from .._secrets.versions import Version
+from .._state.signed_record import Event
+from .ledger import NO_KEY
+from .next_step import RotationError, Step
+from .ports import Book, Found, Labels, NotHeld, Outdated, Outside, Refused, Unanswered, Unreachable
+from .standing import SCHEDULED, Situation
 
 WORKS = ("valid", "not_entitled", "inconclusive", "not_measured")  # nothing speaks against the key on the target
 

@@ -24,23 +24,13 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core import document_version
-from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.module_utils._core.files import flush
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state import durable_files, signed_record
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import (
-    local_key,
-    machine_id,
-    state_folder,
-)
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.signed_record import (
-    Author,
-    Event,
-    Head,
-    Misfit,
-    Record,
-)
+from ...module_utils._core import document_version
+from ...module_utils._core.errors import AccountError
+from ...module_utils._core.files import flush
+from .._state import durable_files, signed_record
+from .._state.durable_files import StateError
+from .._state.fingerprint_key import local_key, machine_id, state_folder
+from .._state.signed_record import Author, Event, Head, Misfit, Record
 
 HEAD_SCHEMA = "hpc.onboard/ledger-head/2.0"
 LEDGER, HEAD, LOCK = "ledger.jsonl", "ledger.head", "ledger.lock"

@@ -8,16 +8,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import FAILURES
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.standing import COMPROMISED, Situation
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.key_marks import Marks
+from ...module_utils._core.resource import FAILURES
+from .._secrets.key_marks import Marks
+from .standing import COMPROMISED, Situation
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Options, PlanEntry
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import Remark
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.rotation import Share
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.targets import File
+    from .._documents.declaration import Options, PlanEntry
+    from .._documents.outcome import Outcome
+    from .._documents.result import Remark
+    from .._documents.rotation import Share
+    from .targets import File
 
 Cluster = Mapping[str, Any]  # a profile, as Ansible has it among an account's variables
 
@@ -49,9 +49,7 @@ class Sweep:
             return cls(None)
         if (situation.name, old.id) not in marks:
             return cls(None, NO_MARK)
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.parts.enroot_caches import (
-            caches,  # few steps need it
-        )
+        from .._capabilities.parts.enroot_caches import caches  # few steps need it
 
         return cls(
             {

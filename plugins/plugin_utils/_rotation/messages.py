@@ -8,26 +8,17 @@ import shlex
 from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from ansible_collections.hpc.onboard.plugins.module_utils._formats.key_forms import TITLES
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input import command_line
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import NO_KEY
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.leftovers import left_on
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.next_step import (
-    Row,
-    Step,
-    onboard,
-    playbook,
-    resume,
-    said_dead,
-    state,
-    table,
-)
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.standing import COMPROMISED, Situation
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.targets import is_asked_there
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.signed_record import Record
+from ...module_utils._formats.key_forms import TITLES
+from .._input import command_line
+from .._state.signed_record import Record
+from .ledger import NO_KEY
+from .leftovers import left_on
+from .next_step import Row, Step, onboard, playbook, resume, said_dead, state, table
+from .standing import COMPROMISED, Situation
+from .targets import is_asked_there
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import CheckStatus, TargetCheck
+    from .._documents.result import CheckStatus, TargetCheck
 
 WORDS = {
     "unknown": "what it holds is not known",

@@ -8,10 +8,10 @@ import os
 import stat
 from pathlib import Path
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.options import day_to_come
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.prompt import NotAnswered, NoTerminal, asked
-from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.key_kinds import Key, Malformed, recognised
+from ...module_utils._core.errors import AccountError
+from .._secrets.prompt import NotAnswered, NoTerminal, asked
+from .._validate.key_kinds import Key, Malformed, recognised
+from .options import day_to_come
 
 LARGEST = 10_000
 STDIN = "-"

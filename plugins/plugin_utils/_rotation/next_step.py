@@ -17,9 +17,9 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input import command_line
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.standing import COMPROMISED, SETTLED, Situation
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import Version
+from .._input import command_line
+from .._secrets.versions import Version
+from .standing import COMPROMISED, SETTLED, Situation
 
 ENDED = ("retired", "dead", "purged")
 

@@ -8,26 +8,26 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.module_utils._formats.key_forms import NGC
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import messages as words
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.adapters import Controller, fingerprint, kind_of
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import record_key
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.new_key import new_key
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.next_step import may_begin, resume
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.options import Wishes
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ports import Refused
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.standing import Situation
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.steps import Rotation
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import key_marks, versions
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.session import SESSION, MissingKey
-from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.key_kinds import Key, Malformed, recognised
-from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.key_pages import KEY_PAGES
-from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.validate import judged
-from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.verdict import ISSUER, Judgement, Verdict
+from ...module_utils._core.errors import AccountError
+from ...module_utils._formats.key_forms import NGC
+from .._secrets import key_marks, versions
+from .._secrets.session import SESSION, MissingKey
+from .._validate.key_kinds import Key, Malformed, recognised
+from .._validate.key_pages import KEY_PAGES
+from .._validate.validate import judged
+from .._validate.verdict import ISSUER, Judgement, Verdict
+from . import messages as words
+from .adapters import Controller, fingerprint, kind_of
+from .ledger import record_key
+from .new_key import new_key
+from .next_step import may_begin, resume
+from .options import Wishes
+from .ports import Refused
+from .standing import Situation
+from .steps import Rotation
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import CheckStatus, TargetCheck
+    from .._documents.result import CheckStatus, TargetCheck
 
 
 class Opening:

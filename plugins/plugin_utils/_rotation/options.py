@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input import extra_vars
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.extra_vars import Reader
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.standing import COMPROMISED, SCHEDULED
-from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.https import Transport
-from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.validate import Settings
+from ...module_utils._core.errors import AccountError
+from .._input import extra_vars
+from .._input.extra_vars import Reader
+from .._validate.https import Transport
+from .._validate.validate import Settings
+from .standing import COMPROMISED, SCHEDULED
 
 PREFIX = "rotate_"
 MODES = (SCHEDULED, COMPROMISED)

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import Secret, Version
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.signed_record import Event, Record
+from .._secrets.versions import Secret, Version
+from .._state.signed_record import Event, Record
 
 
 class Refused(Exception):

@@ -9,21 +9,21 @@ from collections.abc import Iterable, Iterator
 from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input import command_line
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import targets
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import Ledger, NewerLedger
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.next_step import playbook, resume, said_dead
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.standing import Situation, unrecorded
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import Sidecar, known_secrets
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import Secret, Version, VersionError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import local_key
-from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.key_pages import KEY_PAGES
+from ...module_utils._core.errors import AccountError
+from .._input import command_line
+from .._secrets.version_store import Sidecar, known_secrets
+from .._secrets.versions import Secret, Version, VersionError
+from .._state.durable_files import StateError
+from .._state.fingerprint_key import local_key
+from .._validate.key_pages import KEY_PAGES
+from . import targets
+from .ledger import Ledger, NewerLedger
+from .next_step import playbook, resume, said_dead
+from .standing import Situation, unrecorded
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import Declared
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._state.signed_record import Record
+    from .._capabilities.collect import Declared
+    from .._state.signed_record import Record
 
 
 SOON_DAYS = 30

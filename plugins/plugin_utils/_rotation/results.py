@@ -7,18 +7,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import CHANGES, FAILURES
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import nearest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.adapters import holds_key
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import NO_KEY
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.messages import WORDS, check
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.next_step import Step, playbook
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.targets import File
+from ...module_utils._core.resource import CHANGES, FAILURES
+from .._input.diagnostics import nearest
+from .adapters import holds_key
+from .ledger import NO_KEY
+from .messages import WORDS, check
+from .next_step import Step, playbook
+from .targets import File
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import Ended, Remark
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.rotation import LeadTitle, Share
+    from .._documents.outcome import Outcome
+    from .._documents.result import Ended, Remark
+    from .._documents.rotation import LeadTitle, Share
 
 GOOD = {"abort": ("rolled_back", "staged", "excused", "absent")}
 GOOD_ELSE = ("staged", "verified", "excused", "absent")

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import NO_KEY, state_of
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import AT_ONCE, FIRST, Secret, Version
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.signed_record import Record
+from .._secrets.versions import AT_ONCE, FIRST, Secret, Version
+from .._state.signed_record import Record
+from .ledger import NO_KEY, state_of
 
 SCHEDULED, COMPROMISED = "scheduled", "compromised"
 UNTOUCHED = ("staged", "rolled_back")  # states in which a target surely holds what it held before

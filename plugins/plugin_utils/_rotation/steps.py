@@ -11,17 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.delivery import WORKS, Delivery
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.next_step import (
-    RotationError,
-    Step,
-    may_begin,
-    unconfirmed,
-    why_not_retire,
-)
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ports import Found, NotHeld, Refused, Unanswered
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.standing import COMPROMISED, SCHEDULED, Situation
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
+from .._secrets import versions
+from .delivery import WORKS, Delivery
+from .next_step import RotationError, Step, may_begin, unconfirmed, why_not_retire
+from .ports import Found, NotHeld, Refused, Unanswered
+from .standing import COMPROMISED, SCHEDULED, Situation
 
 REFUSED = (
     "the new key is refused where it was made, so no account was touched: activate it again if it was deactivated in"

@@ -11,19 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.module_utils._formats.key_forms import NGC
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import Declared, Value, collect
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import (
-    CAPABILITIES,
-    keys,
-    options_of,
-    usual_path,
-)
+from ...module_utils._core.errors import AccountError
+from ...module_utils._formats.key_forms import NGC
+from .._capabilities.collect import Declared, Value, collect
+from .._capabilities.table import CAPABILITIES, keys, options_of, usual_path
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Note, Options, PlanEntry
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.rotation import Registry
+    from .._documents.declaration import Note, Options, PlanEntry
+    from .._documents.rotation import Registry
 
 KEYS = keys()  # before the forks, one for each account
 HOLDERS = [name for name, capability in CAPABILITIES.items() if capability.holds_keys]

@@ -79,7 +79,7 @@ def is_ours(backend: Any) -> bool:
 def words(backend: Any) -> str:
     """The backend as people know it; by its class name where nobody knows it by another."""
     if is_ours(backend):
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.file_errors import shown  # others are usual
+        from .file_errors import shown  # others are usual
 
         return f"encrypted file {shown(backend.path)}"
     return WORDS.get(described(backend), described(backend))
@@ -99,8 +99,8 @@ def password(backend: Any, name: str) -> str | None:
 
 def _failed_of_ours(error: Exception) -> MissingKey | None:
     """Why the encrypted file did not give a key, if this is an error of it: its words are our own."""
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.file_errors import StoreError, StoreMissing
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.passphrase import WAYS
+    from .file_errors import StoreError, StoreMissing
+    from .passphrase import WAYS
 
     if not isinstance(error, StoreError):
         return None
@@ -165,7 +165,7 @@ def _links() -> list[Any]:
 
 
 def _cannot_start(error: Exception) -> MissingKey:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import named_backend  # most keyrings start
+    from . import named_backend  # most keyrings start
 
     if isinstance(error, ImportError) and error.name == "keyring":
         return MissingKey("the Python package 'keyring' is missing: pip install keyring", all_keys=True)

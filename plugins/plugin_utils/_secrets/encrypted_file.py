@@ -9,26 +9,10 @@ from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.file_errors import (
-    StoreDamaged,
-    StoreError,
-    StoreLocked,
-    StoreMissing,
-    WrongPassphrase,
-    shown,
-)
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.file_format import (
-    Entries,
-    Header,
-    Kdf,
-    Sealed,
-    key_of,
-    new_header,
-    parse,
-    seal,
-)
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.file_on_disk import KeyFile
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.passphrase import AtTerminal, Person, given
+from .file_errors import StoreDamaged, StoreError, StoreLocked, StoreMissing, WrongPassphrase, shown
+from .file_format import Entries, Header, Kdf, Sealed, key_of, new_header, parse, seal
+from .file_on_disk import KeyFile
+from .passphrase import AtTerminal, Person, given
 
 TRIES = 3
 ADVICE = {
@@ -116,7 +100,7 @@ class Store:
         opened = self._try(sealed, found.passphrase, found.source) if found else self._ask(sealed)
         self._unlocked[self._known_as(sealed.header)] = opened.key.hex()
         if sealed.header.below_default():
-            from ansible_collections.hpc.onboard.plugins.plugin_utils._input import command_line  # few are told
+            from .._input import command_line  # few are told
 
             rekey = shlex.join(command_line.command("rekey", ["--keep-passphrase"]))
             text = f"The passphrase of {shown(self.path)} is cheaper to guess at than one set today"

@@ -22,12 +22,8 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core import document_version
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.file_errors import (
-    StoreDamaged,
-    StoreLocked,
-    WrongPassphrase,
-)
+from ...module_utils._core import document_version
+from .file_errors import StoreDamaged, StoreLocked, WrongPassphrase
 
 try:
     from cryptography.exceptions import InvalidTag, UnsupportedAlgorithm

@@ -9,17 +9,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core import files
-from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError, errno_name
-from ansible_collections.hpc.onboard.plugins.module_utils._core.lock_file import Busy, LockFile
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.file_errors import (
-    StoreDamaged,
-    StoreLocked,
-    StoreMissing,
-)
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.file_format import LARGEST
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state import durable_files
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import make_private
+from ...module_utils._core import files
+from ...module_utils._core.errors import AccountError, errno_name
+from ...module_utils._core.lock_file import Busy, LockFile
+from .._state import durable_files
+from .._state.fingerprint_key import make_private
+from .file_errors import StoreDamaged, StoreLocked, StoreMissing
+from .file_format import LARGEST
 
 LOCK, OLD = ".{}.lock", "{}.old"
 PATIENCE = 30.0  # seconds; who holds the lock asks nobody anything

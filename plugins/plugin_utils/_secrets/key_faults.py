@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.module_utils._core.values import check_secret
-from ansible_collections.hpc.onboard.plugins.module_utils._formats.key_forms import FORMS, TITLES, Form
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.backends import SERVICE, MissingKey
+from ...module_utils._core.errors import AccountError
+from ...module_utils._core.values import check_secret
+from ...module_utils._formats.key_forms import FORMS, TITLES, Form
+from .backends import SERVICE, MissingKey
 
 
 def fault_of(value: object) -> str | None:

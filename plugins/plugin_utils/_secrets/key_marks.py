@@ -11,11 +11,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.backends import MissingKey
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.session import SESSION
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import Secret, Version
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import derived, shown_by
+from .._state.fingerprint_key import derived, shown_by
+from . import versions
+from .backends import MissingKey
+from .session import SESSION
+from .versions import Secret, Version
 
 Marks = dict[tuple[str, str], str]
 """By secret and version: the fingerprint as one account shows it, 'key ' and twelve hexadecimal digits."""

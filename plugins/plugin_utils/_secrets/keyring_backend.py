@@ -14,13 +14,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.backends import SERVICE
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.file_errors import shown
+from .backends import SERVICE
+from .file_errors import shown
 
 if TYPE_CHECKING:  # the keyring library loads this file to choose among its backends, and others are chosen mostly
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.encrypted_file import Store
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.file_format import Entries
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.passphrase import Person
+    from .encrypted_file import Store
+    from .file_format import Entries
+    from .passphrase import Person
 
 try:
     from keyring.backend import KeyringBackend
@@ -73,7 +73,7 @@ class Keyring(KeyringBackend):  # type: ignore[misc]  # keyring is untyped
 
     def store(self) -> Store:
         """The file as a mapping."""
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.encrypted_file import Store
+        from .encrypted_file import Store
 
         return Store(self.path, self.passphrase_file, self._person, self._unlocked)
 
@@ -85,7 +85,7 @@ class Keyring(KeyringBackend):  # type: ignore[misc]  # keyring is untyped
 
     def set_password(self, service: str, username: str, password: str) -> None:
         """Keep the key, and make the file if there is none."""
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.file_on_disk import NotWritten
+        from .file_on_disk import NotWritten
 
         if service != SERVICE:  # with this error the library goes on to the next backend
             raise NotImplementedError(f"the encrypted file {shown(self.path)} keeps keys of {SERVICE} only")
@@ -100,7 +100,7 @@ class Keyring(KeyringBackend):  # type: ignore[misc]  # keyring is untyped
 
     def delete_password(self, service: str, username: str) -> None:
         """Take the key out."""
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.file_on_disk import NotWritten
+        from .file_on_disk import NotWritten
 
         if service != SERVICE:
             raise NotImplementedError(f"the encrypted file {shown(self.path)} keeps keys of {SERVICE} only")

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.file_errors import shown
+from .file_errors import shown
 
 VARIABLE = "PYTHON_KEYRING_BACKEND"
 PACKAGES = {"ansible_collections": "hpc-onboard", "keyring": "--upgrade keyring", "keyring_pass": "keyring-pass"}

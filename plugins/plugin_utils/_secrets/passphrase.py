@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.file_errors import StoreLocked
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.passphrase_fd import FD, LARGEST, content
+from .file_errors import StoreLocked
+from .passphrase_fd import FD, LARGEST, content
 
 VALUE = "HPC_ONBOARD_PASSPHRASE"
 ALLOWED = "HPC_ONBOARD_PASSPHRASE_FROM_ENVIRONMENT"

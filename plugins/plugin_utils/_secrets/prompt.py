@@ -9,10 +9,11 @@ import time
 
 from ansible.errors import AnsibleError, AnsiblePromptNoninteractive
 from ansible.utils.display import Display
-from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.file_errors import StoreLocked
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.passphrase import NOBODY
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.run_memory import BOARD, end_with_parent
+
+from ...module_utils._core.errors import AccountError
+from .._state.run_memory import BOARD, end_with_parent
+from .file_errors import StoreLocked
+from .passphrase import NOBODY
 
 SETTLED = 0.3  # seconds until a status line that was being drawn is gone
 UNSEEN = "" if os.isatty(1) or not os.isatty(0) else os.ttyname(0)

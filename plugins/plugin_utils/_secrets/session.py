@@ -14,16 +14,9 @@ import os
 import re
 from typing import Any
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.backends import (
-    SERVICE,
-    MissingKey,
-    chosen_backend,
-    is_ours,
-    password,
-    words,
-)
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import local_key, state_folder
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.run_memory import Shared
+from .._state.fingerprint_key import local_key, state_folder
+from .._state.run_memory import Shared
+from .backends import SERVICE, MissingKey, chosen_backend, is_ours, password, words
 
 __all__ = ["SESSION", "MissingKey", "Session"]
 
@@ -55,7 +48,7 @@ class Session:
         """The same of a key that some reader could use; a malformed one is as good as none. Raises MissingKey."""
         value, warnings = self.value(name)
         if not USUAL.fullmatch(value):
-            from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.key_faults import refuse_malformed
+            from .key_faults import refuse_malformed
 
             refuse_malformed(name, value, self.source)
         return value, warnings
@@ -113,7 +106,7 @@ def _refused(error: MissingKey, known: dict[str, Any]) -> str:
         return str(error)
     known["refusal"] = str(error)
     if error.todo:
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.prompt import show_error
+        from .prompt import show_error
 
         show_error(f"{error}.")
         known["refusal"] = f"{error.text}; what to do is said above"
@@ -124,7 +117,7 @@ def _from(backend: Any, name: str, known: dict[str, Any]) -> tuple[str | None, l
     """The key, and what the backend had to say. Our own backend asks through Ansible and shares what it unlocks."""
     if not is_ours(backend):
         return password(backend, name), []
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.prompt import ThroughAnsible  # others are usual
+    from .prompt import ThroughAnsible  # others are usual
 
     person = ThroughAnsible()
     backend.within(person, known.setdefault("unlocked", {}))
@@ -132,7 +125,7 @@ def _from(backend: Any, name: str, known: dict[str, Any]) -> tuple[str | None, l
 
 
 if "HPC_ONBOARD_PASSPHRASE_FD" in os.environ:  # few name one; what else serves a passphrase is loaded by who asks
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import passphrase_fd
+    from . import passphrase_fd
 
     passphrase_fd.keep()
 
@@ -141,9 +134,7 @@ def current_version(name: str) -> str:
     """The keyring username of the version of a key to install: the plain name where it was never rotated."""
     if "@" in name or not (state_folder() / "secrets" / f"{name}.json").exists():
         return name
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import (
-        current,  # few keys were ever rotated
-    )
+    from .version_store import current  # few keys were ever rotated
 
     return current(name, bytes.fromhex(local_key()))
 

@@ -15,12 +15,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import Secret, VersionError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state import durable_files, signed_record
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import state_folder
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.run_memory import end_with_parent
+from .._state import durable_files, signed_record
+from .._state.durable_files import StateError
+from .._state.fingerprint_key import state_folder
+from .._state.run_memory import end_with_parent
+from . import versions
+from .versions import Secret, VersionError
 
 BELOW = "secrets"
 WAIT_SECONDS = 60.0

@@ -21,8 +21,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core import document_version
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state import signed_record
+from ...module_utils._core import document_version
+from .._state import signed_record
 
 SCHEMA = "hpc.onboard/labels/2.0"
 FIRST = "first"

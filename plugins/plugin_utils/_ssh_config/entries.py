@@ -12,15 +12,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.open_sessions import (
-    is_asked,
-    may_be_shared,
-    socket_of,
-)
-from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import opening
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import SSH_VARIABLES, ssh_arguments
-from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config.texts import SOURCE
+from ...module_utils._core.errors import AccountError
+from .._accounts.open_sessions import is_asked, may_be_shared, socket_of
+from .._doors import opening
+from .._input.ssh_arguments import SSH_VARIABLES, ssh_arguments
+from .texts import SOURCE
 
 WORD = r"[A-Za-z0-9_@.+-]+"
 NUMBER = r"[0-9]{1,9}"

@@ -10,12 +10,12 @@ from __future__ import annotations
 import os
 from functools import partial
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core import edited_file
-from ansible_collections.hpc.onboard.plugins.module_utils._core.edited_file import File
-from ansible_collections.hpc.onboard.plugins.module_utils._core.files import draft_of
-from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
-from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import Resource, State
-from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config import texts
+from ...module_utils._core import edited_file
+from ...module_utils._core.edited_file import File
+from ...module_utils._core.files import draft_of
+from ...module_utils._core.host import Host
+from ...module_utils._core.resource import Resource, State
+from . import texts
 
 LAST = "Include hpc.onboard.conf, at the end"
 ELSEWHERE = "Include hpc.onboard.conf, not at the end"

@@ -12,10 +12,10 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.programs import ask
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import settings
-from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config import texts
+from ...module_utils._core.errors import AccountError
+from .._input.programs import ask
+from .._input.ssh_arguments import settings
+from . import texts
 
 ANYBODY = "hpc-onboard-is-no-such-host"
 SYSTEM = "/etc/ssh/ssh_config"

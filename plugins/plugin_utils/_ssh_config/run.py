@@ -14,26 +14,21 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core import edited_file
-from ansible_collections.hpc.onboard.plugins.module_utils._core.account import Account
-from ansible_collections.hpc.onboard.plugins.module_utils._core.dry import DryHost
-from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError, printable
-from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
-from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import CHANGES, reconcile
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input import agreement, command_line, extra_vars
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.extra_vars import Value
-from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config import entries, texts
-from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config.kept import SshNames
-from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config.person import ANYBODY, Person, check, person
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import make_private, state_folder
+from ...module_utils._core import edited_file
+from ...module_utils._core.account import Account
+from ...module_utils._core.dry import DryHost
+from ...module_utils._core.errors import AccountError, printable
+from ...module_utils._core.host import Host
+from ...module_utils._core.resource import CHANGES, reconcile
+from .._input import agreement, command_line, extra_vars
+from .._input.extra_vars import Value
+from .._state.fingerprint_key import make_private, state_folder
+from . import entries, texts
+from .kept import SshNames
+from .person import ANYBODY, Person, check, person
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import (
-        Refusal,
-        SshConfigPart,
-        SshConfigResult,
-        SshName,
-    )
+    from .._documents.result import Refusal, SshConfigPart, SshConfigResult, SshName
 
 Variables = Mapping[str, Any]  # Ansible's, of the host that the part is run for
 Options = Mapping[str, Any]  # of Ansible's command line

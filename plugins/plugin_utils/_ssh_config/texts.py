@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from ansible_collections.hpc.onboard.plugins.module_utils._formats import section
+from ...module_utils._formats import section
 
 FOLDER, CONFIG, FILE = "~/.ssh", "~/.ssh/config", "~/.ssh/hpc.onboard.conf"
 READ = f"Match all\nInclude {FILE}\n"

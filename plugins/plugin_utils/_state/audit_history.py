@@ -13,12 +13,12 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core import document_version
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state import durable_files
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
+from ...module_utils._core import document_version
+from . import durable_files
+from .durable_files import StateError
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import Former
+    from .._documents.finding import Former
 
 KNOWN_SCHEMA, RUN_SCHEMA = "hpc.onboard/audit-known/2.1", "hpc.onboard/audit-run/1.2"
 FOLDER = "audit"

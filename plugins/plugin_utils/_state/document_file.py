@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError, explained
-from ansible_collections.hpc.onboard.plugins.module_utils._core.files import replace
+from ...module_utils._core.errors import AccountError, explained
+from ...module_utils._core.files import replace
 
 
 def write(setting: str, path: Path, document: Mapping[str, Any]) -> None:

@@ -16,10 +16,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core import files
-from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import errno_name
-from ansible_collections.hpc.onboard.plugins.module_utils._core.lock_file import Busy, LockFile
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import make_private, state_folder
+from ...module_utils._core import files
+from ...module_utils._core.errors import errno_name
+from ...module_utils._core.lock_file import Busy, LockFile
+from .fingerprint_key import make_private, state_folder
 
 WAIT = "wait for it, or end it"
 LARGEST = 64 * 1024 * 1024

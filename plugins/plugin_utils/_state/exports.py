@@ -12,11 +12,11 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state import durable_files
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import derived, local_key
+from . import durable_files
+from .fingerprint_key import derived, local_key
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
+    from .._documents.declaration import PlanEntry
 
 FOLDER = "exports"
 SCHEMA = "hpc.onboard/exports/1.0"
@@ -72,7 +72,7 @@ def known(account: str) -> Exports:
         }
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise durable_files.StateError(f"{FOLDER}/{name}, below the state folder, is damaged: {NOW_WHAT}") from None
-    from ansible_collections.hpc.onboard.plugins.module_utils._core.document_version import refusal
+    from ...module_utils._core.document_version import refusal
 
     why = refusal(whole["schema"], SCHEMA, f"{FOLDER}/{name}", NOW_WHAT)
     if why:

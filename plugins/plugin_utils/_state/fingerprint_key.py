@@ -68,7 +68,7 @@ def machine_id(key: bytes) -> str:
 
 def _make(path: Path) -> None:
     """Put a whole key in place or none: of two runs that make it at once, the first one's stays."""
-    from ansible_collections.hpc.onboard.plugins.module_utils._core import files  # here, because it is made once
+    from ...module_utils._core import files  # here, because it is made once
 
     make_private(path.parent)
     folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

@@ -16,12 +16,12 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import make_private, state_folder
+from .fingerprint_key import make_private, state_folder
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Note
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import BySeverity, Report
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.record import RunRecord
+    from .._documents.declaration import Note
+    from .._documents.finding import BySeverity, Report
+    from .._documents.record import RunRecord
 
 SCHEMA = "hpc.onboard/run/1.1"
 FILE = "runs.jsonl"
@@ -198,7 +198,7 @@ def merge(records: Iterable[RunRecord]) -> int:
     known = last()
     new = [one for one in records if one["at"] > _when(known, one)]
     if why := add(new) if new else "":
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
+        from .durable_files import StateError
 
         raise StateError(why)
     return len(new)
@@ -235,14 +235,14 @@ def _is_read(said: object) -> bool:
     """Whether a line of that schema is one that this version reads."""
     if said == SCHEMA:
         return True
-    from ansible_collections.hpc.onboard.plugins.module_utils._core import document_version  # most are of this one
+    from ...module_utils._core import document_version  # most are of this one
 
     return document_version.compare(said, SCHEMA) in (document_version.OLDER, document_version.LATER)
 
 
 def _shorten() -> None:
     """Leave the last run of each verb. What another run adds meanwhile may be lost; its next one says it anew."""
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._state import durable_files  # once in thousands of runs
+    from . import durable_files  # once in thousands of runs
 
     kept = [one for verbs in last().values() for one in verbs.values()]
     text = b"".join(json.dumps(one, sort_keys=True).encode() + b"\n" for one in kept)

@@ -15,11 +15,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import state_folder
+from ...module_utils._core.errors import AccountError
+from .fingerprint_key import state_folder
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.answer import Mark, Notes, Receipt, ReceiptNote
+    from .._documents.answer import Mark, Notes, Receipt, ReceiptNote
 
 Document = dict[str, Any]
 """A receipt as it lies in a file: of any version, and with what later ones have added (receipt.schema.json)."""
@@ -56,10 +56,8 @@ def _read(path: Path, account: str) -> Document:
 
 
 def _of_other_version(found: Document, name: str) -> Document:
-    from ansible_collections.hpc.onboard.plugins.module_utils._core.document_version import (
-        refusal,  # most are of this version
-    )
-    from ansible_collections.hpc.onboard.plugins.module_utils._receipt.notes import upgraded
+    from ...module_utils._core.document_version import refusal  # most are of this version
+    from ...module_utils._receipt.notes import upgraded
 
     why = refusal(found["schema"], SCHEMA, f"{name} below {state_folder() / FOLDER}", NOW_WHAT)
     if why:
@@ -110,7 +108,7 @@ def keep(account: str, sandbox: bool, receipt: Receipt) -> str | None:
         before.get(name, {}) == found for name, found in _parts(receipt).items()
     ):
         return None
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._state import durable_files
+    from . import durable_files
 
     try:
         _write(file_name(account, sandbox), joined(before, receipt))
@@ -130,7 +128,7 @@ def merge(name: str, other: Document) -> int:
 
     Raises AccountError and StateError.
     """
-    from ansible_collections.hpc.onboard.plugins.module_utils._receipt.notes import upgraded
+    from ...module_utils._receipt.notes import upgraded
 
     mine, theirs = _read(state_folder() / FOLDER / name, name), upgraded(dict(other))
     keys = {**theirs["keys"], **mine.get("keys", {})}
@@ -144,7 +142,7 @@ def merge(name: str, other: Document) -> int:
 
 def _write(name: str, whole: Document) -> None:
     """Put a copy in the place of the one of that file's name. Raises StateError."""
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._state import durable_files  # most runs change nothing
+    from . import durable_files  # most runs change nothing
 
     text = json.dumps(whole, indent=1, sort_keys=True)
     with durable_files.told(FOLDER), durable_files.folder(FOLDER) as at:
@@ -158,7 +156,7 @@ def _parts(receipt: Receipt) -> dict[str, Mapping[str, ReceiptNote | Mark]]:
 
 def joined(before: Document, receipt: Receipt) -> Document:
     """A copy brought up to date; what a later version has written into it stays with what is still there."""
-    from ansible_collections.hpc.onboard.plugins.module_utils._core.document_version import (
+    from ...module_utils._core.document_version import (
         LATER,  # most runs change nothing
         compare,
     )

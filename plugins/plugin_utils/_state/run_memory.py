@@ -28,7 +28,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import UnderWay
+    from .._documents.outcome import UnderWay
 
 PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
 HUSH = ""  # no account has this name

@@ -7,11 +7,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state import durable_files
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
+from . import durable_files
+from .durable_files import StateError
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.record import StepMark
+    from .._documents.record import StepMark
 
 SCHEMA = "hpc.onboard/steps/1.0"
 FILE, LOCK = "steps.json", "steps.lock"
@@ -70,7 +70,7 @@ def _of(content: bytes | None) -> dict[str, Any]:
     """The document of a file. Raises StateError."""
     if content is None:
         return {"schema": SCHEMA, "accounts": {}}
-    from ansible_collections.hpc.onboard.plugins.module_utils._core import document_version
+    from ...module_utils._core import document_version
 
     advice = "move it away, and say again which steps are done"
     try:

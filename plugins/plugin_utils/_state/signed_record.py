@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Any, NamedTuple
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core import document_version
+from ...module_utils._core import document_version
 
 SCHEMA = "hpc.onboard/ledger/2.0"
 SHORTEST_KEY = 16

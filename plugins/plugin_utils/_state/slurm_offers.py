@@ -11,12 +11,12 @@ import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import state_folder
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.receipts import file_name
+from .fingerprint_key import state_folder
+from .receipts import file_name
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import SlurmOffers
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.record import SlurmRecord
+    from .._documents.outcome import SlurmOffers
+    from .._documents.record import SlurmRecord
 
 FOLDER = "slurm"
 SCHEMA = "hpc.onboard/slurm/1.0"
@@ -49,7 +49,7 @@ def keep(account: str, offers: SlurmOffers) -> None:
     """Keep what was found; what cannot be kept is asked again. What was not measured leaves what is known."""
     if offers["accounts"] is None and offers["partitions"] is None:
         return
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._state import durable_files  # once a day
+    from . import durable_files  # once a day
 
     found: SlurmRecord = {"schema": SCHEMA, "at": datetime.now(UTC).strftime(WHEN), "offers": offers}
     text = json.dumps(found, indent=1, sort_keys=True)

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.quick_look import Named, accounts
-from ansible_collections.hpc.onboard.plugins.plugin_utils._command import accounts as which
-from ansible_collections.hpc.onboard.plugins.plugin_utils._command.refused import Refused
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Mistakes, nearest, shown
+from .._accounts.quick_look import Named, accounts
+from .._command import accounts as which
+from .._command.refused import Refused
+from .._input.diagnostics import Mistakes, nearest, shown
 
 
 def accounts_file(typed: Sequence[str]) -> Path | None:

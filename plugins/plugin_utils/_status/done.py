@@ -14,19 +14,15 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.quick_look import Named
-from ansible_collections.hpc.onboard.plugins.plugin_utils._command.refused import Refused
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.manual_steps import (
-    due_day,
-    own_day,
-    until,
-)
-from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.record import StepMark
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import is_day, nearest, no_day
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state import said_done
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._status import choice
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Look, indented, plain, width_of
+from .._accounts.quick_look import Named
+from .._command.refused import Refused
+from .._delivery.manual_steps import due_day, own_day, until
+from .._documents.record import StepMark
+from .._input.diagnostics import is_day, nearest, no_day
+from .._state import said_done
+from .._state.durable_files import StateError
+from .._terminal.layout import Look, indented, plain, width_of
+from . import choice
 
 
 def main(arguments: Sequence[str], program: str) -> int:

@@ -7,13 +7,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.next_step import resume
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.reminders import open_targets, reminders
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import Sidecar
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import Secret, VersionError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import local_key
-from ansible_collections.hpc.onboard.plugins.plugin_utils._status.standing import KeyStatus, Reminded
+from .._rotation.next_step import resume
+from .._rotation.reminders import open_targets, reminders
+from .._secrets.version_store import Sidecar
+from .._secrets.versions import Secret, VersionError
+from .._state.durable_files import StateError
+from .._state.fingerprint_key import local_key
+from .standing import KeyStatus, Reminded
 
 Looked = tuple[list[KeyStatus], list[Reminded], dict[str, set[str]]]
 

@@ -8,25 +8,10 @@ import shlex
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input import command_line
-from ansible_collections.hpc.onboard.plugins.plugin_utils._status.standing import (
-    AccountStatus,
-    Ended,
-    KeyStatus,
-    Status,
-)
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import (
-    Line,
-    Look,
-    Span,
-    cells,
-    command,
-    indented,
-    item,
-    row,
-    with_command,
-)
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.amounts import count
+from .._input import command_line
+from .._terminal.layout import Line, Look, Span, cells, command, indented, item, row, with_command
+from .._text.amounts import count
+from .standing import AccountStatus, Ended, KeyStatus, Status
 
 ONBOARDED = {
     "ok": "as wanted",

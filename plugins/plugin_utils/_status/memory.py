@@ -8,20 +8,11 @@ from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.quick_look import Named
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input import command_line
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state import last_runs, receipts, said_done, slurm_offers
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import state_folder
-from ansible_collections.hpc.onboard.plugins.plugin_utils._status.standing import (
-    SCHEMA,
-    URGENCY,
-    AccountStatus,
-    KeyStatus,
-    Memory,
-    Reminded,
-    Status,
-    of_account,
-)
+from .._accounts.quick_look import Named
+from .._input import command_line
+from .._state import last_runs, receipts, said_done, slurm_offers
+from .._state.fingerprint_key import state_folder
+from .standing import SCHEMA, URGENCY, AccountStatus, KeyStatus, Memory, Reminded, Status, of_account
 
 
 def status(file: Path, chosen: Sequence[Named], whole: bool, now: datetime) -> Status:
@@ -66,6 +57,6 @@ def _keys(today: date) -> tuple[list[KeyStatus], list[Reminded], dict[str, set[s
     files = sorted((state_folder() / "secrets").glob("*.json"))
     if not files:
         return [], [], {}
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._status import keys  # few have rotated any
+    from . import keys  # few have rotated any
 
     return keys.look([file.stem for file in files], today)

@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from typing import Any, NamedTuple, NotRequired, TypedDict
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.quick_look import Named
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.manual_steps import Marks, Signs, open_steps, told
-from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import BySeverity
-from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.record import RunRecord, SlurmRecord
-from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import ManualStep
+from .._accounts.quick_look import Named
+from .._delivery.manual_steps import Marks, Signs, open_steps, told
+from .._documents.finding import BySeverity
+from .._documents.record import RunRecord, SlurmRecord
+from .._documents.result import ManualStep
 
 SCHEMA = "hpc.onboard/status/1.1"
 AUDIT_DAYS = 30  # after which an audit is due again

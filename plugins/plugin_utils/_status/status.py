@@ -13,13 +13,13 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._command.refused import Refused
-from ansible_collections.hpc.onboard.plugins.plugin_utils._command.verbs import VERBS
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import PROGRAM
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.writers import from_home
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._status import choice, lines, memory
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Line, Look, plain, width_of
+from .._command.refused import Refused
+from .._command.verbs import VERBS
+from .._input.command_line import PROGRAM
+from .._input.writers import from_home
+from .._state.durable_files import StateError
+from .._terminal.layout import Line, Look, plain, width_of
+from . import choice, lines, memory
 
 
 def main(arguments: Sequence[str], program: str) -> int:

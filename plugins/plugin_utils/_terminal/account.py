@@ -10,27 +10,12 @@ from enum import Enum
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import (
-    CHANGES,
-    FAILURES,
-    FORESEEN,
-    WORDS,
-    counted,
-)
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import (
-    Line,
-    Look,
-    Span,
-    ended,
-    indented,
-    item,
-    told,
-    with_command,
-)
+from .._delivery.result import CHANGES, FAILURES, FORESEEN, WORDS, counted
+from .layout import Line, Look, Span, ended, indented, item, told, with_command
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome, Progress
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import Introduction, ManualStep
+    from .._documents.outcome import Outcome, Progress
+    from .._documents.result import Introduction, ManualStep
 
 Result = Mapping[str, Any]
 """What Ansible hands on of a task: one of _documents/result.py with Ansible's own members, or an error of Ansible's."""
@@ -274,9 +259,7 @@ def _outcome(outcome: Outcome, view: View, with_diff: bool) -> Iterator[Line]:
     if progress := outcome.get("progress"):
         yield from told("", "", "note", _how_far(progress), view.look)
     if with_diff and status in CHANGES:
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.difference import (
-            difference,  # a run without --diff need not wait for it
-        )
+        from .difference import difference  # a run without --diff need not wait for it
 
         yield from difference(outcome["before"], outcome["after"], view.look, view.detail is Detail.EVERYTHING)
 
@@ -285,7 +268,7 @@ def _how_far(progress: Progress) -> str:
     """What is said of work that goes on by itself, or did until it failed."""
     if "failed" in progress:
         return f"an earlier try failed: {progress['failed']}"
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._text.amounts import amount  # little takes minutes
+    from .._text.amounts import amount  # little takes minutes
 
     return ", ".join(filter(None, [f"under way: {progress['step']}", amount(progress)]))
 

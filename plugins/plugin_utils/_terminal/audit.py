@@ -7,9 +7,9 @@ And what other playbooks have in common with it, whose last part judges all acco
 
 from __future__ import annotations
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal import audit_report
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.account import Renderer, Result, View
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Line
+from . import audit_report
+from .account import Renderer, Result, View
+from .layout import Line
 
 
 class Part(Renderer):

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.shared import (
+from .._audit.formats.shared import (
     SYMBOLS,
     capabilities,
     harmless,
@@ -21,25 +21,12 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.shared 
     words,
     worst_first,
 )
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import RULES
-from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import Account, Finding, Report
-from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import Said, said
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import (
-    NARROW,
-    WORD,
-    Line,
-    Look,
-    Span,
-    broken,
-    cells,
-    command,
-    ended,
-    indented,
-    plain,
-    told,
-)
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.amounts import count, duration
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import flat
+from .._audit.rules import RULES
+from .._documents.finding import Account, Finding, Report
+from .._documents.fix import Said, said
+from .._text.amounts import count, duration
+from .._text.sanitise import flat
+from .layout import NARROW, WORD, Line, Look, Span, broken, cells, command, ended, indented, plain, told
 
 STYLES = {
     "critical": "error",

@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Line, Look, Span, broken, item, row
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.amounts import count
+from .._text.amounts import count
+from .layout import Line, Look, Span, broken, item, row
 
 Part = Mapping[str, Any]
 DETAIL = ""

@@ -7,18 +7,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.account import (
-    Detail,
-    Ended,
-    Renderer,
-    Result,
-    View,
-    heading,
-)
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Line, Look, indented, told
+from .account import Detail, Ended, Renderer, Result, View, heading
+from .layout import Line, Look, indented, told
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import Check, TargetCheck
+    from .._documents.result import Check, TargetCheck
 
 CHECKS = {"ok": ("good", "ok"), "warning": ("!", "changed"), "failed": ("bad", "error")}
 

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import state_lines
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Line, Look, item
+from .._delivery.result import state_lines
+from .layout import Line, Look, item
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import State
+    from .._documents.outcome import State
 
 
 LONG, SHOWN = 20, 8  # new lines in a row: more than so many are cut to so many

@@ -7,10 +7,10 @@ from __future__ import annotations
 import shlex
 from pathlib import PurePath
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.account import Renderer, Result, View, heading
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.audit import Part
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Line, Span, command, indented, told
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.amounts import count
+from .._text.amounts import count
+from .account import Renderer, Result, View, heading
+from .audit import Part
+from .layout import Line, Span, command, indented, told
 
 WORDS = {
     "unasked": "nobody is asked for anything",

@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import clean, flat
+from .._text.sanitise import clean, flat
 
 WORD = 13
 NARROW = 60

@@ -13,11 +13,11 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Line, Look
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.progress_line import Moment, live
+from .layout import Line, Look
+from .progress_line import Moment, live
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import UnderWay
+    from .._documents.outcome import UnderWay
 
     Entries = Mapping[str, UnderWay]
 ECHO = 2  # cells that the terminal itself may add: ^C

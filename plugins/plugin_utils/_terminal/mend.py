@@ -7,17 +7,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.account import Result, View, heading
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.audit import Part
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import (
-    Line,
-    Look,
-    Span,
-    broken,
-    indented,
-    told,
-)
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.amounts import count
+from .._text.amounts import count
+from .account import Result, View, heading
+from .audit import Part
+from .layout import Line, Look, Span, broken, indented, told
 
 DEEDS = {  # by the kind of the mend, and for those that take something away by what it is
     "mended_statement": "the variable is taken out, and nothing else of the file",

@@ -4,14 +4,8 @@
 
 from __future__ import annotations
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.account import (
-    Detail,
-    Renderer,
-    Result,
-    View,
-    account,
-)
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Line
+from .account import Detail, Renderer, Result, View, account
+from .layout import Line
 
 
 class Shown(Renderer):

@@ -7,12 +7,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Line, Look, Span, cells, shortened
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.amounts import amount, duration
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import flat
+from .._text.amounts import amount, duration
+from .._text.sanitise import flat
+from .layout import Line, Look, Span, cells, shortened
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import UnderWay
+    from .._documents.outcome import UnderWay
 
 FRAMES = ("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", "|/-\\")
 BAR = (("━", "─"), ("#", "-"))

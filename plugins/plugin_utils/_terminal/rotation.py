@@ -7,19 +7,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.account import (
-    BAD,
-    Ended,
-    Renderer,
-    Result,
-    View,
-    worst,
-)
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.checks import Checked, marked, shown, title
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Line, Look, row
+from .account import BAD, Ended, Renderer, Result, View, worst
+from .checks import Checked, marked, shown, title
+from .layout import Line, Look, row
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import TargetCheck
+    from .._documents.result import TargetCheck
 
 
 class Lead(Checked):

@@ -4,11 +4,11 @@
 
 from __future__ import annotations
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import FORESEEN, WORDS
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.account import Result, View, heading
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.audit import Part
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.difference import difference
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Line, row
+from .._delivery.result import FORESEEN, WORDS
+from .account import Result, View, heading
+from .audit import Part
+from .difference import difference
+from .layout import Line, row
 
 SAID = {**WORDS, "missing": "written"}
 TO_SAY = {**SAID, **FORESEEN, "missing": "to write"}

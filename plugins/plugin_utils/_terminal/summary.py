@@ -11,31 +11,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.account import (
-    BAD,
-    Detail,
-    Ended,
-    Renderer,
-    Result,
-    View,
-    steps,
-)
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import (
-    Line,
-    Look,
-    Span,
-    broken,
-    cells,
-    command,
-    ended,
-    indented,
-    plain,
-    shortened,
-)
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import flat
+from .._text.sanitise import flat
+from .account import BAD, Detail, Ended, Renderer, Result, View, steps
+from .layout import Line, Look, Span, broken, cells, command, ended, indented, plain, shortened
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import ManualStep
+    from .._documents.result import ManualStep
 
 LONGEST_LIMIT = 66
 AFTER = {False: "Log in anew, and it is all there.", True: "Shells that are open keep what they had: log in anew."}
@@ -241,7 +222,7 @@ def _took(run: Run) -> str:
         return ""
     if run.seconds < 60:
         return f"{int(run.seconds)} s"
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._text.amounts import duration  # few take minutes
+    from .._text.amounts import duration  # few take minutes
 
     return duration(run.seconds)
 

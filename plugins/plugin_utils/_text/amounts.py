@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import UnderWay
+    from .._documents.outcome import UnderWay
 
 UNITS = (("GB", 10**9), ("MB", 10**6), ("kB", 10**3))
 

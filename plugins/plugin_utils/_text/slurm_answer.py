@@ -7,10 +7,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import harmless
+from .sanitise import harmless
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import SlurmOffers
+    from .._documents.outcome import SlurmOffers
 
 MOST, LONGEST = 200, 100  # of each list; letters of a name
 

@@ -20,16 +20,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core import document_version
-from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError, errno_name
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import Ledger, LedgerError, now, record_key
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import BELOW, Sidecar
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import Secret, VersionError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state import audit_history, last_runs, receipts, said_done
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import machine_id, state_folder
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.signed_record import canonical
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.amounts import count
+from ...module_utils._core import document_version
+from ...module_utils._core.errors import AccountError, errno_name
+from .._rotation.ledger import Ledger, LedgerError, now, record_key
+from .._secrets import versions
+from .._secrets.version_store import BELOW, Sidecar
+from .._secrets.versions import Secret, VersionError
+from .._state import audit_history, last_runs, receipts, said_done
+from .._state.fingerprint_key import machine_id, state_folder
+from .._state.signed_record import canonical
+from .._text.amounts import count
 
 SCHEMA = "hpc.onboard/state/1.1"
 LARGEST = 256 * 1024 * 1024

@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input import extra_vars
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state import document_file
+from .._input import extra_vars
+from .._state import document_file
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import Tried, TryReport, TryState
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._trial.trial import Trial
+    from .._documents.outcome import Outcome
+    from .._documents.result import Tried, TryReport, TryState
+    from .trial import Trial
 
 SCHEMA = "hpc.onboard/try/1.0"
 SETTINGS: dict[str, extra_vars.Reader] = {

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.parts.site import place_of_jobs
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import keys, resource, usual_path
+from .._capabilities.parts.site import place_of_jobs
+from .._capabilities.table import keys, resource, usual_path
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Note, PlanEntry
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome
+    from .._documents.declaration import Note, PlanEntry
+    from .._documents.outcome import Outcome
 
 NAME = "try"  # what its lines are called
 FOLDER = ".hpc.onboard-try"

@@ -24,7 +24,7 @@ from email.message import Message
 from typing import Any, NamedTuple
 from urllib.parse import urlencode, urlsplit
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import harmless
+from .._text.sanitise import harmless
 
 LARGEST = 256 * 1024
 BUSY = (429, 500, 502, 503, 504)

@@ -19,12 +19,12 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from ansible_collections.hpc.onboard.plugins.module_utils._formats.key_forms import HUGGING_FACE, NGC, WANDB
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import harmless
-from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.https import Answer, Line, Question, Unreached
-from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.key_kinds import Key, stranger
-from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.key_pages import KEY_PAGES
-from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.verdict import ISSUER, Finding, Verdict
+from ...module_utils._formats.key_forms import HUGGING_FACE, NGC, WANDB
+from .._text.sanitise import harmless
+from .https import Answer, Line, Question, Unreached
+from .key_kinds import Key, stranger
+from .key_pages import KEY_PAGES
+from .verdict import ISSUER, Finding, Verdict
 
 NGC_ISSUER = "https://api.ngc.nvidia.com/v3/keys/get-caller-info"
 WANDB_ISSUER = "https://api.wandb.ai/graphql"

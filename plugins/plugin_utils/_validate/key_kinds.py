@@ -15,20 +15,10 @@ import string
 import uuid
 from typing import NoReturn
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.module_utils._core.values import check_secret
-from ansible_collections.hpc.onboard.plugins.module_utils._formats.key_forms import (
-    HUGGING_FACE,
-    LEGACY,
-    NGC,
-    TITLES,
-    WANDB,
-    WANDB_OLD,
-    Form,
-    form_of,
-    title,
-)
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.key_faults import damage_of
+from ...module_utils._core.errors import AccountError
+from ...module_utils._core.values import check_secret
+from ...module_utils._formats.key_forms import HUGGING_FACE, LEGACY, NGC, TITLES, WANDB, WANDB_OLD, Form, form_of, title
+from .._secrets.key_faults import damage_of
 
 
 class Malformed(Exception):

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from ansible_collections.hpc.onboard.plugins.module_utils._formats.key_forms import HUGGING_FACE, NGC, WANDB
+from ...module_utils._formats.key_forms import HUGGING_FACE, NGC, WANDB
 
 KEY_PAGES = {
     NGC: "https://org.ngc.nvidia.com/setup/api-keys",

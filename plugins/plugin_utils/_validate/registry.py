@@ -18,15 +18,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from ansible_collections.hpc.onboard.plugins.module_utils._formats.token_challenge import (
-    Refused,
-    allowed_hosts,
-    read_challenge,
-    token_address,
-)
-from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.https import Answer, Line, Question, Unreached
-from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.key_kinds import Key, stranger
-from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.verdict import MANIFEST, TOKEN, Finding, Verdict
+from ...module_utils._formats.token_challenge import Refused, allowed_hosts, read_challenge, token_address
+from .https import Answer, Line, Question, Unreached
+from .key_kinds import Key, stranger
+from .verdict import MANIFEST, TOKEN, Finding, Verdict
 
 LOGIN = "$oauthtoken"
 MEDIA = ", ".join(

@@ -13,21 +13,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from ansible_collections.hpc.onboard.plugins.module_utils._formats.key_forms import HUGGING_FACE, NGC, WANDB
-from ansible_collections.hpc.onboard.plugins.plugin_utils._validate import issuers
-from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.https import Line, Transport, Unreached
-from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.key_kinds import Key
-from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.registry import Place, manifest_level, token_level
-from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.verdict import (
-    FORM,
-    ISSUER,
-    LEVELS,
-    MANIFEST,
-    TOKEN,
-    Finding,
-    Judgement,
-    Verdict,
-)
+from ...module_utils._formats.key_forms import HUGGING_FACE, NGC, WANDB
+from . import issuers
+from .https import Line, Transport, Unreached
+from .key_kinds import Key
+from .registry import Place, manifest_level, token_level
+from .verdict import FORM, ISSUER, LEVELS, MANIFEST, TOKEN, Finding, Judgement, Verdict
 
 _ADDRESS = re.compile(r"https://(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?(?:[/?][!-~]*)?")
 

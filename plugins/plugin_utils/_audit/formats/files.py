@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import errno_name
-from ansible_collections.hpc.onboard.plugins.module_utils._core.files import replace
-from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import Report
+from ....module_utils._core.errors import errno_name
+from ....module_utils._core.files import replace
+from ..._documents.finding import Report
 
 FORMATS = {
     "json": "audit.json",

@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import SEVERITIES
-from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import Former, Report
+from ..._documents.finding import Former, Report
+from ..rules import SEVERITIES
 
 WIDE, HIGH, EDGE = 520, 30, 4  # of a line, in units of its own
 SHOWN = SEVERITIES[:-1]

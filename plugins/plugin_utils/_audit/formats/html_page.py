@@ -16,8 +16,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.html_history import plots, runs
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.shared import (
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from ..._documents.finding import Finding, Report
+from ..._documents.fix import said
+from ..._text.amounts import count, duration
+from ..rules import RULES, SEVERITIES
+from .html_history import plots, runs
+from .shared import (
     CAUSES,
     SYMBOLS,
     capabilities,
@@ -32,11 +38,6 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.shared 
     words,
     worst_first,
 )
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import RULES, SEVERITIES
-from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import Finding, Report
-from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import said
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.amounts import count, duration
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 PAGE = Path(__file__).with_name("page")
 BELOW = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import Report
+from ..._documents.finding import Report
 
 
 def text(report: Report) -> str:

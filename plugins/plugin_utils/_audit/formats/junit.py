@@ -12,16 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.shared import (
-    CAUSES,
-    declared,
-    fields,
-    harmless,
-    reaches,
-    words,
-)
-from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import Account, Finding, Report
-from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import in_one_line
+from ..._documents.finding import Account, Finding, Report
+from ..._documents.fix import in_one_line
+from .shared import CAUSES, declared, fields, harmless, reaches, words
 
 
 def text(report: Report) -> str:

@@ -11,7 +11,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.shared import (
+from ..._documents.finding import Excuse, Finding, Report, WaiverEntry
+from ..._documents.fix import Fix, in_one_line, said
+from ..._text.amounts import count
+from ..rules import SEVERITIES
+from .shared import (
     CAUSES,
     SYMBOLS,
     capabilities,
@@ -28,10 +32,6 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.shared 
     words,
     worst_first,
 )
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import SEVERITIES
-from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import Excuse, Finding, Report, WaiverEntry
-from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import Fix, in_one_line, said
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.amounts import count
 
 SPECIAL = re.compile(r"[\\`*_{}\[\]<>|~&$]|:(?=//)|(?<=www)\.")
 CALLS = re.compile(r"([@#])(?=\w)")

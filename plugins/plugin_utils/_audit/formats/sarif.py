@@ -15,20 +15,10 @@ from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import quote
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.shared import (
-    SOURCE,
-    harmless,
-    help_url,
-)
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import RULES
-from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import (
-    Excuse,
-    Finding,
-    Line,
-    Report,
-    Resolved,
-)
-from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import in_one_line
+from ..._documents.finding import Excuse, Finding, Line, Report, Resolved
+from ..._documents.fix import in_one_line
+from ..rules import RULES
+from .shared import SOURCE, harmless, help_url
 
 Sarif = dict[str, Any]  # a part of the document: its standard is another's, and the tests hold it
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

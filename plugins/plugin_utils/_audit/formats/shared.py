@@ -11,18 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import SEVERITIES
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.amounts import count
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import visible
+from ..._text.amounts import count
+from ..._text.sanitise import visible
+from ..rules import SEVERITIES
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import (
-        Account,
-        BySeverity,
-        Cell,
-        Finding,
-        Report,
-    )
+    from ..._documents.finding import Account, BySeverity, Cell, Finding, Report
 
 Document = TypeVar("Document")
 

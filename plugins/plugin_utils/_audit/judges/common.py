@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.finding_text import Text, reason_of
+from ..finding_text import Text, reason_of
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.answer import Notes
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Entry, PlanEntry
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import Cause, Class
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome, Severity
+    from ..._documents.answer import Notes
+    from ..._documents.declaration import Entry, PlanEntry
+    from ..._documents.finding import Cause, Class
+    from ..._documents.outcome import Outcome, Severity
 
 
 class Wrong(NamedTuple):

@@ -7,12 +7,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.finding_text import bare, it, its, reason_of
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.judges.common import Look, Wrong, in_the_way
+from ..finding_text import bare, it, its, reason_of
+from .common import Look, Wrong, in_the_way
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome
+    from ..._documents.declaration import PlanEntry
+    from ..._documents.outcome import Outcome
 
 
 def judge(_entry: PlanEntry, outcome: Outcome, _look: Look) -> list[Wrong]:

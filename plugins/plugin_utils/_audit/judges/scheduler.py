@@ -7,9 +7,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.judges.common import Look, Wrong
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome
+    from ..._documents.declaration import PlanEntry
+    from ..._documents.outcome import Outcome
+    from .common import Look, Wrong
 
 
 def judge(_entry: PlanEntry, _outcome: Outcome, _look: Look) -> list[Wrong]:

@@ -6,14 +6,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import hashes, noted_as
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.finding_text import bare, it, reason_of
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.judges.common import Look, Wrong, is_purged
+from ....module_utils._core.resource import hashes, noted_as
+from ..finding_text import bare, it, reason_of
+from .common import Look, Wrong, is_purged
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import Cause
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome
+    from ..._documents.declaration import PlanEntry
+    from ..._documents.finding import Cause
+    from ..._documents.outcome import Outcome
 
 
 def judge(entry: PlanEntry, outcome: Outcome, look: Look) -> list[Wrong]:

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import ROLES
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.yaml_loader import SafeLoader
+
+from ....module_utils._core.errors import AccountError
+from ..._input.collection import ROLES
+from ..._input.yaml_loader import SafeLoader
 
 Settings = Mapping[str, Any]
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
+    from ..._documents.declaration import PlanEntry
 
 Cluster = Mapping[str, Any]  # a profile, as Ansible has it among an account's variables
 CACHES = ("~/.cache/enroot", "~/.config/enroot", "~/enroot")  # where enroot has its cache when nobody says
