@@ -27,12 +27,12 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "collections")]
 
 from tests.integration.command.desk import Desk  # noqa: E402  # the path comes first
-from tests.integration.onboard.test_certificate_door import Student  # noqa: E402  # the path comes first
-from tests.integration.onboard.test_coded_door import ENTRY  # noqa: E402  # the path comes first
+from tests.integration.onboard.test_certificate_login import Student  # noqa: E402  # the path comes first
+from tests.integration.onboard.test_code_login import ENTRY  # noqa: E402  # the path comes first
 from tests.integration.onboard.test_ticket_door import Physicist  # noqa: E402  # the path comes first
 from tests.integration.runs import FileRing  # noqa: E402  # the path comes first
 from tests.testbed import Testbed  # noqa: E402  # the path comes first
-from tests.testbed.coded_door import CodedDoor, code  # noqa: E402  # the path comes first
+from tests.testbed.code_login import CodeLogin, code  # noqa: E402  # the path comes first
 from tests.testbed.realm import PASSWORD  # noqa: E402  # the path comes first
 from tests.testbed.signing import CODE  # noqa: E402  # the path comes first
 
@@ -114,7 +114,7 @@ def record(desk: Desk, *typed: tuple[str, str]) -> str:
 
 def before_codes(bed: Testbed, cluster: str, users: Sequence[str], *verbs: str) -> str:
     """Accounts at a door that takes a key and a code."""
-    door = CodedDoor(bed.cluster(cluster))
+    door = CodeLogin(bed.cluster(cluster))
     accounts = [bed.new_account(cluster, user=user, project="pr12ab") for user in users]
     door.admit(accounts)
     desk = Desk(bed, *accounts, settings={account.name: ENTRY for account in accounts})

@@ -22,7 +22,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "collections")]
 from tests.integration.command.person import Person  # noqa: E402  # the path comes first
 from tests.integration.runs import FileRing  # noqa: E402  # the path comes first
 from tests.testbed import Testbed  # noqa: E402  # the path comes first
-from tests.testbed.coded_door import PORT, CodedDoor, code  # noqa: E402  # the path comes first
+from tests.testbed.code_login import PORT, CodeLogin, code  # noqa: E402  # the path comes first
 from tools.build_packages import build, last_commit  # noqa: E402  # the path comes first
 from tools.record_doors import READY, Terminal, host_of  # noqa: E402  # the path comes first
 
@@ -58,7 +58,7 @@ def record(bed: Testbed, folder: Path, programs: Path) -> list[str]:
     """What was on the screen, one text for each of SCENES."""
     dfki = bed.new_account("dfki", user="ada")
     lrz = bed.new_account("lrz", user="go42tum", project="pr12ab")
-    door = CodedDoor(bed.cluster("lrz"))
+    door = CodeLogin(bed.cluster("lrz"))
     door.admit([lrz])
     person = Person(bed, folder)
     person.knows("serv-6404.kl.dfki.de", "dfki", f"User {dfki.user}")

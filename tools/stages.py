@@ -158,11 +158,11 @@ def _alone(stage: str, arguments: list[str], out: IO[str], python: str | Path, t
     """Run what failed beside others once more by itself: what passes then is counted, and listed as what it is."""
     print("\nOnce more, alone:", *tally.failed, sep="\n    ", file=out, flush=True)
     again = _pytest(stage, [*arguments, "--last-failed", "--last-failed-no-failures=none"], out, 1, python, **settings)
-    mended = [name for name in tally.failed if name not in again.failed]
-    if again.passed < len(mended):  # not all were taken again, and nothing counts as passed that did not run
+    fixed = [name for name in tally.failed if name not in again.failed]
+    if again.passed < len(fixed):  # not all were taken again, and nothing counts as passed that did not run
         return tally
-    total = Tally(tally.passed, again.failed, tally.skipped, [f"{name}: failed beside others" for name in mended])
-    total.passed += len(mended)
+    total = Tally(tally.passed, again.failed, tally.skipped, [f"{name}: failed beside others" for name in fixed])
+    total.passed += len(fixed)
     return total
 
 

@@ -24,9 +24,9 @@ from ansible.release import __version__
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts import open_sessions
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import Host
+from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication import credential, renewers, ssh_login
 from ansible_collections.hpc.onboard.plugins.plugin_utils._doctor import judge
 from ansible_collections.hpc.onboard.plugins.plugin_utils._doctor.judge import Check
-from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import credential, opening, renewers
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import serving
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema import is_template
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.programs import ask
@@ -186,7 +186,7 @@ def routes(hosts: Sequence[Host]) -> Iterator[Check]:
         if "by_hand" in account:
             yield judge.by_hand(host.name)
         elif "session" in account:
-            yield judge.door(host.name, opening.is_open(account["session"]))
+            yield judge.session(host.name, ssh_login.is_open(account["session"]))
         yield from certificates(host, found)
         yield from credentials(host)
 

@@ -15,6 +15,8 @@ from ansible.errors import AnsibleConnectionFailure
 from ansible.plugins.action import ActionBase
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import watch_places
+from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication import login_advice, login_gate, ssh_login
+from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication.login_diagnosis import LoginDiagnosis
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import (
     AccountSession,
@@ -23,8 +25,6 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_sess
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.answer import NoAnswer
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import PreflightAccount
-from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import closed_door, narrow_door, opening
-from ansible_collections.hpc.onboard.plugins.plugin_utils._doors.shut_door import ShutDoor
 from ansible_collections.hpc.onboard.plugins.plugin_utils._preflight import look, report
 
 QUOTA = payload.places({"quota": watch_places.KINDS["quota"]})
@@ -57,9 +57,9 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
 
 def _looked(session: AccountSession) -> PreflightAccount:
     """Whether the account can be entered."""
-    if session.connection.session and not opening.is_open(session.connection.session):
-        return look.seen("needs_person", "", closed_door.advice(session.name))
-    why = narrow_door.reason(session.connection.variables, may_ask=False)
+    if session.connection.session and not ssh_login.is_open(session.connection.session):
+        return look.seen("needs_person", "", login_advice.advice(session.name))
+    why = login_gate.reason(session.connection.variables, may_ask=False)
     if why:
         return look.known(session.variables) or look.seen("needs_person", "", why)
     try:
@@ -70,7 +70,7 @@ def _looked(session: AccountSession) -> PreflightAccount:
         if failure.began:
             return look.seen("not_ready", failure.text)
         return look.shut(
-            failure.words, ShutDoor(session.name, session.connection.variables), session.connection.unasked
+            failure.words, LoginDiagnosis(session.name, session.connection.variables), session.connection.unasked
         )
     except (AccountError, NoAnswer) as error:
         return look.seen("not_ready", str(error))

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The hpc.onboard authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The inventory plugin hpc.onboard.accounts: Ansible's door to the accounts file."""
+"""The inventory plugin hpc.onboard.accounts: it reads the accounts file for Ansible."""
 
 from __future__ import annotations
 
@@ -65,10 +65,10 @@ options:
       - C(ssh) is a name from your own ssh settings that leads to the account; host, port and jump host are then theirs.
       - A session that you have opened there by hand (C(ssh -MNf narval), with a ControlPath in your settings) is used,
         for the login host as well as for a name of yours that is the cluster's and leads to that host.
-      - C(door) says C(key) where your key alone lets you in although the cluster's profile says that a code is asked
+      - C(auth) says C(key) where your key alone lets you in although the cluster's profile says that a code is asked
         for, and C(ask) where ssh asks you for something at every connection, such as the passphrase of a key. What is
         asked for is asked at the terminal before the work begins; the session then stays open for later runs. C(none)
-        says that no program may enter; C(hpc-onboard export) writes a file that you run there yourself.
+        says that no program may enter; C(hpc-onboard export-script) writes a file that you run there yourself.
       - C(forward_agent), when true, lets programs on that login node use your ssh agent. Agent, display and ports are
         not forwarded otherwise, whatever your own ssh settings say.
       - C(vars) holds any variables of Ansible's own, and wins over everything else.

@@ -96,8 +96,8 @@ outcomes:
     capability: {description: The role that declared it., type: str}
     status:
       description:
-        - What was found (C(in_place), C(missing), C(different), C(unwanted)), or why nothing came of it (C(blocked),
-          C(failed), C(not_measured)).
+        - What was found (C(ok), C(missing), C(different), C(extra)), or why nothing came of it (C(blocked),
+          C(failed), C(unknown)).
       type: str
     fields: {description: The fields of the state that differed., type: list, elements: str}
     before: {description: The state found. Empty is absent; keys are fingerprints., type: dict}

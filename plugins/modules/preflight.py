@@ -58,7 +58,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 state:
-  description: How the door is.
+  description: The result of the login.
   type: str
   returned: by an account
   sample: open

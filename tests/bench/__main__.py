@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import turns
+from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication import turns
 
 from tests.bench import audits, there
 from tests.bench.rivals import builtin_playbook, pyinfra_files

@@ -186,7 +186,7 @@ def false_success(done: Pass, known: Known, now: Tree, fault: Fault) -> Iterator
     if not statuses or any(status in FAILURES for status in statuses):
         return
     left = {path for path in now if os.path.basename(path) != LOCK}
-    if {path: now[path] for path in left} != known.new and not (_lie(fault) and statuses == ["in_place"]):
+    if {path: now[path] for path in left} != known.new and not (_lie(fault) and statuses == ["ok"]):
         yield f"said {statuses}, but the account is not so"
 
 
@@ -212,11 +212,11 @@ def lasting(writer: Writer, scene: Scene, plan: dict[str, Any], known: Known) ->
     for turn in ("rerun", "third run"):
         said = writer.run(plan, scene.umask)
         statuses = [outcome["status"] for outcome in said["outcomes"]]
-        wanted = {"blocked"} if scene.kept else {"in_place"} if turn == "third run" else set()
+        wanted = {"blocked"} if scene.kept else {"ok"} if turn == "third run" else set()
         ok = set(statuses) <= wanted if turn == "third run" or scene.kept else not set(statuses) & set(FAILURES)
         if said["error"] or not statuses or not ok:
             yield f"{turn}: {said['error'] or statuses} {[o['reason'] for o in said['outcomes']]}"
         now = snapshot(writer.root)
         if now != known.new:
             differing = sorted(p for p in set(now) | set(known.new) if now.get(p) != known.new.get(p))
-            yield f"{turn}: not as wanted: {differing} {[now.get(p) for p in differing]}"
+            yield f"{turn}: not up to date: {differing} {[now.get(p) for p in differing]}"

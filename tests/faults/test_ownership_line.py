@@ -100,7 +100,7 @@ def together(one: Writer, other: Writer, home: Home, ways: tuple[str, str]) -> I
         yield from (f"the {way} said {problem}" for problem in (answer["error"], unnoted) if problem)
     if ways == ("onboarding", "onboarding"):
         again = {each["status"] for each in one.run(plan(one, entries()), home.umask)["outcomes"]}
-        yield from [f"not all is in place after two onboardings: {again}"] * (again != {"in_place"})
+        yield from [f"not all is in place after two onboardings: {again}"] * (again != {"ok"})
     problems = offboarded(one)
     if problems:
         yield f"offboarding said {problems}"

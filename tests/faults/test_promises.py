@@ -141,7 +141,7 @@ def test_a_check_changes_nothing(writer: Writer, one: Scene) -> None:
     one.build(writer.fresh())
     before, times = snapshot(writer.root), _times(writer.root)
     said = writer.run(writer.plan(one.resources, check=True))
-    assert {outcome["status"] for outcome in said["outcomes"]} <= {"missing", "different", "unwanted", "blocked"}
+    assert {outcome["status"] for outcome in said["outcomes"]} <= {"missing", "different", "extra", "blocked"}
     assert snapshot(writer.root) == before
     assert _times(writer.root) == times
 

@@ -48,7 +48,7 @@ def test_a_seeded_bug_is_caught(bug: Bug, tmp_path: Path, count: Callable[[str, 
     for name, text, replacement in bug.edits:
         file = tree / "plugins/module_utils" / name
         source = file.read_text()
-        assert source.count(text) == 1, f"{bug.name} no longer fits {name}: mend the bug"
+        assert source.count(text) == 1, f"{bug.name} no longer fits {name}: fix the bug"
         file.write_text(source.replace(text, replacement))
     done = run(tree, [bug.test])
     caught = done.returncode == 1 and bool(NOTICED.search(done.stdout))

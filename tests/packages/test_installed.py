@@ -58,7 +58,7 @@ def test_it_audits_what_it_has_set_up_and_takes_it_out_again(installed: Environm
     assert [one["rule"] for one in found if one["severity"] != "info"] == ["LNK-001"]
     fix = found[0]["fix"][-1]["command"]
     assert fix[1:3] == ["onboard", "-i"]
-    assert "1 made" in installed.must(*fix), "what was told works as it was told"
+    assert "1 created" in installed.must(*fix), "what was told works as it was told"
     installed.must("ansible-playbook", "hpc.onboard.offboard", *ONBOARD[2:], "-e", "offboard_sure=true")
     assert not work.is_symlink()
 
@@ -99,7 +99,7 @@ def test_the_command_onboards_and_audits_from_another_folder(command: tuple[Envi
     assert drifted.returncode == 2
     told = drifted.stdout.replace("\\\n", "").split("Next:\n")[1].splitlines()[0].split()
     assert told[:2] == ["hpc-onboard", "onboard"]
-    assert "1 made" in installed.must(*told)
+    assert "1 created" in installed.must(*told)
     assert installed.run(program, "wilsn").returncode == 2
     assert "0 records" in installed.must(program, "ledger", "verify")
     assert f"hpc-onboard {VERSION[1] if VERSION else ''}\n" in installed.must(program, "--version")
@@ -130,7 +130,8 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line im
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.next_step import playbook, resume, said_dead
 limit = ["-l", "simone@wilson"]
 start = started(sys.argv[1:])
-told = [start.command(verb, limit) for verb in PLAYBOOKS if verb not in ("rotate", "doctor", "export", "answer")]
+others = ("rotate", "doctor", "export-script", "import-result")
+told = [start.command(verb, limit) for verb in PLAYBOOKS if verb not in others]
 told += [start.command("onboard", [*limit, "--tags", "conda"]), start.command("audit", ["--tags", "watch"])]
 told += [start.command("offboard", [*limit, "-e", "offboard_only=undeclared"]), start.command("doctor")]
 sys.argv = ["ansible-playbook", *sys.argv[1:]]

@@ -137,7 +137,7 @@ class Testbed:
             more = dict((settings or {}).get(account.name, {}))
             variables = {**self._variables(account), **_mapping(more.pop("vars", {}))}
             storage = {key: path.format(project=account.project) for key, path in account.cluster.site.storage.items()}
-            entry: dict[str, object] = {"project": account.project, "door": "key", "vars": variables}
+            entry: dict[str, object] = {"project": account.project, "auth": "key", "vars": variables}
             whole = {**entry, **({"storage": storage} if storage else {}), **more}
             written[account.name] = {key: value for key, value in whole.items() if value is not None}
         folder = self.folder / f"inventory{next(self._files)}"

@@ -66,7 +66,7 @@ class Signing:
     def settings(self) -> dict[str, object]:
         """What the accounts file says of the account."""
         own = {"ansible_port": PORT, "ansible_ssh_private_key_file": str(self.key)}
-        return {"door": None, "vars": {**own, "ansible_ssh_common_args": f"-F {self.config}"}}
+        return {"auth": None, "vars": {**own, "ansible_ssh_common_args": f"-F {self.config}"}}
 
     @property
     def connections(self) -> int:

@@ -150,7 +150,7 @@ class Scene:
             if first["status"] in ("blocked", "failed"):
                 assert second["status"] == first["status"]
             else:
-                assert (second["status"], second["fields"]) == ("in_place", [])
-        if all(one["status"] in ("in_place", "blocked") for one in again):
+                assert (second["status"], second["fields"]) == ("ok", [])
+        if all(one["status"] in ("ok", "blocked") for one in again):
             assert self.footprints() == settled
         return taken

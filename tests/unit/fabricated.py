@@ -20,12 +20,12 @@ hostile = st.text(
 words = st.one_of(hostile, st.lists(hostile, max_size=6).map(" ".join), hostile.map(lambda text: "/" + text * 6))
 widths = st.integers(40, 120)
 looks = st.builds(Look, widths, st.booleans())
-statuses = st.sampled_from(["in_place", "missing", "different", "unwanted", "blocked", "failed", "not_measured"])
+statuses = st.sampled_from(["ok", "missing", "different", "extra", "blocked", "failed", "unknown"])
 
 
 def outcome(status: str = "missing", identity: str = "folder /a", **more: Any) -> dict[str, Any]:
     """One outcome."""
-    bad = status in ("blocked", "failed", "not_measured")
+    bad = status in ("blocked", "failed", "unknown")
     return {
         "identity": identity,
         "capability": "x",
@@ -39,12 +39,12 @@ def outcome(status: str = "missing", identity: str = "folder /a", **more: Any) -
 
 def result(*outcomes: dict[str, Any], **more: Any) -> dict[str, Any]:
     """A result of converge."""
-    bad = {"blocked", "failed", "not_measured"}
+    bad = {"blocked", "failed", "unknown"}
     return {
         "outcomes": list(outcomes),
         "notes": [],
         "failed": any(one["status"] in bad for one in outcomes),
-        "changed": any(one["status"] in ("missing", "different", "unwanted") for one in outcomes),
+        "changed": any(one["status"] in ("missing", "different", "extra") for one in outcomes),
         **more,
     }
 

@@ -111,7 +111,7 @@ def report(accounts: list[dict[str, Any]], findings: list[dict[str, Any]], **mor
             if owner["name"] == one["account"] and owner["state"] == "measured":
                 owner["capabilities"][one["capability"]] = one["severity"]
                 owner["ok"] -= 1
-    missed = sum(one["state"] == "not_measured" for one in accounts)
+    missed = sum(one["state"] == "unknown" for one in accounts)
     by_severity = {name: sum(one["severity"] == name for one in counting) for name in SEVERITIES}
     failed = bool(by_severity["critical"] or by_severity["high"] or missed)
     checks, fine = (sum(one[name] for one in accounts) for name in ("checks", "ok"))
@@ -132,7 +132,7 @@ def report(accounts: list[dict[str, Any]], findings: list[dict[str, Any]], **mor
         "summary": {
             "accounts": len(accounts),
             "measured": len(accounts) - missed,
-            "not_measured": missed,
+            "unknown": missed,
             "checks": checks,
             "ok": fine,
             "coverage_pct": round(100 * (len(accounts) - missed) / len(accounts)) if accounts else 0,
@@ -158,7 +158,7 @@ def report(accounts: list[dict[str, Any]], findings: list[dict[str, Any]], **mor
 def example() -> dict[str, Any]:
     """Five accounts on five clusters, one of which did not answer."""
     credentials = "enroot credential for nvcr.io in ~/.config/enroot/.credentials"
-    down = account("ada@narval", state="not_measured", checks=0, ok=0, capabilities={}, seconds=12.0)
+    down = account("ada@narval", state="unknown", checks=0, ok=0, capabilities={}, seconds=12.0)
     down |= {
         "reason": "ssh: connect to host narval.alliancecan.ca port 22: Connection timed out",
         "next": [here("ssh", "-MNf", "narval")],
@@ -207,12 +207,12 @@ def example() -> dict[str, Any]:
         ),
         finding(
             "RUN-001", "ada@daint", "quota of /capstor/scratch", severity="info", cause="unknown",
-            **{"class": "not_measured"}, text="The quota of /capstor/scratch could not be read.",
+            **{"class": "unknown"}, text="The quota of /capstor/scratch could not be read.",
             fix=[advice("Look with 'quota' on the login node.")], place="/capstor/scratch",
         ),
         finding(
             "RUN-002", "ada@narval", "account ada@narval", capability="account", cause="unknown",
-            **{"class": "not_measured"}, text="The account could not be measured: connection timed out.",
+            **{"class": "unknown"}, text="The account could not be measured: connection timed out.",
             fix=[here("ssh", "-MNf", "narval")],
         ),
     ]  # fmt: skip
@@ -234,7 +234,7 @@ def history(runs: int) -> list[dict[str, Any]]:
         {
             "started": f"2026-{10 + day // 30:02}-{1 + day % 30:02}T18:00:00Z",
             "accounts": 5,
-            "not_measured": 1 if day % 7 == 3 else 0,
+            "unknown": 1 if day % 7 == 3 else 0,
             "by_severity": {
                 "critical": 1 if 4 <= day <= 6 else 0, "high": (day * 7) % 4, "medium": 2 + day % 3,
                 "low": max(0, 6 - day // 3), "info": 1,
@@ -259,7 +259,7 @@ def steps(text: str, number: int) -> Fix:
 
 def hostile() -> dict[str, Any]:
     """A report in which every text that an account could have written is bad."""
-    accounts = [account("ada@dfki"), account("ada@lrz", state="not_measured", capabilities={})]
+    accounts = [account("ada@dfki"), account("ada@lrz", state="unknown", capabilities={})]
     findings = []
     rules = list(RULES)
     for number, text in enumerate(HOSTILE):
@@ -312,7 +312,7 @@ def empty() -> dict[str, Any]:
 def nothing_measured() -> dict[str, Any]:
     """Two accounts, and neither answers."""
     names = ("ada@dfki", "simone@wilson")
-    gone = {"state": "not_measured", "capabilities": {}, "checks": 0, "ok": 0, "reason": "timed out"}
+    gone = {"state": "unknown", "capabilities": {}, "checks": 0, "ok": 0, "reason": "timed out"}
     gone["next"] = [here("kinit")]
     return report([account(name, **gone) for name in names], [])
 

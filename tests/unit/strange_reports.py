@@ -31,7 +31,7 @@ findings = st.builds(
 def made(found: list[dict[str, Any]], reason: str, name: str) -> dict[str, Any]:
     """A report of these findings, of an account that was not measured for that reason, and of a strange capability."""
     fix = [advice(reason), here(name)]
-    accounts = [account("ada@dfki"), account("ada@lrz", state="not_measured", reason=reason, next=fix)]
+    accounts = [account("ada@dfki"), account("ada@lrz", state="unknown", reason=reason, next=fix)]
     accounts[0]["capabilities"][name] = "high"
     return report(accounts, found)
 

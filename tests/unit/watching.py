@@ -41,5 +41,5 @@ def watched(scene: Scene, kind: type[Watch], **options: Any) -> Report:
     outcome = examined(scene, kind, **options)
     assert examined(scene, kind, **options) == outcome
     assert scene.footprints() == before
-    assert outcome["status"] in ("in_place", "unwanted"), outcome["reason"]
+    assert outcome["status"] in ("ok", "extra"), outcome["reason"]
     return Report(outcome["before"], outcome["remarks"], outcome)

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The one door to the operating system of the account.
+"""The one interface to the operating system of the account.
 
 Reads and questions are here; what changes the account is in the methods of the last part, and a
 dry run is another Host (dry.py) that keeps those changes to itself. Nothing else asks which it is.
@@ -134,7 +134,7 @@ class Host(Names):
         """Why folder is not there and cannot be made: what lies where it, or a folder above it, belongs."""
         while self.kind_behind(folder) == "nothing":
             if self.entry(folder) and self.kind_behind(folder) == "nothing":  # else another run makes it just now
-                return "%s is a link to nothing: mend or remove it, then run again" % self.shown(folder)
+                return "%s is a link to nothing: fix or remove it, then run again" % self.shown(folder)
             folder = os.path.dirname(folder)
         kind = self.kind_behind(folder)
         link = "%s is a link of somebody else, who could turn it: name the folder that it leads to, then run again"

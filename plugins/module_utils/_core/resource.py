@@ -11,18 +11,18 @@ from .host import Host
 from .values import Options
 
 State = Dict[str, str]
-"""A thing as found or as wanted: flat, readable in a diff, secrets as fingerprints; absent is empty."""
+"""The observed or desired state of a thing: flat, readable in a diff, secrets as fingerprints; absent is empty."""
 
 Evidence = Dict[str, Any]
 """What was seen beside the state, each a word or a number that a program acts on."""
 
-CHANGES = ("missing", "different", "unwanted")
+CHANGES = ("missing", "different", "extra")
 """Statuses of what is, or was, to be put right."""
 
-FAILURES = ("blocked", "failed", "not_measured")
-"""Statuses of what is not as wanted and stays so."""
+FAILURES = ("blocked", "failed", "unknown")
+"""Statuses of what is not up to date and stays so."""
 
-STATUSES = ("in_place",) + CHANGES + FAILURES
+STATUSES = ("ok",) + CHANGES + FAILURES
 
 
 def noted_as(kind: str, identity: str) -> str:
@@ -43,8 +43,8 @@ class Outcome:
     docs/schemas/answer.schema.json), for no sentence is read back; folders were made for it to lie in; was
     has the former values of what is, or was, changed of the user's along with it.
 
-    status is what was found: in_place, missing, different or unwanted; or why nothing could be
-    said or done: blocked, failed, not_measured (then reason says it in a sentence).
+    status is what was found: ok, missing, different or extra; or why nothing could be
+    said or done: blocked, failed, unknown (then reason says it in a sentence).
     """
 
     def __init__(
@@ -69,12 +69,12 @@ class Outcome:
 
     def _found(self) -> str:
         if not self.fields:
-            return "in_place"
+            return "ok"
         if self.reason:
             return "blocked"
         if not self.before:
             return "missing"
-        return "different" if self.after else "unwanted"
+        return "different" if self.after else "extra"
 
     @classmethod
     def unmet(cls, identity: str, status: str, reason: str) -> "Outcome":
@@ -201,7 +201,7 @@ def reconcile(resource: Resource, host: Host) -> Outcome:
         after = examine(resource, host)
         outcome.progress, outcome.remarks, outcome.evidence = after.progress, after.remarks, after.evidence
         if after.fields and not after.progress:
-            raise AccountError("still not as wanted after the change: " + ", ".join(after.fields))
+            raise AccountError("still not up to date after the change: " + ", ".join(after.fields))
     outcome.seconds = time.time() - started
     return outcome
 

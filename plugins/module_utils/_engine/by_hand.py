@@ -233,9 +233,9 @@ def _ended(first: Document, then: Document) -> Document:
         return dict(first, status="failed", reason=progress["failed"], progress=None)
     if progress:
         why = "still at it (%s), and goes on by itself: run this again to see" % progress["step"]
-        return dict(first, status="not_measured", reason=why, progress=None)
+        return dict(first, status="unknown", reason=why, progress=None)
     if then["status"] in FAILURES or then["fields"]:
-        why = then["reason"] or "it ended, and is still not as wanted: " + ", ".join(then["fields"])
+        why = then["reason"] or "it ended, and is still not up to date: " + ", ".join(then["fields"])
         return dict(first, status="failed", reason=why, progress=None)
     return dict(first, progress=None)
 
@@ -256,7 +256,7 @@ def _leave(told: Mapping[str, Any], wish: Wish, answer: Document, page: Page) ->
     page.say("The answer is in ~/%s; no key is in it." % name)
     page.say("Bring it back, on your machine:")
     page.say("  scp %s:%s ." % (told["way"], name))
-    page.say("  hpc-onboard answer %s" % name)
+    page.say("  hpc-onboard import-result %s" % name)
 
 
 def sealed(told: Mapping[str, Any], part: str, work: str, answer: Document) -> bytes:

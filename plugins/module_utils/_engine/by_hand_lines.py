@@ -12,17 +12,17 @@ from .._core.resource import CHANGES, FAILURES
 Document = Dict[str, Any]
 WIDTH, COLUMN = 80, 17
 WORDS = {
-    "in_place": "in place",
-    "missing": "made",
+    "ok": "unchanged",
+    "missing": "created",
     "different": "changed",
-    "unwanted": "taken out",
+    "extra": "removed",
     "blocked": "blocked",
     "failed": "failed",
-    "not_measured": "not measured",
+    "unknown": "unknown",
 }
-FORESEEN = {"missing": "to make", "different": "to change", "unwanted": "to take out"}
-FOUND = {"missing": "missing", "different": "different", "unwanted": "found"}
-MARKS = {"in_place": "=", "missing": "+", "different": "~", "unwanted": "-", "not_measured": "?"}
+FORESEEN = {"missing": "to create", "different": "to change", "extra": "to remove"}
+FOUND = {"missing": "missing", "different": "different", "extra": "found"}
+MARKS = {"ok": "=", "missing": "+", "different": "~", "extra": "-", "unknown": "?"}
 GRAVE = ("critical", "high")  # of what is only watched: what fails an audit that was not told otherwise
 WATCH = "watch"
 
@@ -46,7 +46,7 @@ class Page:
             sys.stderr.write(line.encode("ascii", "replace").decode("ascii") + "\n")
 
     def account(self, name: str, part: str, work: str, answer: Mapping[str, Any], seconds: float) -> bool:
-        """What came of the account; whether something is not as wanted."""
+        """What came of the account; whether something is not up to date."""
         outcomes = [one for one in answer["outcomes"] if part != "offboard" or _is_told(one)]
         problem = (answer["receipt"] or {}).get("problem")
         bad = bool(problem) or any(_is_bad(one, part) for one in outcomes)
@@ -64,13 +64,13 @@ class Page:
 
 def _is_told(outcome: Mapping[str, Any]) -> bool:
     """Whether something was there, or is to be said: what was gone before is not spoken of."""
-    return bool(outcome["before"] or outcome["after"] or outcome["remarks"] or outcome["status"] != "in_place")
+    return bool(outcome["before"] or outcome["after"] or outcome["remarks"] or outcome["status"] != "ok")
 
 
 def _is_bad(outcome: Mapping[str, Any], part: str) -> bool:
     if outcome["status"] in FAILURES:
         return True
-    if part != "audit" or outcome["status"] == "in_place":
+    if part != "audit" or outcome["status"] == "ok":
         return False
     severities = outcome["evidence"].get("severities", {})
     return outcome["capability"] != WATCH or any(one in GRAVE for one in severities.values())
@@ -94,7 +94,7 @@ def _lines(outcome: Mapping[str, Any], words: Mapping[str, str]) -> Iterator[str
             for place, seen in outcome["before"].items():
                 yield from _told("", "", "%s: %s" % (place, seen))
     for remark in outcome["remarks"]:
-        yield from _told("", "mind", remark)
+        yield from _told("", "note", remark)
 
 
 def _told(mark: str, word: str, text: str) -> Iterator[str]:

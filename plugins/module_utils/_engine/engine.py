@@ -41,8 +41,8 @@ def answer(plan: Mapping[str, Any], kinds: Kinds) -> Document:
     knows of the rotations of a key, by the name that entries have as theirs: one that it does not know is not undone.
     notes is the copy of the receipt that the sender has: it counts where the account has none.
     With replace, a key that the sender does not recognise is replaced, and a private copy of its file is kept.
-    With mends (how many) the first resources are put right before the others are looked at, or that is foreseen
-    (mends_work). ticket says that the home opens only to a forwarded Kerberos ticket. found is what an earlier run has
+    With fixes (how many) the first resources are put right before the others are looked at, or that is foreseen
+    (fixes_work). ticket says that the home opens only to a forwarded Kerberos ticket. found is what an earlier run has
     found out, by name (_core/account.py).
     """
     started = time.time()
@@ -54,7 +54,7 @@ def answer(plan: Mapping[str, Any], kinds: Kinds) -> Document:
         account = Account.of_this_process(plan.get("sandbox"), _guard(plan))
         account.found.update(plan.get("found") or {})
         said["account"] = {"home": account.home, "shell": account.shell}
-        first, plan = _mended(plan, kinds, account)
+        first, plan = _fixed(plan, kinds, account)
         task = _task(plan, kinds, account)
         if plan.get("only_made"):
             from .ownership import sorted_out  # few runs take anything out
@@ -81,16 +81,16 @@ def answer(plan: Mapping[str, Any], kinds: Kinds) -> Document:
     return said
 
 
-def _mended(plan: Mapping[str, Any], kinds: Kinds, account: Account) -> Tuple[List[Document], Mapping[str, Any]]:
-    """The outcomes of what is mended first, and the plan of what is left. The login shell is asked later only."""
-    number = int(plan.get("mends") or 0)
+def _fixed(plan: Mapping[str, Any], kinds: Kinds, account: Account) -> Tuple[List[Document], Mapping[str, Any]]:
+    """The outcomes of what is fixed first, and the plan of what is left. The login shell is asked later only."""
+    number = int(plan.get("fixes") or 0)
     if not number:
         return [], plan
-    from .mending import mended  # few runs mend
+    from .fixing import fixed  # few runs fix
 
     first = dict(plan, resources=plan["resources"][:number])
     task = _task(first, kinds, account)
-    documents = mended(task.resources, task.real, task.seconds, plan.get("mends_work") == "foresee")
+    documents = fixed(task.resources, task.real, task.seconds, plan.get("fixes_work") == "foresee")
     return _named(first, documents), dict(plan, resources=plan["resources"][number:])
 
 
@@ -153,7 +153,7 @@ def _reconciled(task: Task) -> Seen:
     seen, settled = _examined(task), task.alone.documents
     loop: Loop = reconcile
     if _has_changes(seen) or _is_lock_there(task.real()):
-        hung = {position: one for position, one in enumerate(seen.documents) if one["status"] == "not_measured"}
+        hung = {position: one for position, one in enumerate(seen.documents) if one["status"] == "unknown"}
         if task.plan.get("receipt") or task.keyed.names:
             from .intention import intended, nothing_else  # here, because most runs only look
 

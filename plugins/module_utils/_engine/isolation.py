@@ -166,7 +166,7 @@ def _give_up(resources: List[Resource], silent: int, step: Step, done: Dict[int,
     if not why:
         text = "no answer in %d s, though the file systems answer; run again, and ask the site if that does not help"
         why = [text % step.seconds]
-    done[silent] = Outcome.unmet(resources[silent].identity, "not_measured", why[0]).document()
+    done[silent] = Outcome.unmet(resources[silent].identity, "unknown", why[0]).document()
 
 
 def _mounts(resource: Resource, host: Host, mounts: List[str]) -> Set[str]:

@@ -54,7 +54,7 @@ class Run:
                 return Outcome.unmet(resource.identity, "blocked", "waits for: " + lost)
             outcome = self.loop(bound, self.host)
         except Hangs as error:
-            outcome = Outcome.unmet(resource.identity, "not_measured", str(error))
+            outcome = Outcome.unmet(resource.identity, "unknown", str(error))
         except AccountError as error:
             outcome = Outcome.unmet(resource.identity, "failed", str(error))
         except OSError as error:

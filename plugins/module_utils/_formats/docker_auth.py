@@ -38,7 +38,7 @@ def problem(text: str, registry: str) -> Optional[str]:
     except _Double as double:
         return "the name %s stands in it twice: take one out" % double
     except (ValueError, RecursionError):
-        return "it is not JSON: mend it, or move it away"
+        return "it is not JSON: fix it, or move it away"
     if not isinstance(document, dict) or not isinstance(document.get("auths", {}), dict):
         return 'it is no file of logins ("auths" is no object): move it away'
     if not isinstance(document.get("auths", {}).get(registry, {}), dict):

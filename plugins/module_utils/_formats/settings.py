@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Variables that the lines of a start-up file set, as far as each line says it alone, in every shell's words.
 
-Texts are read as latin-1. What is taken out of a file is understood better than that: _mends/shell_text.py.
+Texts are read as latin-1. What is taken out of a file is understood better than that: _fixes/shell_text.py.
 """
 
 import re

@@ -282,13 +282,13 @@ def notes(
     for entry, document in results:
         found.update(folder_notes(key(entry, document["identity"]), entry["capability"], document["folders"], done))
     for entry, document in results:
-        if document["status"] not in ("in_place",) + CHANGES:
+        if document["status"] not in ("ok",) + CHANGES:
             continue
         gone = not document["after"]
         if entry["options"].get("state") == "absent" and (document["progress"] or not gone):
             continue  # on its way out, which may end half-way, or a folder with something in it: noted as it was
         if not gone or done:
-            is_done = done or document["status"] == "in_place"
+            is_done = done or document["status"] == "ok"
             found[key(entry, document["identity"])] = None if gone else note(entry, document, own, cluster, is_done)
     return found
 

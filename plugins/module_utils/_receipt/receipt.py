@@ -282,7 +282,7 @@ def empty_draft(host: Host, folder: str) -> None:
 
 def told(document: Mapping[str, Any]) -> Document:
     """What an answer says of the receipt: the notes and marks, and why nothing could be noted."""
-    if document["status"] not in ("in_place",) + CHANGES:
+    if document["status"] not in ("ok",) + CHANGES:
         return {"notes": {}, "keys": {}, "problem": document["reason"]}
     notes = {key: text for key, text in document["after"].items() if key in read(document["after"])}
     return {"notes": notes, "keys": read_marks(document["after"]), "problem": None}

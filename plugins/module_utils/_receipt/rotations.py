@@ -130,7 +130,7 @@ def name_of(entry: Mapping[str, Any]) -> str:
     return str(entry.get("key") or "").partition("@")[0]
 
 
-WANTED = ("in_place", "missing", "different")
+WANTED = ("ok", "missing", "different")
 
 
 def _keys(state: State) -> State:

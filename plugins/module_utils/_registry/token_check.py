@@ -15,11 +15,11 @@ from .._formats.token_challenge import Refused, allowed_hosts, read_challenge, t
 SECONDS = 10
 LARGEST = 1024 * 1024
 
-TAKEN, REFUSED, NOT_ENTITLED, NOT_MEASURED = "valid", "invalid", "not_entitled", "not_measured"
+TAKEN, REFUSED, NOT_ENTITLED, NOT_MEASURED = "valid", "invalid", "not_entitled", "unknown"
 
 
 class Verdict(NamedTuple):
-    """valid, invalid, not_entitled or not_measured, and why, in words that hold nothing of the answer."""
+    """valid, invalid, not_entitled or unknown, and why, in words that hold nothing of the answer."""
 
     word: str
     why: str

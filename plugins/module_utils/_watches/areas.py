@@ -70,7 +70,7 @@ class Areas(Look):
     def _link(self, path: str, host: Host) -> None:
         shown, real = host.shown(path), host.resolve(path)
         if real is None:
-            self.find("LNK-005", shown, "the link leads back to itself", mend=_mend(path, host))
+            self.find("LNK-005", shown, "the link leads back to itself", auto_fix=_fix(path, host))
             return
         area = self._purged_at(real, host)
         target = getattr(host.entry(path), "target", "")
@@ -78,7 +78,7 @@ class Areas(Look):
             return  # a program's lock is no file; and of another node nothing is known here
         if host.entry(real) is None:
             why = "; %s, where it led, is purged" % area["name"] if area else ""
-            self.find("LNK-003", shown, "nothing is at %s%s" % (real, why), mend=_mend(path, host))
+            self.find("LNK-003", shown, "nothing is at %s%s" % (real, why), auto_fix=_fix(path, host))
         elif area and self._should_last(os.path.basename(path)):
             text = "what should last lies at %s, on %s, where files go after %d days"
             self.find("LNK-005", shown, text % (real, area["name"], area["days"]))
@@ -153,8 +153,8 @@ def _is_node_local(target: str, real: str, host: Host) -> bool:
     return False
 
 
-def _mend(path: str, host: Host) -> Optional[Dict[str, Any]]:
-    from .._mends import offers  # few accounts have such links
+def _fix(path: str, host: Host) -> Optional[Dict[str, Any]]:
+    from .._fixes import offers  # few accounts have such links
 
     return offers.cautious(offers.of_link, host, path)
 

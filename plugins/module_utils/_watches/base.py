@@ -63,11 +63,11 @@ class Look(Watch):
         place: str,
         text: str,
         severity: str = "",
-        mend: Optional[Dict[str, Any]] = None,
+        auto_fix: Optional[Dict[str, Any]] = None,
         case: str = "",
     ) -> None:
         """Note a thing that is found; the first one of a rule at a place counts."""
-        one = Seen(rule, printable(place), printable(text), severity, mend, case)
+        one = Seen(rule, printable(place), printable(text), severity, auto_fix, case)
         self._noted.setdefault((one.rule, one.place), one)
 
     def rules_found(self) -> List[str]:

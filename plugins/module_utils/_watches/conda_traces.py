@@ -28,7 +28,7 @@ class CondaTraces(Look):
         "own": {"type": "list", "elements": "dict", "default": []},  # {path}: what the roles set up
         "purged": {"type": "list", "elements": "dict", "default": []},  # {name, path, days}
         # whether the account's own wish names Anaconda's channels
-        "anacondas": {"type": "str", "default": "unwanted", "choices": ["unwanted", "chosen"]},
+        "anacondas": {"type": "str", "default": "extra", "choices": ["extra", "chosen"]},
     }
 
     def name(self) -> str:
@@ -42,7 +42,7 @@ class CondaTraces(Look):
             if why:
                 self.find("PKG-001", host.shown(path), why)
         self._blocks(host)
-        if self.options["anacondas"] == "unwanted":
+        if self.options["anacondas"] == "extra":
             self._channels(host, prefixes + [one["path"] for one in self.places("own")])
 
     # -- where it lies -------------------------------------------------------------------------

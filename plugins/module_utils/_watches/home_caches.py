@@ -140,8 +140,8 @@ class HomeCaches(Look):
             amount += ", %s" % size(content.bytes) if walk.cut != "time" else " (too many to count in time)"
             text = "%s %s%s" % (cache.holds % cache.tool, amount, place.remark)
             text += "; this site wants it in %s" % wanted if wanted else ""
-            mend = _mend(cache, place.folder, host) if place.is_usual else None
-            self.find("ENV-001", shown, text, mend=mend, case=NOT_MADE_AGAIN if cache.anew == NONE else "")
+            fix = _fix(cache, place.folder, host) if place.is_usual else None
+            self.find("ENV-001", shown, text, auto_fix=fix, case=NOT_MADE_AGAIN if cache.anew == NONE else "")
         elif walk.cut:
             self.miss("%s: there was no time to look at all of it" % shown)
         if walk.left_out.paths:
@@ -151,8 +151,8 @@ class HomeCaches(Look):
         return bool(content.bytes >= self.options["big_bytes"] or content.files >= self.options["big_files"])
 
 
-def _mend(cache: Cache, folder: str, host: Host) -> Optional[Dict[str, Any]]:
-    from .._mends import offers  # few accounts have such caches
+def _fix(cache: Cache, folder: str, host: Host) -> Optional[Dict[str, Any]]:
+    from .._fixes import offers  # few accounts have such caches
 
     return offers.cautious(offers.of_folder, host, folder, "cache", cache.anew, cache.variable)
 

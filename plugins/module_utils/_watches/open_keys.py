@@ -119,6 +119,6 @@ def _swappable(host: Host, folder: str) -> Iterator[Seen]:
 
 def _seen(host: Host, rule: str, path: str, text: str, way: str) -> Seen:
     """What is found, with what shuts it."""
-    from .._mends import offers  # few accounts have such files
+    from .._fixes import offers  # few accounts have such files
 
     return Seen(rule, host.shown(path), text, "", offers.cautious(offers.of_access, host, path, way))

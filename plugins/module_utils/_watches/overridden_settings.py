@@ -38,7 +38,7 @@ class OverriddenSettings(Look):
                 if one.is_certain(host.home) or has.get(one.name, ours[one.name]) != ours[one.name]:
                     set_by.append(one.name)
                     text = _said(one.name) + _left(host, has.get(one.name, ours[one.name]), ours[one.name], one)
-                    self.find("ENV-007", "%s:%d" % (host.shown(path), one.line), text, "", _mend(host, path, one))
+                    self.find("ENV-007", "%s:%d" % (host.shown(path), one.line), text, "", _fix(host, path, one))
         for name in sorted(ours):
             if name not in set_by and has.get(name, ours[name]) != ours[name]:
                 self.find("ENV-007", "$" + name, _said(name))
@@ -66,7 +66,7 @@ def _left(host: Host, has: str, our: str, one: Setting) -> str:
     return text % host.shown(folder) if is_used else ""
 
 
-def _mend(host: Host, path: str, one: Setting) -> Optional[Dict[str, Any]]:
-    from .._mends import offers  # few accounts have such lines
+def _fix(host: Host, path: str, one: Setting) -> Optional[Dict[str, Any]]:
+    from .._fixes import offers  # few accounts have such lines
 
     return offers.cautious(offers.of_variable, host, path, one.name)

@@ -61,11 +61,11 @@ class ScatteredKeys(Watch):
         marks = frozenset(mark for stray in strays for mark in stray.fingerprints)
         is_variable = one.rule == "SEC-004" and not key_files.is_history(host.shown(one.path))
         case = self._case(host, one.path, marks, is_variable)
-        mend = _mend(host, one, sorted(marks), case)
-        if mend and is_variable:
+        fix = _fix(host, one, sorted(marks), case)
+        if fix and is_variable:
             files = chain.from_iterable(self._replacing(host, one.path, marks))
             text += "; " + ", ".join(sorted({"%s keeps the key of '%s'" % file for file in files}))
-        return Seen(one.rule, place, text, "", mend, case)
+        return Seen(one.rule, place, text, "", fix, case)
 
     def _case(self, host: Host, path: str, marks: FrozenSet[str], is_variable: bool) -> str:
         """Return why these keys are left to the user; empty if hpc-onboard may take them out."""
@@ -83,7 +83,7 @@ class ScatteredKeys(Watch):
 
         A key that was replaced counts as the one in its place: both have one name.
         """
-        from .._mends import offers  # few accounts have such keys
+        from .._fixes import offers  # few accounts have such keys
 
         kept = self._kept(host)
         found = [(name, self.options["secrets"][mark]) for name, mark in offers.variables(host, path, marks)]
@@ -134,9 +134,9 @@ def merged(host: Host, strays: List[Stray]) -> List[Tuple[str, List[Stray]]]:
     return [(place, several) for (_rule, place), several in found.items()]
 
 
-def _mend(host: Host, one: Stray, marks: List[str], case: str) -> Optional[Dict[str, Any]]:
-    """Return what mends the strays of one rule at one place, if anything does without a loss."""
-    from .._mends import offers  # few accounts have such keys
+def _fix(host: Host, one: Stray, marks: List[str], case: str) -> Optional[Dict[str, Any]]:
+    """Return what fixes the strays of one rule at one place, if anything does without a loss."""
+    from .._fixes import offers  # few accounts have such keys
 
     if one.rule == "SEC-005":
         return None  # git's history has it, too

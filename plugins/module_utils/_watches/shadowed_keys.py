@@ -98,9 +98,9 @@ class ShadowedKeys(Watch):
             if value or (name in exports and exports[name].setting.exported):
                 secret = value and not name.endswith("USERNAME")
                 text = "%s goes before %s%s" % (name, files, ", and holds " + host.fingerprint(value) if secret else "")
-                mend = self._mend(host, name, exports)
-                case = "" if mend or not secret or host.fingerprint(value) in self.options["known"] else UNKNOWN_KEY
-                yield Seen("SEC-008", _place(name, exports), text, "", mend, case)
+                fix = self._fix(host, name, exports)
+                case = "" if fix or not secret or host.fingerprint(value) in self.options["known"] else UNKNOWN_KEY
+                yield Seen("SEC-008", _place(name, exports), text, "", fix, case)
         for name, behind in PATHS.get(kind, ()):
             value = environment.get(name) or _plain(host, exports.get(name))
             if name == "XDG_CONFIG_HOME" and host.home + DEFAULT_ENROOT not in there:
@@ -111,9 +111,9 @@ class ShadowedKeys(Watch):
                     yield Seen("SEC-008", _place(name, exports), "%s leads past %s" % (name, files), case=LEADS_PAST)
                 return  # the first one that is set counts
 
-    def _mend(self, host: Host, name: str, exports: Dict[str, Export]) -> Optional[Dict[str, Any]]:
+    def _fix(self, host: Host, name: str, exports: Dict[str, Export]) -> Optional[Dict[str, Any]]:
         """Return what takes out a variable that holds a known key; one that leads elsewhere may serve other things."""
-        from .._mends import offers  # few accounts have such variables
+        from .._fixes import offers  # few accounts have such variables
 
         path = exports[name].place.rpartition(":")[0] if name in exports else ""
         known = self.options["known"]

@@ -21,14 +21,14 @@ NOT_MADE_AGAIN, LEADS_PAST = "not_made_again", "leads_past"
 class Seen(NamedTuple):
     """One thing that is found.
 
-    severity: where it is worse here than its rule. mend: what mends it, {kind, options}. case: see above.
+    severity: where it is worse here than its rule. fix: what fixes it, {kind, options}. case: see above.
     """
 
     rule: str
     place: str
     text: str
     severity: str = ""
-    mend: Optional[Dict[str, Any]] = None
+    auto_fix: Optional[Dict[str, Any]] = None
     case: str = ""
 
     @property
@@ -71,7 +71,7 @@ class Watch(Resource):
         looked = self._looked(host)
         evidence: Evidence = {
             "severities": {one.field: one.severity for one in looked if one.severity},
-            "mends": {one.field: one.mend for one in looked if one.mend},
+            "fixes": {one.field: one.auto_fix for one in looked if one.auto_fix},
             "cases": {one.field: one.case for one in looked if one.case},
         }
         return {name: found for name, found in evidence.items() if found}

@@ -243,7 +243,7 @@ def identity(account: Account) -> dict[str, Any]:
         "cluster": account.cluster["id"],
         **({"project": account.project} if account.project else {}),
         "without": [str(role) for role in account.entry.get("without") or ()],
-        **({"door": str(account.entry["door"])} if account.entry.get("door") else {}),
+        **({"auth": str(account.entry["auth"])} if account.entry.get("auth") else {}),
     }
 
 

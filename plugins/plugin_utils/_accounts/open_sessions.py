@@ -1,12 +1,13 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The sessions that let programs into accounts at whose door a person is asked for something at every connection.
+"""The sessions by which programs reach accounts whose login asks the user for something in each connection.
 
 A session that the person has opened by hand (ssh -MNf narval) is used, which Ansible's own options would hide. ssh
 itself says where a person's sessions lie (ssh -G), and whether one is open (ssh -O check); neither connects. Where
 there is none, it is ours, which connect.yml opens at a terminal. Nothing but a session is ever used there: no program
-tries the door, for a site counts what it refuses. Where the site forbids to share a connection, the person is asked in
-the one that does the work. Accounts whose certificate or ticket has ended are marked, so that nothing is tried there.
+tries to log in, since sites count refused attempts. Where the site forbids to share a connection, the user is asked
+in the one that does the work. Accounts whose certificate or ticket has expired are marked, so that nothing is
+tried there.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ ONCE = (  # what ssh may ask a person: Ansible would let it ask nothing
     *("-o", "KbdInteractiveAuthentication=yes", "-o", "PasswordAuthentication=yes", "-o", "NumberOfPasswordPrompts=1"),
     *("-o", "PreferredAuthentications=gssapi-with-mic,hostbased,publickey,keyboard-interactive,password"),
 )
-NO_AUTOMATION = "no_automation"  # archetype of a door that no program may use
+NO_AUTOMATION = "no_automation"  # login method where programs may not log in
 LAPSING = ("certificate", "kerberos")  # archetypes whose credential ends by itself
 SECONDS = 5  # for what asks nobody anything
 MENTIONS = re.compile(r"^\s*(controlpath|include)\b(?!.*hpc\.onboard\.conf)", re.IGNORECASE | re.MULTILINE)
@@ -75,14 +76,14 @@ def way(variables: Mapping[str, Any]) -> dict[str, Any]:
 
 def is_by_hand(variables: Mapping[str, Any]) -> bool:
     """Whether no program may enter the account: the account says so, or else its cluster."""
-    said = variables["account"].get("door")
+    said = variables["account"].get("auth")
     archetype = (variables["cluster"].get("auth") or {}).get("archetype")
     return bool(said == "none" or (said is None and archetype == NO_AUTOMATION))
 
 
 def is_asked(variables: Mapping[str, Any]) -> bool:
     """Whether a person is asked for something at every new connection: the account says so, or else its cluster."""
-    said = variables["account"].get("door")
+    said = variables["account"].get("auth")
     archetype = (variables["cluster"].get("auth") or {}).get("archetype")
     return bool(said == "ask" or (said is None and archetype in ASKING))
 
@@ -100,7 +101,7 @@ def _lapses(variables: Mapping[str, Any]) -> bool:
     """Whether the account wants a certificate or a ticket that has ended, or ends within minutes."""
     if (variables["cluster"].get("auth") or {}).get("archetype") not in LAPSING:
         return False
-    from .._doors import credential  # most have keys
+    from .._authentication import credential  # most have keys
 
     now = datetime.now(UTC)
     held = credential.of_account(variables, now)
@@ -122,7 +123,7 @@ def through(socket: str) -> list[str]:
 
 def socket_of(arguments: Iterable[str]) -> Path:
     """Where our session lies that these arguments of ssh lead to: two accounts with the same ones share it."""
-    return state_folder() / "doors" / hashlib.sha256("\0".join(arguments).encode()).hexdigest()[:12]
+    return state_folder() / "ssh" / hashlib.sha256("\0".join(arguments).encode()).hexdigest()[:12]
 
 
 def _open_by_hand(arguments: list[str], cluster: str) -> str:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .._documents.finding import Finding, Report
 
 Variables = Mapping[str, Any]  # Ansible's, of one host
-Wishes = Mapping[str, Any]  # of a person, read by _audit/options.py
+Wishes = Mapping[str, Any]  # of a person, read by _audit/run.py
 
 BASELINE = "hpc.onboard/baseline/1.0"
 

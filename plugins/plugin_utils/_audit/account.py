@@ -106,11 +106,11 @@ def _bounded(findings: list[Seen]) -> list[Seen]:
     rest = worst[MOST:]
     if not rest:
         return findings
-    text = f"{len(rest)} findings more are left out: mend these first, then run again."
+    text = f"{len(rest)} findings more are left out: fix these first, then run again."
     unseen: Seen = {
         **rest[0],
         "rule": "RUN-001",
-        "class": "not_measured",
+        "class": "unknown",
         "cause": "unknown",
         "severity": RULES["RUN-001"].severity,
         "place": "",
@@ -190,7 +190,7 @@ class Audited:
         found = [_findings.of_resource(e, key_of(e), o, look) for e, o in zip(entries, merged, strict=True)]
         found += [_findings.of_orphan(e, o) for e, o in zip(self._orphans, orphans, strict=True)]
         found += [_findings.of_watch(e, o) for e, o in zip(self._watches, watched, strict=True)]
-        in_place = [key_of(e) for e, o in zip(entries, merged, strict=True) if o["status"] == "in_place"]
+        in_place = [key_of(e) for e, o in zip(entries, merged, strict=True) if o["status"] == "ok"]
         found += filter(None, map(_findings.of_left_out, self._declared.notes))
         found += [one for one in (_of_receipt(conversation.receipt, self._kept, in_place),) if one]
         if self._watching:

@@ -3,7 +3,7 @@
 """From what was found on an account to findings: pure functions from data to data.
 
 An outcome says that something differs. Here it is said which rule that breaks, what kind of difference it is, how
-bad, who moved, and what mends it.
+bad, who moved, and what fixes it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ...module_utils._core.resource import hashes
 from ...module_utils._receipt.notes import DONE, is_keyed
 from .._capabilities.table import ELSEWHERE, USUAL, options_of
 from .._text.sanitise import flat
-from . import mends as _mends
+from . import offered_fixes
 from .finding_text import Text, bare, ended, it
 from .judges.common import Judge, Look, Wrong
 from .rules import RULES, SEVERITIES, WATCHED
@@ -46,7 +46,7 @@ for _usual in USUAL:
 def of_resource(entry: PlanEntry, key: str, outcome: Outcome, look: Look) -> list[Seen]:
     """The findings of one declared resource. key: what it is noted under in a receipt."""
     obstacle = outcome["evidence"].get("obstacle")
-    if outcome["status"] == "in_place" and not obstacle:
+    if outcome["status"] == "ok" and not obstacle:
         return []
     note = look.notes.get(key)
     if obstacle:  # the next run that has to change it could not: a new key, say; when it was set up, one could
@@ -60,7 +60,7 @@ def of_resource(entry: PlanEntry, key: str, outcome: Outcome, look: Look) -> lis
 
 def of_watch(entry: PlanEntry, outcome: Outcome) -> list[Seen]:
     """The findings of a watch: each field names a rule and a place."""
-    found = [Wrong("RUN-001", "not_measured", bare(text), cause="unknown") for text in outcome["remarks"]]
+    found = [Wrong("RUN-001", "unknown", bare(text), cause="unknown") for text in outcome["remarks"]]
     found += _unmeasured(outcome)
     for field, said in outcome["before"].items():
         text = ended(said[:1].upper() + said[1:])
@@ -68,12 +68,12 @@ def of_watch(entry: PlanEntry, outcome: Outcome) -> list[Seen]:
         what, cause = WATCHED.get(rule, ("unmanaged", "unknown"))
         if rule in RULES:
             severity = _worse(rule, outcome["evidence"].get("severities", {}).get(field, ""))
-            mend = _mends.checked(outcome["evidence"].get("mends", {}).get(field))
+            fix = offered_fixes.checked(outcome["evidence"].get("fixes", {}).get(field))
             case = outcome["evidence"].get("cases", {}).get(field, "")
-            found.append(Wrong(rule, what, bare(text), (field,), severity, place, cause, mend=mend, case=case))
+            found.append(Wrong(rule, what, bare(text), (field,), severity, place, cause, auto_fix=fix, case=case))
         else:
             found.append(
-                Wrong("RUN-001", "not_measured", bare("the account names a rule that there is not"), cause="unknown")
+                Wrong("RUN-001", "unknown", bare("the account names a rule that there is not"), cause="unknown")
             )
     return [_finding(entry, outcome, wrong, wrong.cause or "unknown") for wrong in found]
 
@@ -86,7 +86,7 @@ def _worse(rule: str, seen: Severity | Literal[""]) -> Severity:
 
 def of_orphan(entry: PlanEntry, outcome: Outcome) -> list[Seen]:
     """The finding of a thing that was made here and is not declared any more; a job that waits was never to stay."""
-    if not outcome["before"] or outcome["status"] == "in_place" or entry["kind"] in ELSEWHERE:
+    if not outcome["before"] or outcome["status"] == "ok" or entry["kind"] in ELSEWHERE:
         return []
     if outcome["evidence"].get("theirs"):  # a hand has put its own file there, or has forged the note: nothing is to go
         text = it("is noted as made here, but what is there is yours: it stays. Nothing has to be moved away.")
@@ -134,7 +134,7 @@ def _finding(entry: PlanEntry, outcome: Outcome, wrong: Wrong, cause: Cause) -> 
         "in_the_way": str(entry["options"].get("path", "")) if outcome["evidence"].get("theirs") else "",
         "case": "unknown_key" if outcome["evidence"].get("unknown_key") else wrong.case,
     }
-    return {**found, "mend": wrong.mend} if wrong.mend else found
+    return {**found, "auto_fix": wrong.auto_fix} if wrong.auto_fix else found
 
 
 def same(finding: Seen) -> tuple[str, ...]:
@@ -153,11 +153,11 @@ def _short(state: State, fields: Iterable[str]) -> State:
 
 def _unmeasured(outcome: Outcome) -> list[Wrong]:
     """What could not be looked at, or not for want of its key."""
-    if outcome["status"] not in ("failed", "not_measured") and not (
+    if outcome["status"] not in ("failed", "unknown") and not (
         outcome["status"] == "blocked" and not outcome["fields"]
     ):
         return []
-    return [Wrong("RUN-001", "not_measured", Text("", str(outcome["reason"]), True), cause="unknown")]
+    return [Wrong("RUN-001", "unknown", Text("", str(outcome["reason"]), True), cause="unknown")]
 
 
 def _cause(outcome: Outcome, wrong: Wrong, note: ReceiptNote | None, look: Look) -> Cause:

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The steps that mend a finding: commands, and a sentence where no command should.
+"""The steps that fix a finding: commands, and a sentence where no command should.
 
 A place that an account named goes into a command only when it is a plain path, for a person will paste the line.
 """
@@ -66,7 +66,7 @@ SENTENCES = {
     "STP-002": "Do it again, and say so.",
     "PRO-001": "Look at the site's documentation, then tell the profile's keepers what changed.",
     "RUN-003": "Do what the finding says, or take the receipt back from a backup.",
-    "RUN-001": "See what is said above, then run again.",
+    "RUN-001": "See the problems above, then run again.",
 }
 
 CASES = {  # of rules whose cases need different advice
@@ -113,10 +113,10 @@ class Commands:
     def __init__(self, start: Start, practised: Container[str] = ()) -> None:
         self._start, self._practised = start, practised
 
-    def mends(self, finding: Seen, account: str) -> Fix:
-        """The steps that mend a finding of an account."""
-        if "mend" in finding:
-            return [here(*self._start.command("mend", ["-l", account]))]
+    def fixes(self, finding: Seen, account: str) -> Fix:
+        """The steps that fix a finding of an account."""
+        if "auto_fix" in finding:
+            return [here(*self._start.command("fix", ["-l", account]))]
         if finding["rule"] == "ORP-001":
             if finding.get("in_the_way"):
                 return [advice(YOURS)]

@@ -12,10 +12,10 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from .._authentication.credential import Credential, of_account
+from .._authentication.renewers import renewal, user_of
 from .._delivery import manual_steps
 from .._documents.fix import Step, advice, here
-from .._doors.credential import Credential, of_account
-from .._doors.renewers import renewal, user_of
 from .._input.command_line import command
 from .rules import RULES, WATCHED
 

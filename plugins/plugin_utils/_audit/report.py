@@ -96,7 +96,7 @@ def _told(finding: Seen, row: Row, past: Past, commands: Commands, today: date) 
         "baseline": "unchanged" if fingerprint in accepted else "new",
         "waiver": None,
         "fingerprint": fingerprint,
-        "fix": finding.get("fix") or commands.mends(finding, account),
+        "fix": finding.get("fix") or commands.fixes(finding, account),
         "declared": row["declared"],
         "help": f"docs/rules.md#{finding['rule'].lower()}",
     }
@@ -138,7 +138,7 @@ def _cell(capability: str, state: Cell, findings: Sequence[Finding]) -> Cell:
     worst = min((SEVERITIES.index(one["severity"]) for one in mine if one["rule"] not in UNMEASURED), default=None)
     if worst is not None:
         return SEVERITIES[worst]
-    return "not_measured" if any(one["capability"] != "watch" for one in mine) else "ok"
+    return "unknown" if any(one["capability"] != "watch" for one in mine) else "ok"
 
 
 def _resolved(known: Known, rows: Sequence[Row], findings: Sequence[Finding]) -> list[Resolved]:
@@ -168,12 +168,12 @@ def _resolved(known: Known, rows: Sequence[Row], findings: Sequence[Finding]) ->
 
 
 def known_now(before: Known, result: Report, rows: Sequence[Row]) -> Known:
-    """What is to be remembered after a run: what was found and how it can be mended; what was not looked for again."""
-    mends = {
-        mark(one["rule"], row["name"], one["resource"], one["place"]): one["mend"]
+    """What is to be remembered after a run: what was found and how it can be fixed; what was not looked for again."""
+    fixes = {
+        mark(one["rule"], row["name"], one["resource"], one["place"]): one["auto_fix"]
         for row in rows
         for one in row["findings"]
-        if "mend" in one
+        if "auto_fix" in one
     }
     gone = {one["fingerprint"] for one in result["resolved"]}
     found = {
@@ -183,18 +183,18 @@ def known_now(before: Known, result: Report, rows: Sequence[Row]) -> Known:
             "capability": one["capability"],
             "resource": one["resource"],
             "since": one["since"],
-            **_remembered_mend(one, mends.get(one["fingerprint"])),
+            **_remembered_fix(one, fixes.get(one["fingerprint"])),
         }
         for one in result["findings"]
     }
     return {**{key: one for key, one in before.items() if key not in gone}, **found}
 
 
-def _remembered_mend(finding: Finding, mend: Entry | None) -> dict[str, str]:
-    """What mend.yml is to know of a finding that it can mend; one that is waived stays as it is."""
-    if finding["waiver"] or mend is None:
+def _remembered_fix(finding: Finding, fix: Entry | None) -> dict[str, str]:
+    """What fix.yml is to know of a finding that it can fix; one that is waived stays as it is."""
+    if finding["waiver"] or fix is None:
         return {}
-    return {"place": finding["place"], "text": finding["text"], "mend": json.dumps(mend, sort_keys=True)}
+    return {"place": finding["place"], "text": finding["text"], "auto_fix": json.dumps(fix, sort_keys=True)}
 
 
 def _summary(
@@ -204,12 +204,12 @@ def _summary(
     severities, classes = Counter(one["severity"] for one in counted), Counter(one["class"] for one in counted)
     checks, ok = sum(one["checks"] for one in accounts), sum(one["ok"] for one in accounts)
     unseen = sum(one["rule"] == "RUN-001" for one in findings)
-    missed = [one["name"] for one in accounts if one["state"] == "not_measured"]
+    missed = [one["name"] for one in accounts if one["state"] == "unknown"]
     reasons = _reasons(run, counted, missed)
     return {
         "accounts": len(accounts),
         "measured": len(accounts) - len(missed),
-        "not_measured": len(missed),
+        "unknown": len(missed),
         "checks": checks,
         "ok": ok,
         "coverage_pct": _coverage(checks, unseen, accounts),
@@ -277,18 +277,18 @@ def unmeasured(name: str, reason: str, account: Site) -> Row:
         "capability": ACCOUNT,
         "resource": "the account",
         "place": "",
-        "class": "not_measured",
+        "class": "unknown",
         "cause": "unknown",
         "severity": RULES["RUN-002"].severity,
         "text": reason,
         "desired": {},
         "actual": {},
-        "fix": [advice("See what is said above, then run the audit again.")],
+        "fix": [advice("See the problems above, then run the audit again.")],
     }
     return {
         "name": name,
         **account,
-        "state": "not_measured",
+        "state": "unknown",
         "reason": reason,
         "next": [],
         "seconds": 0.0,

@@ -26,9 +26,9 @@ CLASSES: tuple[Class, ...] = (
     "broken",
     "at_risk",
     "not_applicable",
-    "not_measured",
+    "unknown",
 )
-"""What a finding can be; what is as wanted is none."""
+"""What a finding can be; what is up to date is none."""
 
 CAUSES: tuple[Cause, ...] = ("spec", "hand", "site", "time", "unknown")
 """Who moved: the wish, a hand on the account, the site, the calendar; or nobody can say."""

@@ -6,25 +6,25 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ...module_utils._core.errors import AccountError
 from .._capabilities.collect import refuse_unknown
-from .._input import command_line
+from .._input import command_line, extra_vars
 from .._input.collection import version
 from .._input.diagnostics import Lines, Mistakes
-from .._input.extra_vars import Value
+from .._input.extra_vars import Reader, Value
 from .._state import audit_history
 from .._state.durable_files import StateError
-from . import accepted, mends
+from . import accepted, offered_fixes
 from . import report as _audit
 from .account import unmeasured
 from .fixes import Commands
-from .formats.files import ReportError, opened, write
-from .options import checked
+from .formats.files import FORMATS, ReportError, opened, write
+from .rules import SEVERITIES
 
 if TYPE_CHECKING:
     from .._documents.finding import Former, Line, Report, Row, Run
@@ -33,7 +33,25 @@ if TYPE_CHECKING:
     Result = TypeVar("Result", AuditSettings, AuditReported)
 
 Variables = Mapping[str, Any]  # Ansible's, of the host that the part is run for
-Wishes = Mapping[str, Any]  # of a person, read by _audit/options.py
+Wishes = Mapping[str, Any]  # of a user, as checked() reads them
+SETTINGS: dict[str, Reader] = {
+    "audit_fail_on": extra_vars.one_of(*SEVERITIES, "never"),
+    "audit_incomplete": extra_vars.one_of("fail", "ignore"),
+    "audit_output": extra_vars.whole,
+    "audit_formats": extra_vars.some_of(*FORMATS),
+    "audit_waivers": extra_vars.whole,
+    "audit_baseline": extra_vars.whole,
+    "audit_baseline_write": extra_vars.truth,
+    "audit_max_age": extra_vars.number,
+    "audit_seconds": extra_vars.number,
+    "audit_patience": extra_vars.number,
+}
+DEFAULTS: dict[str, Any] = {
+    **dict.fromkeys(SETTINGS),
+    "audit_fail_on": "high",
+    "audit_incomplete": "fail",
+    "audit_formats": tuple(FORMATS),
+}
 
 
 class Called(NamedTuple):
@@ -41,6 +59,15 @@ class Called(NamedTuple):
 
     options: Mapping[str, Any]
     ansible: str
+
+
+def checked(variables: Iterable[object], value: Value) -> dict[str, Any]:
+    """All wishes, those that nobody gave as they are then; a misspelt word is an error. Raises AccountError."""
+    given = extra_vars.read("the audit", SETTINGS, variables, lambda name: value(name) or None)
+    wishes = {**DEFAULTS, **given}
+    if wishes["audit_baseline_write"] and not wishes["audit_baseline"]:
+        raise AccountError("audit_baseline_write needs to know where: -e audit_baseline=FILE")
+    return wishes
 
 
 def prepared(variables: Variables, value: Value) -> AuditSettings | Refusal:
@@ -99,7 +126,7 @@ def _report(
 ) -> Report:
     now = datetime.now(UTC)
     run = _run(now, wishes, called, begun)
-    sources = mends.sources(called.options)
+    sources = offered_fixes.sources(called.options)
     place, name = audit_history.series(*sources), audit_history.series(*sources, run["limit"], *run["tags"])
     known, history, newer = _remembered(place, name)
     past = _audit.Past(known, history, *accepted.read(variables, wishes, now.date()))
@@ -109,7 +136,7 @@ def _report(
     entry: Former = {
         "started": run["started"],
         "accounts": summary["accounts"],
-        "not_measured": summary["not_measured"],
+        "unknown": summary["unknown"],
         "by_severity": summary["by_severity"],
         "new": summary["new"],
         "resolved": summary["resolved"],

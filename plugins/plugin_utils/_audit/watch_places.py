@@ -84,7 +84,7 @@ def _conda(cluster: Facts, present: Sequence[PlanEntry]) -> Options:
         "belongs": _area(cluster, conda["area"]) if "area" in conda else "",
         "own": [{"path": one["prefix"]} for one in own],
         "purged": [{key: one[key] for key in ("name", "path", "days")} for one in _purged(cluster)],
-        "anacondas": "chosen" if any(uses_anacondas_channels(one.get("channels", [])) for one in own) else "unwanted",
+        "anacondas": "chosen" if any(uses_anacondas_channels(one.get("channels", [])) for one in own) else "extra",
     }
 
 

@@ -63,7 +63,7 @@ class Brought(NamedTuple):
         if self.export not in known["written"]:
             raise AccountError(
                 f"this answer is to a file that was not written here, or long ago: {NOTHING}. Write a new one:"
-                f" {shlex.join(command('export', ['-l', account]))}"
+                f" {shlex.join(command('export-script', ['-l', account]))}"
             )
         wanted = hmac.digest(seal(account, self.export), self.text.encode(), "sha256").hex()
         if not hmac.compare_digest(wanted, self.seal):
@@ -99,7 +99,7 @@ def read(path: Path) -> Brought:
             **words, part=document["part"], text=json.dumps(document, sort_keys=True), answer=document["answer"]
         )
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        raise AccountError(f"{path} is no answer of a file that hpc-onboard export wrote: {NOTHING}") from None
+        raise AccountError(f"{path} is no answer of a file that hpc-onboard export-script wrote: {NOTHING}") from None
 
 
 def _word(name: str, value: object) -> str:

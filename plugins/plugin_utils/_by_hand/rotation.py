@@ -42,7 +42,7 @@ class Shown(Nothing):
         shown = set(self._keys.get(self._paths[target], []))
         if not shown or shown != {self._marks.get(version)}:
             raise Unreachable
-        return Found("not_measured")
+        return Found("unknown")
 
     verify = read = install
 
@@ -88,7 +88,7 @@ def keys_seen(entries: Iterable[PlanEntry], outcomes: Iterable[Outcome], looked:
     """
     found: dict[str, set[str]] = {}
     for entry, outcome in zip(entries, outcomes, strict=False):
-        if _secret(entry) and outcome["status"] not in ("blocked", "failed", "not_measured"):
+        if _secret(entry) and outcome["status"] not in ("blocked", "failed", "unknown"):
             state = outcome["before"] if looked else outcome["after"]
             shown = {value for field, value in state.items() if field.rpartition(" ")[2] == "password"}
             found.setdefault(targets.path_of(entry), set()).update(shown)

@@ -90,7 +90,7 @@ KINDS = {  # of resources, each with the module that says what is asked of it; "
     "shell_environment": "_core.values",
     "storage_link": "_core.values",
     "token_file": "_core.values",
-    "try_job": "",
+    "slurm_test_job": "",
 }
 
 
@@ -98,7 +98,11 @@ def _class_name(kind: str) -> str:
     return "".join(word.capitalize() for word in kind.split("_"))
 
 
-ELSEWHERE = {"emptied_cache": "_images", "scheduler": "_jobs", "try_job": "_jobs"}  # rooms of kinds that keep nothing
+ELSEWHERE = {
+    "emptied_cache": "_images",
+    "scheduler": "_jobs",
+    "slurm_test_job": "_jobs",
+}  # kinds that keep nothing
 PLACES = {kind: f"{ELSEWHERE.get(kind, '_resources')}.{kind}.{_class_name(kind)}" for kind in KINDS}
 """Where the class of each kind is, below module_utils."""
 USUAL = [kind for kind, module in KINDS.items() if module == "_core.values"] + ["path_script"]

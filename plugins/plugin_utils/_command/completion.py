@@ -33,7 +33,7 @@ NO_LIBRARY = "completion needs the Python package argcomplete:  {python} -m pip 
 OPTIONS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # verb done here -> its flags, its options with a value
     "init": (
         ("--add", "--yes"),
-        ("--file", "--account", "--project", "--storage", "--jump-user", "--ssh", "--door", "--without"),
+        ("--file", "--account", "--project", "--storage", "--jump-user", "--ssh", "--auth", "--without"),
     ),
     "status": (("--json",), ("-i", "--inventory")),
     "done": (("--not",), ("-i", "--inventory", "--on")),

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What hpc-onboard says of itself, for terminals of 80 columns."""
+"""The help of hpc-onboard, for terminals of 80 columns."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from .verbs import VERBS, Verb
 INTRODUCTION = """\
 hpc-onboard sets up your account on every HPC cluster you use.
 
-    hpc-onboard wilson                      your accounts on one cluster
-    hpc-onboard VERB [NAME...] [OPTION...]  NAME: an account, a cluster, or a
-                                            pattern as 'simone@*'; else all
+    hpc-onboard wilson             set up your accounts on one cluster
+    hpc-onboard SUBCOMMAND [NAME...] [OPTION...]
+        NAME: an account, a cluster or a pattern like 'simone@*' (default: all)
 """
 OPTIONS = """\
-Options  those of ansible-playbook
-    --tags ROLE        only this capability; --skip-tags ROLE: all but this one
-    --check --diff     foresee only; show what would be in files; -v: tell all
-    -e NAME=VALUE      a setting; -f NUMBER: so many accounts at once
+Options  of ansible-playbook
+    --tags ROLE        only this role; --skip-tags ROLE: all but this one
+    --check --diff     change nothing, show the changes of files; -v: details
+    -e NAME=VALUE      a setting; -f NUMBER: accounts at the same time
 """
 ACCOUNTS = """\
 The accounts file is the first of: -i FILE, $HPC_ONBOARD_ACCOUNTS, accounts.yml,
 inventory/accounts.yml, ~/.config/hpc.onboard/accounts.yml
 """
 CODES = """\
-Exit codes  0  all is as wanted
-            2  something is not, or the command cannot be run as it was typed
-            4  accounts could not be reached, and nothing else is amiss
+Exit codes  0  everything is up to date
+            2  something failed or is not up to date, or the command is invalid
+            4  some accounts could not be reached, everything else is up to date
 """
-LAST = "hpc-onboard VERB --help says more of one. hpc-onboard --version says what runs."
+LAST = "Details: hpc-onboard SUBCOMMAND --help. Versions: hpc-onboard --version."
 
 
 def overview() -> str:
-    """The help of the whole command."""
+    """Return the help of the whole command."""
     width = max(map(len, VERBS))
     lines, group = [INTRODUCTION.rstrip()], ""
     for name, verb in VERBS.items():
@@ -44,7 +44,7 @@ def overview() -> str:
 
 
 def of_verb(name: str) -> str:
-    """The help of one verb that reaches accounts."""
+    """Return the help of one subcommand that connects to accounts."""
     verb = VERBS[name]
     shape = "[OPTION...]" if name == "doctor" else "[NAME...] [OPTION...]"
     head = f"hpc-onboard {name} {shape}\n\n{_sentence(verb)}\n{verb.more}\n"

@@ -32,7 +32,7 @@ OPTIONS = {  # of an account -> the word of its entry, what its value is called,
     "--storage": ("storage", "AREA=PATH", "where a storage area of it lies, such as dss=/dss/...; any number"),
     "--jump-user": ("jump_user", "NAME", "its user name on the jump host, where that differs"),
     "--ssh": ("ssh", "NAME", "a name of your ssh settings that leads there"),
-    "--door": ("door", "key|ask", "key: your key alone lets you in; ask: ssh asks you for something"),
+    "--auth": ("auth", "key|ask", "key: your key alone lets you in; ask: ssh asks you for something"),
     "--without": ("without", "ROLE", "a capability that it does not want; any number"),
 }
 BAD = 2

@@ -31,7 +31,7 @@ ROOMS = "ansible_collections.hpc.onboard.plugins.plugin_utils"
 
 
 def main() -> int:
-    """Run the command. 0 all is as wanted, 2 something is not, 4 accounts could not be reached."""
+    """Run the command. 0 all is up to date, 2 something is not, 4 accounts could not be reached."""
     words = sys.argv[1:]
     try:
         if "_ARGCOMPLETE" in os.environ:  # a shell asks how the line may go on

@@ -18,7 +18,7 @@ REPLACING = ("-e", "onboard_replace=true")
 OUTPUT = ("-o", "--output")
 ASKING: dict[str, tuple[str, ...]] = {
     "plan": (),
-    "mend": ("-e", "mend_sure=true"),
+    "fix": ("-e", "fix_sure=true"),
     "offboard": ("-e", "offboard_sure=true"),
     "ssh-config": ("-e", "ssh_config_sure=true"),
 }
@@ -49,7 +49,7 @@ def parse(words: Sequence[str]) -> Typed:
     secret = _take_secret(found, verb)
     sure = _take_yes(found, verb)
     replacing = _take_replace(found, verb)
-    own = _take_output(found) if verb == "export" else _take_answer(found) if verb == "answer" else []
+    own = _take_output(found) if verb == "export-script" else _take_answer(found) if verb == "import-result" else []
     for one in found:
         _check(one)
     options = [word for one in found if one.option not in ("", LIMIT, INVENTORY) for word in one.typed]
@@ -122,8 +122,8 @@ def _take_output(found: list[Read]) -> list[str]:
     if file is None and at < len(found) and not found[at].option:
         file = found.pop(at).value
     if not file:
-        raise Refused("-o needs the name of a file: hpc-onboard export USER@CLUSTER -o FILE")
-    return _setting("export_output", file)
+        raise Refused("-o needs the name of a file: hpc-onboard export-script USER@CLUSTER -o FILE")
+    return _setting("export_script_output", file)
 
 
 def _take_answer(found: list[Read]) -> list[str]:
@@ -132,7 +132,7 @@ def _take_answer(found: list[Read]) -> list[str]:
     if one is None or not one.value:
         if any(one.option == "--help" for one in found):
             return []
-        raise Refused("answer needs the file that you brought back: hpc-onboard answer FILE")
+        raise Refused("import-result needs the file that you brought back: hpc-onboard import-result FILE")
     found.remove(one)
     from ...module_utils._core.errors import AccountError  # few bring one
     from .._by_hand import brought
@@ -141,7 +141,7 @@ def _take_answer(found: list[Read]) -> list[str]:
         account = brought.read(Path(one.value).expanduser()).account
     except AccountError as error:
         raise Refused(str(error)) from None
-    return [*_setting("answer_file", one.value), LIMIT, account]
+    return [*_setting("import_result_file", one.value), LIMIT, account]
 
 
 def _setting(name: str, file: str) -> list[str]:

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What hpc-onboard can do, in the order of its help. A new verb is one entry here."""
+"""The subcommands of hpc-onboard, in the order of the help. A new one is one entry here."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 
 class Verb(NamedTuple):
-    """One verb.
+    """One subcommand.
 
-    summary: its line in the help. more: what its own help adds. examples: commands, each with what it does. module: the
-    room and the file whose main() does a verb that reaches no account; all others are playbooks.
+    summary: its line in the help. more: further lines of its own help. examples: commands, each with a description.
+    module: package and file of its main(), for a subcommand that connects to no account; the others are playbooks.
     """
 
     group: str
@@ -26,174 +26,174 @@ FIRST, ACCOUNTS, HERE = "Look first", "Set up and keep", "On this machine"
 VERBS = {
     "init": Verb(
         FIRST,
-        "write your accounts file: from your ssh settings, and by asking",
+        "write your accounts file, from your ssh settings",
         module="_command.init",
     ),
     "doctor": Verb(
         FIRST,
-        "check that this machine is ready, and say what to do if not",
-        "Looks at Python, Ansible, ssh, the keyring and the accounts file, and at the\n"
-        "way to each account, as far as it can be seen from here. Connects to nothing.",
-        (("hpc-onboard doctor", "all that a run needs"),),
+        "check that this machine is ready",
+        "Checks Python, Ansible, ssh, the keyring and the accounts file, and the path to\n"
+        "each account as far as this machine knows it. Connects to nothing.",
+        (("hpc-onboard doctor", "check everything that a run needs"),),
     ),
     "preflight": Verb(
         FIRST,
-        "say whether each account can be entered now, without a person",
-        "One connection and one attempt each; asks nobody, changes nothing. Tells apart\n"
-        "what is shut: key, ticket, code, host key, name, network, the account itself.",
+        "check that each account can be reached now, without questions",
+        "Makes one connection and one attempt for each account. Asks nothing and changes\n"
+        "nothing. Reports what fails: key, ticket, code, host key, name or network.",
         (
-            ("hpc-onboard preflight", "all accounts at once"),
-            ("hpc-onboard preflight lrz", "one cluster's"),
+            ("hpc-onboard preflight", "all accounts"),
+            ("hpc-onboard preflight lrz", "the accounts of one cluster"),
         ),
     ),
     "connect": Verb(
         FIRST,
-        "open the doors that ask a person for a code or a password",
-        "ssh itself asks, once and unseen, also for a jump host; the session stays for\n"
-        "later runs. onboard, rotate, mend and offboard ask by themselves when they must.",
-        (("hpc-onboard connect narval", "then even a run from cron gets in"),),
+        "log in where a password or code is needed; keep the session",
+        "ssh itself asks, once and hidden, also for a jump host. Later runs use the\n"
+        "session. onboard, rotate, fix and offboard ask by themselves when they must.",
+        (("hpc-onboard connect narval", "then also a run from cron can log in"),),
     ),
     "plan": Verb(
         FIRST,
-        "foresee exactly what onboard would do, then ask whether to do it",
-        "Foresees as onboard --check --diff does. At a terminal it asks then; without\n"
-        "one, or with --check, nothing is changed.",
+        "show the changes, then ask to apply them",
+        "Shows the same as onboard --check --diff, and asks at a terminal. Without a\n"
+        "terminal, or with --check, nothing is changed.",
         (
-            ("hpc-onboard plan wilson", "what would be made there; do it?"),
-            ("hpc-onboard plan wilson --yes", "show it, and do it"),
+            ("hpc-onboard plan wilson", "show the changes there, and ask"),
+            ("hpc-onboard plan wilson --yes", "show them, and apply them"),
         ),
     ),
     "onboard": Verb(
         ACCOUNTS,
         "set up accounts; a second run changes nothing",
-        "One connection for each account. Nothing of yours is overwritten: what is in\n"
-        "the way is reported, with the command that clears it.",
+        "Makes one connection for each account. Nothing of yours is overwritten: a\n"
+        "conflict is reported, with the command that resolves it.",
         (
             ("hpc-onboard wilson", "short for onboard wilson"),
-            ("hpc-onboard onboard 'simone@*'", "one user's accounts, on every cluster"),
-            ("hpc-onboard onboard --tags conda", "one capability, by its role"),
+            ("hpc-onboard onboard 'simone@*'", "the accounts of one user, on every cluster"),
+            ("hpc-onboard onboard --tags conda", "one role"),
         ),
     ),
-    "try": Verb(
+    "test-job": Verb(
         ACCOUNTS,
-        "let one small job say whether jobs can use what was set up",
-        "A job that waits is looked at again by the next run, and submitted once.\n"
-        "Afterwards the job and its files are gone. --check only asks Slurm.",
+        "check the setup on a compute node with one small job",
+        "The next run looks at a job that is still pending, and submits no second one.\n"
+        "The job and its files are removed afterwards. --check only asks Slurm.",
         (
-            ("hpc-onboard try lrz", "one cluster's accounts"),
-            ("hpc-onboard try -e try_gpu=true", "with a GPU"),
-            ("hpc-onboard try -e try_output=jobs.json", "for programs"),
+            ("hpc-onboard test-job lrz", "one cluster"),
+            ("hpc-onboard test-job -e test_job_gpu=true", "with a GPU"),
+            ("hpc-onboard test-job -e test_job_output=jobs.json", "results as JSON"),
         ),
     ),
     "audit": Verb(
         ACCOUNTS,
-        "say what has drifted, who moved and what mends it; reads only",
-        "An account that could not be looked at counts as a finding, so it is a 2, too.",
+        "report drift, its cause and the fix (read-only)",
+        "An account that could not be audited counts as a finding: the exit code is 2.",
         (
             ("hpc-onboard audit", "all accounts"),
-            ("hpc-onboard audit lrz -e audit_output=report", "reports as files"),
-            ("hpc-onboard audit -e audit_fail_on=high", "what makes it a 2"),
+            ("hpc-onboard audit lrz -e audit_output=report", "write reports as files"),
+            ("hpc-onboard audit -e audit_fail_on=high", "exit code 2 from here on"),
         ),
     ),
-    "mend": Verb(
+    "fix": Verb(
         ACCOUNTS,
-        "mend what the last audit found and can mend without a loss",
-        "Shows it and asks first. Each thing is looked for again by its fingerprint; what\n"
-        "was changed meanwhile, or hangs together with other things, is left to you.",
+        "fix what the last audit found, where nothing can be lost",
+        "Shows the fixes and asks first. Each thing is located again by its fingerprint.\n"
+        "What has changed since then, or is used elsewhere, is left to you.",
         (
-            ("hpc-onboard mend wilson --check", "what would be mended"),
-            ("hpc-onboard mend wilson", "show it, ask, mend it, and look again"),
-            ("hpc-onboard mend --yes", "ask nobody"),
+            ("hpc-onboard fix wilson --check", "show what would be fixed"),
+            ("hpc-onboard fix wilson", "show it, ask, fix it, and audit again"),
+            ("hpc-onboard fix --yes", "do not ask"),
         ),
     ),
     "rotate": Verb(
         ACCOUNTS,
         "replace the NGC key on every account, or --secret NAME",
-        "The new key is proven, brought to one account, then to the rest, and verified\n"
-        "on each. It can stop anywhere; rotate_resume goes on.",
+        "The new key is tested, installed on one account, then on the others, and checked\n"
+        "on each. It can stop at any point; rotate_resume continues.",
         (
-            ("hpc-onboard rotate", "asks for the new key, unseen"),
-            ("hpc-onboard rotate -e rotate_resume=true", "go on where the last run stopped"),
-            ("hpc-onboard rotate --secret wandb", "another key"),
+            ("hpc-onboard rotate", "ask for the new key, hidden"),
+            ("hpc-onboard rotate -e rotate_resume=true", "continue the last run"),
+            ("hpc-onboard rotate --secret wandb", "replace another key"),
         ),
     ),
     "offboard": Verb(
         ACCOUNTS,
-        "take out what was made there, keys first",
-        "Shows it and asks first. What was there before us stays, what you have changed\n"
-        "since does, and so does every folder with something in it.",
+        "remove what hpc-onboard created, keys first",
+        "Shows it and asks first. Your own files stay, also those that you have changed,\n"
+        "and every folder that is not empty.",
         (
-            ("hpc-onboard offboard wilson --check", "what would be taken out"),
-            ("hpc-onboard offboard wilson", "show it, ask, and take it out"),
-            ("hpc-onboard offboard --yes", "ask nobody"),
+            ("hpc-onboard offboard wilson --check", "show what would be removed"),
+            ("hpc-onboard offboard wilson", "show it, ask, and remove it"),
+            ("hpc-onboard offboard --yes", "do not ask"),
         ),
     ),
-    "export": Verb(
+    "export-script": Verb(
         ACCOUNTS,
-        "write a file to run there yourself, where no program may log in",
-        "The file sets up, looks and takes out, as a run over ssh does. No key is in it:\n"
-        "it asks for them there, unseen. hpc-onboard answer takes in what it says.",
+        "write a script to run yourself where programs may not log in",
+        "The script sets up, audits and removes, as a run over ssh does. It holds no key\n"
+        "and asks for them there, hidden. hpc-onboard import-result reads its result.",
         (
-            ("hpc-onboard export simone@frontier", "for one account"),
-            ("hpc-onboard export simone@frontier -o FILE", "into this file"),
+            ("hpc-onboard export-script simone@frontier", "for one account"),
+            ("hpc-onboard export-script simone@frontier -o FILE", "write it to this file"),
         ),
     ),
-    "answer": Verb(
+    "import-result": Verb(
         ACCOUNTS,
-        "take in what such a file has answered: hpc-onboard answer FILE",
-        "Checks that it is of your account, to a file of this machine, and unchanged.\n"
-        "Then receipt, rotation and audit know of it as if it had come over ssh.",
-        (("hpc-onboard answer FILE", "the file as you copied it from there"),),
+        "read the result of such a script: import-result FILE",
+        "Checks that the result is of your account and of a script from this machine, and\n"
+        "unchanged. Then receipt, rotation and audit use it as if it had come over ssh.",
+        (("hpc-onboard import-result FILE", "the file that you copied from there"),),
     ),
     "ssh-config": Verb(
         HERE,
-        "let 'ssh wilson' lead to your account, for all accounts",
-        "Shows it and asks first. Your own entries win; the lines of ours stand in a file\n"
-        "of their own. offboard takes an account's out again, and all of it goes by\n"
-        "-e ssh_config_state=absent.",
+        "let 'ssh wilson' connect to your account, for all accounts",
+        "Shows the entries and asks first. Your own entries win; these are in a file of\n"
+        "their own. offboard removes those of an account;\n"
+        "-e ssh_config_state=absent removes all.",
         (
-            ("hpc-onboard ssh-config", "show it, ask, and write it"),
-            ("hpc-onboard ssh-config --check", "what it would write"),
+            ("hpc-onboard ssh-config", "show the entries, ask, and write them"),
+            ("hpc-onboard ssh-config --check", "show what would be written"),
         ),
     ),
     "status": Verb(
         HERE,
-        "say how all accounts and keys stand, and what is next; at once",
+        "show the state of all accounts and keys, and the next step",
         module="_status.status",
     ),
     "done": Verb(
         HERE,
-        "say that you did what only you can do at a site",
+        "mark a manual step at a site as done",
         module="_status.done",
     ),
     "cheatsheet": Verb(
         HERE,
-        "show a cluster on one screen: where to put what, limits, rules",
+        "show a cluster on one screen: storage, limits, rules",
         module="_command.cheatsheet",
     ),
     "profile": Verb(
         HERE,
-        "list the known clusters; write and check one of your own",
+        "list the known clusters; write and check your own profile",
         module="_command.profile",
     ),
     "ledger": Verb(
         HERE,
-        "check the record of rotations, and say where a key ever went",
+        "verify the rotation record; show where a key was installed",
         module="_command.ledger",
     ),
     "state": Verb(
         HERE,
-        "take what this machine remembers to another one; no keys",
+        "copy the records of this machine to another one, without keys",
         module="_command.state",
     ),
     "rekey": Verb(
         HERE,
-        "give the encrypted file of keys another passphrase",
+        "change the passphrase of the encrypted key file",
         module="_command.rekey",
     ),
     "completion": Verb(
         HERE,
-        "print what bash, zsh or fish sources to complete what you type",
+        "print the completion script for bash, zsh or fish",
         module="_command.completion",
     ),
 }

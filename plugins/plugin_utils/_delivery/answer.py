@@ -26,7 +26,7 @@ TEXTS: tuple[Literal["obstacle", "open_folder"], ...] = ("obstacle", "open_folde
 HELD = r"none|key [0-9a-f]{12}"  # of a key to replace, as it goes into the ledger
 SCHEMA = "hpc.onboard/answer/1.7"  # as _engine/engine.py writes it
 LARGEST = 4 * 1024 * 1024
-VERDICTS: tuple[Verdict, ...] = ("valid", "invalid", "not_entitled", "not_measured")
+VERDICTS: tuple[Verdict, ...] = ("valid", "invalid", "not_entitled", "unknown")
 SEVERITIES: tuple[Severity, ...] = ("critical", "high", "medium", "low", "info")
 HASHED: tuple[Literal["found", "was"], ...] = ("found", "was")
 NOTE_STATES: tuple[Literal["intended", "done"], ...] = ("intended", "done")
@@ -115,10 +115,10 @@ def _evidence(found: Document) -> Evidence:
         evidence["leftovers"] = bounded(found["leftovers"])
     if "severities" in found:
         evidence["severities"] = {harmless(k, 500): v for k, v in found["severities"].items() if v in SEVERITIES}
-    if "mends" in found:
-        evidence["mends"] = {
+    if "fixes" in found:
+        evidence["fixes"] = {
             harmless(field, 500): {"kind": harmless(one["kind"], 100), "options": _options(one["options"])}
-            for field, one in found["mends"].items()
+            for field, one in found["fixes"].items()
         }
     if "cases" in found:
         evidence["cases"] = _state(found["cases"])
@@ -146,7 +146,7 @@ def _evidence(found: Document) -> Evidence:
 
 
 def _options(options: Document) -> dict[str, str | list[str]]:
-    """The options of a mend: texts and lists of texts."""
+    """The options of a fix: texts and lists of texts."""
     return {
         harmless(name, 100): [harmless_lines(one) for one in value]
         if isinstance(value, list)

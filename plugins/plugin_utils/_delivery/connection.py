@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property, partial
 from typing import Any, NamedTuple, Protocol
 
-from .._doors.unattended import Question, unattended
+from .._authentication.unattended import Question, unattended
 from .._input.ssh_arguments import SSH_VARIABLES, login, mention_a_proxy, typed
 from . import conversation, payload
 
@@ -75,9 +75,9 @@ class AccountConnection:
         """Return how the command is sent where a login may be impossible now; then ssh fails before it connects."""
         if NARROW.isdisjoint(self._account):
             return send
-        from .._doors import narrow_door  # few are
+        from .._authentication import login_gate  # few are
 
-        send, self.shut = narrow_door.passing(send, self._action._connection, self.variables, self._may_ask)
+        send, self.shut = login_gate.passing(send, self._action._connection, self.variables, self._may_ask)
         return send
 
     def _unattended(self, send: Callable[[], Said]) -> Callable[[], Said]:
@@ -103,7 +103,7 @@ class AccountConnection:
         """Return a place at the login host, where a run visits many accounts."""
         if len(self._reached.get("ansible_play_hosts_all") or ()) <= MANY:
             return nullcontext()
-        from .._doors import turns  # most have few
+        from .._authentication import turns  # most have few
 
         return turns.turn(login(self.variables, self._name)[1])
 
@@ -120,7 +120,7 @@ class AccountConnection:
         return self._judged(words, began)
 
     def _judged(self, told: str, began: bool) -> LineFailure:
-        from .._doors import closed_door, shut_door  # few fail
+        from .._authentication import login_advice, login_diagnosis  # few fail
         from .._text import ssh_words
         from .._text.sanitise import harmless_lines
 
@@ -134,12 +134,12 @@ class AccountConnection:
             text = f"{text} it, then run again ({words})"
         elif self.shut or self.session:
             before = (self._reached.get(BEFORE) or {}).get("msg")
-            text, words = self.shut or before or closed_door.advice(self._name), ""
+            text, words = self.shut or before or login_advice.advice(self._name), ""
         elif ssh_words.is_dropped_at_the_door(words) and not self.unasked:
             text = "the login node dropped the connection before it asked who that is, as it does with too many at once"
             text = f"{text} ({words}). Run again later, or for fewer accounts at a time (-f 2)"
         else:
-            shut = shut_door.ShutDoor(self._name, self.variables).judged(words, self.unasked)
+            shut = login_diagnosis.LoginDiagnosis(self._name, self.variables).judged(words, self.unasked)
             text = f"{shut.text}. {shut.next}"
         return LineFailure(text, began, words)
 

@@ -58,7 +58,7 @@ PATIENCE = 600.0
 """Seconds that one command on an account is waited for. Each file system that hangs costs half a minute of them."""
 SECONDS = 30.0  # for one resource, where the plan does not say (_engine/engine.py)
 PAUSES = (2.0, 6.0)
-"""Seconds before a connection is tried again that was dropped at the door; half as much, or half more, by chance."""
+"""Seconds before a connection that was dropped before the login is tried again, plus or minus half, by chance."""
 
 Said = TypeVar("Said")
 

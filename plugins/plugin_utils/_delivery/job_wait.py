@@ -92,10 +92,10 @@ def _failed(outcome: Outcome, reason: str) -> Outcome:
 
 def _after(outcome: Outcome, seen: Outcome) -> Outcome:
     """What was found first, with what has come of it by now."""
-    if seen["status"] in ("blocked", "failed", "not_measured"):
+    if seen["status"] in ("blocked", "failed", "unknown"):
         return {**outcome, "status": seen["status"], "reason": seen["reason"], "progress": None}
     if seen["progress"] is None and seen["fields"]:
-        return _failed(outcome, "it ended, and is still not as wanted: " + ", ".join(seen["fields"]))
+        return _failed(outcome, "it ended, and is still not up to date: " + ", ".join(seen["fields"]))
     return {**outcome, "progress": _still(outcome["progress"], seen["progress"]), "remarks": seen["remarks"]}
 
 
@@ -113,7 +113,7 @@ def _left(outcome: Outcome) -> Outcome:
         return outcome
     why = f": {progress['why']}" if "why" in progress else ""
     reason = LEFT.format(identity=outcome["identity"], step=progress["step"] + why)
-    return {**outcome, "status": "not_measured", "reason": reason, "progress": None, "left": progress}
+    return {**outcome, "status": "unknown", "reason": reason, "progress": None, "left": progress}
 
 
 def fetched(url: str, sha256: str, said: Said) -> Path:

@@ -14,23 +14,23 @@ if TYPE_CHECKING:
     from .._documents.result import AccountResult, Diff
 
 WORDS: dict[Status, str] = {  # for each status of an outcome (see module_utils/_core/resource.py)
-    "in_place": "in place",
-    "missing": "made",
+    "ok": "unchanged",
+    "missing": "created",
     "different": "changed",
-    "unwanted": "taken out",
+    "extra": "removed",
     "blocked": "blocked",
     "failed": "failed",
-    "not_measured": "not measured",
+    "unknown": "unknown",
 }
-FORESEEN: dict[Status, str] = {"missing": "to make", "different": "to change", "unwanted": "to take out"}
+FORESEEN: dict[Status, str] = {"missing": "to create", "different": "to change", "extra": "to remove"}
 CHANGES = tuple(FORESEEN)
 QUESTIONS = ("scheduler",)  # what is only asked for what is made from it
 PRIVATE = {"mode": "0600", "folder mode": "0700"}  # of a file that holds a key, and of its folder
-FAILURES: tuple[Status, ...] = ("blocked", "failed", "not_measured")
+FAILURES: tuple[Status, ...] = ("blocked", "failed", "unknown")
 
 
 def counted(outcomes: Sequence[Outcome], check: bool) -> str:
-    """How many of each, in words: '3 made, 12 in place'."""
+    """How many of each, in words: '3 created, 12 unchanged'."""
     words = {**WORDS, **FORESEEN} if check else WORDS
     counts = Counter(outcome["status"] for outcome in outcomes)
     return ", ".join(f"{counts[status]} {words[status]}" for status in reversed(WORDS) if counts[status])
@@ -83,7 +83,7 @@ def spoken_of(outcomes: Sequence[Outcome]) -> list[Outcome]:
     return [
         one
         for one in outcomes
-        if one["before"] or one["after"] or one["remarks"] or one["progress"] or one["status"] != "in_place"
+        if one["before"] or one["after"] or one["remarks"] or one["progress"] or one["status"] != "ok"
     ]
 
 

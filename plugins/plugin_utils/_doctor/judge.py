@@ -197,7 +197,7 @@ def accounts(path: Path) -> tuple[list[Check], list[Host]]:
         found = hosts(file)
         more = old_profiles(file.catalogue([]))
     except Mistakes as mistakes:
-        return [Check("accounts", FAILED, str(one), "mend that line") for one in mistakes.found], []
+        return [Check("accounts", FAILED, str(one), "fix that line") for one in mistakes.found], []
     boxes = sum(is_sandbox(host) for host in found)
     parts = [f"{len(found) - boxes} on clusters", f"{boxes} sandbox{'es' if boxes != 1 else ''}"]
     said = " and ".join(part for part in parts if not part.startswith("0 ")) or "no account"
@@ -261,11 +261,11 @@ def route(name: str, found: Mapping[str, list[str]], near: str, resolved: bool |
 def by_hand(name: str) -> Check:
     """An account that no program enters."""
     text = "no program may enter it: a file is run there by hand."
-    return Check(name, WARNING, text, shlex.join(command("export", ["-l", name])))
+    return Check(name, WARNING, text, shlex.join(command("export-script", ["-l", name])))
 
 
-def door(name: str, is_open: bool) -> Check:
-    """An account at whose door a person is asked for something."""
+def session(name: str, is_open: bool) -> Check:
+    """Check an account whose login asks the user for something."""
     if is_open:
         return Check(name, OK, "something is asked for at its door, and a session is open.")
     text = "something is asked for at its door, and no session is open: at a terminal a run asks first."
@@ -275,7 +275,7 @@ def door(name: str, is_open: bool) -> Check:
 def no_route(name: str, error: str) -> Check:
     """ssh refused its settings."""
     text = f"ssh does not take its settings: {error.strip()}"
-    return Check(name, FAILED, text, "mend ~/.ssh/config, or the account's own in the accounts file")
+    return Check(name, FAILED, text, "fix ~/.ssh/config, or the account's own in the accounts file")
 
 
 def credential(name: str, said: str, lets_nobody_in: bool, renew: str) -> Check:

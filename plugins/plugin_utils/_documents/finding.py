@@ -10,11 +10,9 @@ from .declaration import Entry
 from .fix import Fix
 from .outcome import Severity, State
 
-Class = Literal[
-    "missing", "changed", "stale", "unmanaged", "orphan", "broken", "at_risk", "not_applicable", "not_measured"
-]
+Class = Literal["missing", "changed", "stale", "unmanaged", "orphan", "broken", "at_risk", "not_applicable", "unknown"]
 Cause = Literal["spec", "hand", "site", "time", "unknown"]
-Cell = Literal["ok", "critical", "high", "medium", "low", "info", "not_applicable", "not_measured"]
+Cell = Literal["ok", "critical", "high", "medium", "low", "info", "not_applicable", "unknown"]
 """What a capability of an account comes to: the worst that counts."""
 
 _Classed = TypedDict("_Classed", {"class": Class})  # the schema's own word, which Python keeps for itself
@@ -37,11 +35,11 @@ class Difference(_Classed):
 class Seen(Difference):
     """A difference as the look at one account tells it.
 
-    mend: what mend.yml does about it. blocked: onboarding would not put it right. in_the_way: the path of the user's
-    own thing there. case: which advice fits, where a rule has several. fix: where no command of ours mends it.
+    fix: what fix.yml does about it. blocked: onboarding would not put it right. in_the_way: the path of the user's
+    own thing there. case: which advice fits, where a rule has several. fix: where no command of ours fixes it.
     """
 
-    mend: NotRequired[Entry]
+    auto_fix: NotRequired[Entry]
     blocked: NotRequired[bool]
     in_the_way: NotRequired[str]
     case: NotRequired[str]
@@ -100,7 +98,7 @@ class Account(Site):
     """An account's line of the report. seconds: of the engine's work there. next: what to do where it was not seen."""
 
     name: str
-    state: Literal["measured", "not_measured"]
+    state: Literal["measured", "unknown"]
     reason: str
     next: Fix
     seconds: float
@@ -146,7 +144,7 @@ class Summary(TypedDict):
 
     accounts: int
     measured: int
-    not_measured: int
+    unknown: int
     checks: int
     ok: int
     coverage_pct: int
@@ -185,7 +183,7 @@ class Former(TypedDict):
 
     started: str
     accounts: int
-    not_measured: int
+    unknown: int
     by_severity: BySeverity
     new: int | None
     resolved: int | None

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What mends a thing: steps in their order, each a command or an advice, told apart by a field and never by its words.
+"""What fixes a thing: steps in their order, each a command or an advice, told apart by a field and never by its words.
 
 It is the member `fix` of docs/schemas/audit.schema.json. A command is a list of arguments; it is quoted here, once,
 when it is written for a person.

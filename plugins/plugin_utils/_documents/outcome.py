@@ -11,8 +11,8 @@ from .declaration import Entry
 State = dict[str, str]
 """A thing as found or as wanted, field to value: free, for each kind has its own fields. Absent is empty."""
 
-Status = Literal["in_place", "missing", "different", "unwanted", "blocked", "failed", "not_measured"]
-Verdict = Literal["valid", "invalid", "not_entitled", "not_measured"]
+Status = Literal["ok", "missing", "different", "extra", "blocked", "failed", "unknown"]
+Verdict = Literal["valid", "invalid", "not_entitled", "unknown"]
 Severity = Literal["critical", "high", "medium", "low", "info"]
 Unit = Literal["bytes", "steps"]
 
@@ -56,8 +56,8 @@ class Evidence(TypedDict, total=False):
     verdict: what the registry says of a key as it stands in its file. leftovers: in how many places a replaced key
     still stands. severities: field of a watch's state -> how bad it is there. theirs: what is in the way is the
     user's own, to be moved away. unknown_key: a key that stays is not in the keyring. replaces: such a key is
-    replaced, and a copy is kept. rotated: another machine has rotated the key since. mends: field of a watch's state ->
-    what mends it there without a loss. cases: field of a watch's state -> which advice fits. obstacle: why it could not
+    replaced, and a copy is kept. rotated: another machine has rotated the key since. fixes: field of a watch's state ->
+    what fixes it there without a loss. cases: field of a watch's state -> which advice fits. obstacle: why it could not
     be changed, where nothing differs. open_folder: of a key, in which others may write. slurm: what Slurm offers, where
     it was asked in this run. held: of a key to replace, "none" where no place holds one, or the fingerprint of a key
     that is there and not known.
@@ -70,7 +70,7 @@ class Evidence(TypedDict, total=False):
     unknown_key: bool
     replaces: bool
     rotated: Rotated
-    mends: dict[str, Entry]
+    fixes: dict[str, Entry]
     cases: dict[str, str]
     obstacle: str
     open_folder: str

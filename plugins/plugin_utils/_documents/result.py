@@ -122,25 +122,25 @@ class AuditAccount(TypedDict):
     sandbox: NotRequired[str]
 
 
-class MendShown(TypedDict):
-    """Of the part of a mending that shows what is offered: account, rule, place, text and mend of each finding."""
+class FixShown(TypedDict):
+    """Of the part of fix.yml that shows the offers: account, rule, place, text and fix of each finding."""
 
-    kind: Literal["mend_shown"]
+    kind: Literal["fix_shown"]
     changed: Literal[False]
     offered: list[dict[str, Any]]
 
 
-class MendAsked(TypedDict):
-    """Of the part of a mending that asks whether a person agrees."""
+class FixAsked(TypedDict):
+    """Of the part of fix.yml that asks the user to apply them."""
 
-    kind: Literal["mend_asked"]
+    kind: Literal["fix_asked"]
     changed: Literal[False]
 
 
-class MendAccount(TypedDict):
-    """Of the part of a mending that does it on one account. audit: what the account comes to now; None for a moment."""
+class FixAccount(TypedDict):
+    """Of the part of fix.yml that applies them to one account. audit: its report now; None for a moment."""
 
-    kind: Literal["mend_account"]
+    kind: Literal["fix_account"]
     changed: bool
     audit: Row | None
     outcomes: list[Outcome]
@@ -155,10 +155,10 @@ class AuditReported(Ended):
     files: NotRequired[list[str]]
 
 
-class DoorResult(TypedDict):
+class LoginResult(TypedDict):
     """Of the task that opens the session by which an account is entered. msg: why there is none; work may follow."""
 
-    kind: Literal["door", "door_ahead"]
+    kind: Literal["login", "login_before"]
     changed: Literal[False]
     state: Literal["unasked", "each_time", "open", "opened", "entered", "renewed", "closed", "ended", "refused"]
     unreachable: NotRequired[Literal[True]]
@@ -219,7 +219,7 @@ class PreflightReport(Ended):
     accounts: list[dict[str, str]]
 
 
-TryState = Literal["works", "fails", "waiting", "no_job", "foreseen", "not_tried"]
+JobTestState = Literal["works", "fails", "waiting", "no_job", "foreseen", "not_tried"]
 
 
 class TriedOne(TypedDict):
@@ -231,40 +231,40 @@ class TriedOne(TypedDict):
     why: str
 
 
-class Tried(TypedDict):
-    """What a job said of one account: docs/schemas/try.schema.json. text: why there is nothing that it said."""
+class JobTested(TypedDict):
+    """What a job said of one account: docs/schemas/test-job.schema.json. text: why there is nothing that it said."""
 
-    state: TryState
+    state: JobTestState
     text: str
     checks: list[TriedOne]
-    untried: list[dict[str, str]]
+    skipped: list[dict[str, str]]
 
 
 @final
-class TryResult(TypedDict):
+class JobTestResult(TypedDict):
     """Of a job that tries what an account was set up for."""
 
-    kind: Literal["try_account"]
+    kind: Literal["test_job_account"]
     changed: bool
     failed: bool
     msg: str
     outcomes: list[Outcome]
     notes: list[Note]
     remarks: list[Remark]
-    tried: Tried
+    tried: JobTested
 
 
-class TrySettings(TypedDict):
+class JobTestSettings(TypedDict):
     """Of the part of a try that reads what a person wants of it."""
 
-    kind: Literal["try_settings"]
+    kind: Literal["test_job_settings"]
     changed: Literal[False]
 
 
-class TryReport(Ended):
+class JobTestReport(Ended):
     """Of the part of a try that tells all accounts together. accounts: those of the document."""
 
-    kind: Literal["try_report"]
+    kind: Literal["test_job_report"]
     accounts: list[dict[str, Any]]
 
 

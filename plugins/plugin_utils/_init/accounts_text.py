@@ -24,8 +24,8 @@ HEAD = """\
 #
 # What else an entry may say:
 #   ssh: mycluster              a name of your ~/.ssh/config that leads there; its settings count
-#   door: key                   your key alone lets you in, whatever the profile says
-#   door: ask                   ssh asks you for something at every connection
+#   auth: key                   your key alone lets you in, whatever the profile says
+#   auth: ask                   ssh asks you for something at every connection
 #   without: [conda]            capabilities that this account does not want
 #   conda: {distribution: miniforge}    settings of a capability, below its name
 #   vars: {ansible_port: 2222}  anything of Ansible's own; it wins

@@ -17,7 +17,7 @@ from .._input.json_schema import Checker, matches
 from .ssh_world import Found
 
 Entry = dict[str, Any]
-WORDS = ("project", "jump_user", "ssh", "door")  # of an entry, each with a value of one word
+WORDS = ("project", "jump_user", "ssh", "auth")  # of an entry, each with a value of one word
 
 
 @dataclass

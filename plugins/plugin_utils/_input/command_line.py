@@ -19,16 +19,16 @@ PROGRAM = "HPC_ONBOARD_COMMAND"  # set by the command hpc-onboard for what it st
 PLAYBOOKS: dict[str, tuple[str, ...]] = {  # verb -> playbook, and the options that make it this verb
     "onboard": ("onboard",),
     "plan": ("onboard", "--check", "--diff"),
-    "try": ("try",),
+    "test-job": ("test_job",),
     "audit": ("audit",),
-    "mend": ("mend",),
+    "fix": ("fix",),
     "rotate": ("rotate_ngc",),
     "offboard": ("offboard",),
     "doctor": ("doctor",),
     "connect": ("connect",),
     "preflight": ("preflight",),
-    "export": ("export",),
-    "answer": ("answer",),
+    "export-script": ("export_script",),
+    "import-result": ("import_result",),
     "ssh-config": ("ssh_config",),
 }
 KNOWING_ACCOUNTS = ("status", "done", "cheatsheet")  # verbs without a playbook that are told where the accounts stand

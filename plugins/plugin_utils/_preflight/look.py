@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from .._audit import findings, watch_places
 from .._audit.account import here
+from .._authentication.login_diagnosis import LoginDiagnosis
+from .._authentication.unattended import Question
 from .._delivery.conversation import Conversation
 from .._documents.fix import in_one_line
-from .._doors.shut_door import ShutDoor
-from .._doors.unattended import Question
 from .._text.ssh_words import State
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def asked(session: AccountSession) -> PreflightAccount:
     return seen("open", "")
 
 
-def shut(words: str, door: ShutDoor, unasked: Sequence[Question]) -> PreflightAccount:
+def shut(words: str, door: LoginDiagnosis, unasked: Sequence[Question]) -> PreflightAccount:
     """Return what ssh's failure means, and what to do. words: ssh's. unasked: what it would have asked the user."""
     why = door.judged(words, unasked)
     return seen(why.state, why.text, why.next)

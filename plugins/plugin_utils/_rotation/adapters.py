@@ -201,12 +201,12 @@ class Account(Nothing):
     def read(self, target: str, version: str) -> Found:
         """Whether the file holds the version, whatever else of it differs."""
         outcome = self._outcome(target, version, "examine")
-        if outcome["status"] == "not_measured":
+        if outcome["status"] == "unknown":
             raise Unanswered
         _check_held(outcome)
         if not holds_key(outcome):
             raise Refused("another key than the new one stands there, or none")
-        return Found(outcome["evidence"].get("verdict", "not_measured"))
+        return Found(outcome["evidence"].get("verdict", "unknown"))
 
     def put_back(self, target: str, version: str) -> None:
         """Write the current version in place of this one, in this file alone."""
@@ -219,12 +219,12 @@ class Account(Nothing):
         self._told(outcome)
 
     def _told(self, outcome: Outcome) -> Found:
-        if outcome["status"] == "not_measured":
+        if outcome["status"] == "unknown":
             raise Unanswered
         if outcome["evidence"].get("rotated"):
             raise Outdated(str(outcome["reason"]))
         _check_held(outcome)
         if outcome["status"] in FAILURES:
             raise Refused(str(outcome["reason"]))
-        verdict = outcome["evidence"].get("verdict", "not_measured")
+        verdict = outcome["evidence"].get("verdict", "unknown")
         return Found(verdict, {"leftovers": self.leftovers} if self.leftovers else {})

@@ -182,7 +182,7 @@ class Lead:
         situation = self._rotation.situation()
         share: Asked = {"name": step.name, "version": step.version, "targets": list(step.targets)}
         new = (step.name, step.version) != (asked.get("name"), asked.get("version"))  # each is asked once a run
-        found_otherwise = (step.name, asked.get("name")) == ("spread", "settle")  # it is said before it is mended
+        found_otherwise = (step.name, asked.get("name")) == ("spread", "settle")  # it is said before it is fixed
         ours = step.name in ACCOUNTS and step.targets and new and not found_otherwise
         ours = ours and (step.name == "plan" or not step.obstacle)
         if not last:

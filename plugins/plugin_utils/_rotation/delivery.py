@@ -18,7 +18,7 @@ from .next_step import RotationError, Step
 from .ports import Book, Found, Labels, NotHeld, Outdated, Outside, Refused, Unanswered, Unreachable
 from .standing import SCHEDULED, Situation
 
-WORKS = ("valid", "not_entitled", "inconclusive", "not_measured")  # nothing speaks against the key on the target
+WORKS = ("valid", "not_entitled", "inconclusive", "unknown")  # nothing speaks against the key on the target
 
 
 @dataclass(frozen=True)

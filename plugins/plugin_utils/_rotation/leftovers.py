@@ -78,7 +78,7 @@ class Sweep:
         why = self.outcome["reason"] if self.outcome and self.outcome["status"] in FAILURES else self.unlooked
         if why:
             texts.append(f"leftovers of the old key were not looked for: {why}")
-        removed = [self.outcome] if self.outcome and self.outcome["status"] == "unwanted" else []
+        removed = [self.outcome] if self.outcome and self.outcome["status"] == "extra" else []
         remarks: list[Remark] = [{"capability": "rotate", "text": text} for text in texts]
         return {
             **result,

@@ -89,7 +89,7 @@ def _waits(row: Row, by_hand: Collection[str]) -> bool:
 
 def pending(target: str) -> str:
     """Return what a user does about a target on an account that no program may enter."""
-    export = shlex.join(command_line.command("export", ["-l", target.partition(":")[0]]))
+    export = shlex.join(command_line.command("export-script", ["-l", target.partition(":")[0]]))
     return f"pending: no program may enter; {export}, run it there with the new key, bring its answer back"
 
 

@@ -47,7 +47,7 @@ def _looked(outcome: Outcome, step: str) -> Outcome:
     if outcome["status"] not in CHANGES or step not in ("plan", "settle"):
         return outcome
     if step == "plan" or holds_key(outcome):
-        return {**outcome, "status": "in_place"}
+        return {**outcome, "status": "ok"}
     return {**outcome, "status": "failed", "reason": "another key than the new one stands there, or none"}
 
 

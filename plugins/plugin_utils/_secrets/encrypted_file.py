@@ -17,7 +17,7 @@ from .passphrase import AtTerminal, Person, given
 TRIES = 3
 ADVICE = {
     WrongPassphrase: "try again; if it is right, take the file back from a backup",
-    StoreDamaged: "nothing was written. Mend that, or take the file back from a backup",
+    StoreDamaged: "nothing was written. Fix that, or take the file back from a backup",
     StoreMissing: "keyring set hpc.onboard ngc  makes it, and asks for a new passphrase",
 }
 
@@ -104,7 +104,7 @@ class Store:
 
             rekey = shlex.join(command_line.command("rekey", ["--keep-passphrase"]))
             text = f"The passphrase of {shown(self.path)} is cheaper to guess at than one set today"
-            self._person.tell(f"{text}: {rekey}  mends that.")
+            self._person.tell(f"{text}: {rekey}  fixes that.")
         return opened
 
     def _known_as(self, header: Header) -> str:

@@ -63,7 +63,7 @@ def why_not(error: Exception) -> str | None:
     if isinstance(error, AttributeError | ValueError):
         listed = f"{shlex.quote(sys.executable)} -m keyring --list-backends"
         return f"{said}, and there is no such backend: {listed} shows those that there are; or {found.undo}"
-    return f"{said}, which cannot start here ({type(error).__name__}): mend that, or {found.undo}"
+    return f"{said}, which cannot start here ({type(error).__name__}): fix that, or {found.undo}"
 
 
 def _lacking(backend: str, missing: str) -> str:

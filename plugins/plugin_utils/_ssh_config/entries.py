@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from ...module_utils._core.errors import AccountError
 from .._accounts.open_sessions import is_asked, may_be_shared, socket_of
-from .._doors import opening
+from .._authentication import ssh_login
 from .._input.ssh_arguments import SSH_VARIABLES, ssh_arguments
 from .texts import SOURCE
 
@@ -151,10 +151,10 @@ def sharing(variables: Mapping[str, Any], socket: str) -> Options:
     """How sessions are shared, by the same socket as runs have: as the site allows."""
     if not may_be_shared(variables):
         return [("ControlMaster", "no"), ("ControlPath", "none")]
-    if len(socket.encode()) > opening.LONGEST or not re.fullmatch(FILE, socket):
+    if len(socket.encode()) > ssh_login.LONGEST or not re.fullmatch(FILE, socket):
         return []
     auth = variables["cluster"].get("auth") or {}
-    seconds = opening.hours(auth) * 3600 if is_asked(variables) else PERSIST
+    seconds = ssh_login.hours(auth) * 3600 if is_asked(variables) else PERSIST
     return [
         ("ControlMaster", "auto"),
         ("ControlPath", socket.replace("%", "%%")),

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The names of accounts in a person's ~/.ssh, kept by the loop and the door to the system that accounts are kept by.
+"""The names of accounts in the user's ~/.ssh, kept by the same loop and system interface as accounts are.
 
 The file of ours comes first and goes last: never are there lines of ours in ~/.ssh/config that nobody owns up to.
 """

@@ -111,7 +111,7 @@ def _carried_out(host: Host, wish: Wish, foresees: bool, config: str) -> SshConf
     """Bring it about, or foresee it, and say so."""
     names = SshNames({"sections": wish.sections, "gone": wish.gone})
     if wish.sections and not foresees:
-        make_private(state_folder() / "doors")  # where the entries say that sessions lie: ssh makes no folder
+        make_private(state_folder() / "ssh")  # where the entries say that sessions lie: ssh makes no folder
     outcome = reconcile(names, DryHost(host) if foresees else host).document()
     told = _mind_others(wish, outcome["after"].get(texts.FILE, ""), config)
     return {

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 FOLDER = "exports"
 SCHEMA = "hpc.onboard/exports/1.0"
 MOST = 5  # files of an account that are remembered, and answers
-NOW_WHAT = "move it away, then write a new file: hpc-onboard export"
+NOW_WHAT = "move it away, then write a new file: hpc-onboard export-script"
 
 
 class Written(TypedDict):

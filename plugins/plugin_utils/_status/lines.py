@@ -14,10 +14,10 @@ from .._text.amounts import count
 from .standing import AccountStatus, Ended, KeyStatus, Status
 
 ONBOARDED = {
-    "ok": "as wanted",
+    "ok": "up to date",
     "changed": "set up",
     "empty": "no resources declared",
-    "failed": "not as wanted",
+    "failed": "not up to date",
     "unreachable": "unreachable",
 }
 SEVERITIES = ("critical", "high", "medium", "low")
@@ -29,7 +29,7 @@ def lines(status: Status, now: datetime, look: Look) -> list[Line]:
     column = min(WIDEST_NAME, max((cells(one["name"]) for one in status["accounts"]), default=0))
     out = [line for one in status["accounts"] for line in _account(one, column, now, look)]
     out += _section("Slurm", [line for one in status["accounts"] for line in _slurm(one, column, now, look)])
-    out += _section("Only you can do", _steps(status["accounts"], look))
+    out += _section("Manual steps", _steps(status["accounts"], look))
     out += _section("Keys", [line for one in status["keys"] for line in _key(one, look)])
     for reminder in status["reminders"]:
         out += [(), *indented(reminder["text"] + (":" if reminder["command"] else ""), 0, look, "changed")]
@@ -100,7 +100,7 @@ def _audited(audit: Ended | None, now: datetime) -> str:
         return f"audit {when}: not measured"
     found = dict(audit.get("by_severity", {}))
     counts = [f"{found[name]} {name}" for name in SEVERITIES if found.get(name)]
-    return f"audit {when}: {', '.join(counts) or 'as wanted'}"
+    return f"audit {when}: {', '.join(counts) or 'up to date'}"
 
 
 def _steps(accounts: Iterable[AccountStatus], look: Look) -> list[Line]:

@@ -21,13 +21,13 @@ Result = Mapping[str, Any]
 """What Ansible hands on of a task: one of _documents/result.py with Ansible's own members, or an error of Ansible's."""
 
 STYLES = {
-    "in_place": ("=", "ok"),
+    "ok": ("=", "ok"),
     "missing": ("+", "changed"),
     "different": ("~", "changed"),
-    "unwanted": ("-", "changed"),
+    "extra": ("-", "changed"),
     "blocked": ("!", "error"),
     "failed": ("!", "error"),
-    "not_measured": ("?", "error"),
+    "unknown": ("?", "error"),
 }
 BAD = ("unreachable", "failed")
 MANY = 10  # accounts; of more than this, a user wants the exceptions
@@ -92,7 +92,7 @@ class Renderer:
     counts = "account"
     """What the last lines say how many there were of."""
     is_look = False
-    """Whether nothing was to be changed: an account is ready then, and not as wanted."""
+    """Whether nothing was to be changed: an account is ready then, and not up to date."""
     is_judged_later = False
     """Whether a later task judges all accounts together: a failure that Ansible is to ignore is one all the same."""
     tells_skips = True
@@ -113,10 +113,10 @@ class Renderer:
         return worst(first, then)
 
     def is_quiet(self, result: Result, view: View) -> bool:
-        """Whether there is nothing to say of this account by itself: among many, one that is as wanted."""
+        """Whether there is nothing to say of this account by itself: among many, one that is up to date."""
         if view.detail is not Detail.EXCEPTIONS or result.get("failed") or result.get("unreachable"):
             return False
-        return all(outcome["status"] == "in_place" for outcome in result.get("outcomes", [{"status": ""}]))
+        return all(outcome["status"] == "ok" for outcome in result.get("outcomes", [{"status": ""}]))
 
     def lines(self, name: str, result: Result, view: View, like: str | None = None) -> list[Line]:
         """What came of it. like: an account that failed for the same reason, which need not be told again."""
@@ -134,35 +134,35 @@ class Renderer:
 KINDS = {  # of the results of our actions that say none, since Ansible failed or skipped the task itself
     "hpc.onboard.converge": "account",
     "hpc.onboard.offboard": "account",
-    "hpc.onboard.try_out": "try_account",
+    "hpc.onboard.test_job": "test_job_account",
     "hpc.onboard.doctor": "doctor",
     "hpc.onboard.rotate": "rotation_share",
     "hpc.onboard.audit": "audit_settings",
-    "hpc.onboard.mend": "mend_shown",
-    "hpc.onboard.connect": "door",
+    "hpc.onboard.fix": "fix_shown",
+    "hpc.onboard.connect": "login",
     "hpc.onboard.preflight": "preflight_settings",
     "hpc.onboard.ssh_config": "ssh_config_part",
-    "hpc.onboard.export": "account",
-    "hpc.onboard.answer": "brought",
+    "hpc.onboard.export_script": "account",
+    "hpc.onboard.import_result": "brought",
 }
 RENDERERS = {  # for each kind that a result names, its class, in the file of this room that it is loaded with
-    **dict.fromkeys(("preflight_settings", "preflight_account", "try_settings", "mend_asked"), "audit.Part"),
+    **dict.fromkeys(("preflight_settings", "preflight_account", "test_job_settings", "fix_asked"), "audit.Part"),
     **dict.fromkeys(("audit_settings", "audit_account", "offboard_part", "ssh_config_part"), "audit.Part"),
     "doctor": "checks.Doctor",
-    "door": "doors.Door",
-    "door_ahead": "doors.Ahead",
-    "preflight_report": "doors.Report",
+    "auth": "logins.Login",
+    "login_before": "logins.LoginBefore",
+    "preflight_report": "logins.Report",
     "rotation_lead": "rotation.Lead",
     "rotation_share": "rotation.Share",
     "audit_report": "audit.Report",
-    "mend_shown": "mend.Shown",
-    "mend_account": "mend.Mended",
+    "fix_shown": "fix.Shown",
+    "fix_account": "fix.Fixed",
     "offboard_shown": "offboard.Shown",
     "ssh_config": "ssh_config.Names",
-    "exported": "doors.Exported",
-    "brought": "doors.Brought",
-    "try_account": "audit.Judged",
-    "try_report": "audit.Verdict",
+    "exported": "logins.Exported",
+    "brought": "logins.Brought",
+    "test_job_account": "audit.Judged",
+    "test_job_report": "audit.Verdict",
 }
 
 
@@ -186,12 +186,12 @@ def account(name: str, result: Result, view: View, like: str | None = None) -> l
             lines += _outcome(outcome, view, "diff" in result)
     if view.detail is not Detail.EXCEPTIONS:
         for note in result.get("notes", []):
-            lines += told("", "left out", "note", f"{note['capability']}: {note['text']}", view.look)
+            lines += told("", "skipped", "note", f"{note['capability']}: {note['text']}", view.look)
         for remark in result.get("remarks", []):
-            lines += told("", "mind", "note", f"{remark['capability']}: {remark['text']}", view.look)
+            lines += told("", "note", "note", f"{remark['capability']}: {remark['text']}", view.look)
         if "introduction" in result:
             lines += _introduction(result["introduction"], view.look)
-        lines += steps("Left for you:", result.get("human_steps", []), view.look)
+        lines += steps("Manual steps:", result.get("human_steps", []), view.look)
     return lines
 
 
@@ -236,7 +236,7 @@ def _introduction(known: Introduction, look: Look) -> list[Line]:
     more = f"{known['more']} more, and all else:" if known["more"] else "All else:"
     lines += with_command(more, shlex.join(known["command"]), 4, look)
     if "done" in known:
-        lines += steps("Only you can do, and nothing shows it:", known["steps"], look)
+        lines += steps("Manual steps that are not checked:", known["steps"], look)
         lines += with_command("When one is done:", shlex.join(known["done"]), 4, look)
     return lines
 

@@ -36,7 +36,7 @@ STYLES = {
     "info": "faint",
     "ok": "ok",
     "not_applicable": "faint",
-    "not_measured": "error",
+    "unknown": "error",
 }
 EACH = 24
 """With more findings than this, those of one rule are told together."""
@@ -109,11 +109,11 @@ def _findings(report: Report, look: Look, rest: str) -> list[Line]:
 
     rest: where what is not told can be read.
     """
-    gone = {account["name"] for account in report["accounts"] if account["state"] == "not_measured"}
+    gone = {account["name"] for account in report["accounts"] if account["state"] == "unknown"}
     counting = [
         finding
         for finding in unwaived(report["findings"])
-        if not (finding["account"] in gone and finding["class"] == "not_measured")
+        if not (finding["account"] in gone and finding["class"] == "unknown")
     ]
     found = groups([finding for finding in counting if finding["severity"] != "info"])
     out = [line for group in found[:EACH] for line in _group(group, look)]
@@ -164,7 +164,7 @@ def _missed(report: Report, look: Look) -> list[Line]:
     """The accounts that were not measured, each reason once."""
     reasons: dict[tuple[str, tuple[Said, ...]], list[str]] = {}
     for account in report["accounts"]:
-        if account["state"] == "not_measured":
+        if account["state"] == "unknown":
             reasons.setdefault((account["reason"], tuple(said(account["next"]))), []).append(account["name"])
     out: list[Line] = []
     for (reason, then), names in reasons.items():
@@ -252,9 +252,9 @@ def _last(report: Report, look: Look, files: Sequence[str]) -> list[Line]:
 
 def _counts(report: Report) -> Iterator[str]:
     summary = report["summary"]
-    yield f"{summary['ok']:,} of {count(summary['checks'], 'check')} as wanted"
-    if summary["not_measured"]:
-        yield f"{count(summary['not_measured'], 'account')} not measured"
+    yield f"{summary['ok']:,} of {count(summary['checks'], 'check')} up to date"
+    if summary["unknown"]:
+        yield f"{count(summary['unknown'], 'account')} not measured"
     counts = {"new": summary["new"], "resolved": summary["resolved"], "waived": summary["waived"]}
     counts["in the baseline"] = summary["accepted"]
     if said := [f"{number:,} {word}" for word, number in counts.items() if number]:
@@ -262,8 +262,8 @@ def _counts(report: Report) -> Iterator[str]:
 
 
 def _next(report: Report, look: Look, rest: str) -> list[Line]:
-    """What mends the worst: each command or sentence once."""
-    missed = [tuple(said(one["next"])) for one in report["accounts"] if one["state"] == "not_measured"]
+    """What fixes the worst: each command or sentence once."""
+    missed = [tuple(said(one["next"])) for one in report["accounts"] if one["state"] == "unknown"]
     findings = [finding for finding in unwaived(report["findings"]) if finding["severity"] != "info"]
     every = dict.fromkeys(tuple(said(finding["fix"])) for finding in findings)
     fixes = [fix for fix in every if fix and fix not in missed]

@@ -60,7 +60,7 @@ def plain(line: Line) -> str:
 
 
 def told(mark: str, word: str, style: str, text: str, look: Look) -> list[Line]:
-    """A mark and a word in their column, and a text in its own: '  + made         folder /work'."""
+    """A mark and a word in their column, and a text in its own: '  + created      folder /work'."""
     head = f"  {mark or ' '} {word}"
     if look.width < NARROW:
         head, indent = f"{head} " if word else "    ", 6

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The last lines of a run: what went wrong and what to run next, then what is as wanted or empty, then the totals."""
+"""The last lines of a run: what went wrong and what to run next, then what is up to date or empty, then the totals."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from .._documents.result import ManualStep
 
 LONGEST_LIMIT = 66
-AFTER = {False: "Log in anew, and it is all there.", True: "Shells that are open keep what they had: log in anew."}
+AFTER = {
+    False: "Log in again for the changes to take effect.",
+    True: "Open shells keep the former settings. Log in again.",
+}
 
 
 def no_account(limit: str | None) -> str:
@@ -86,10 +89,10 @@ class Story:
 
     def is_emptied(self) -> bool:
         """Whether things were taken out, and none was made or changed."""
-        return "unwanted" in self._found and not self._found & {"missing", "different"}
+        return "extra" in self._found and not self._found & {"missing", "different"}
 
     def is_bad(self) -> bool:
-        """Whether an account is not as wanted."""
+        """Whether an account is not up to date."""
         return any(end.state in BAD for end in self.accounts.values())
 
 
@@ -102,7 +105,7 @@ def recap(accounts: Mapping[str, Ended], view: View, run: Run) -> list[Line]:
         for group in bad:
             lines += _group(group, run.command if len(bad) > 1 and run.then is None else "", look)
     if view.detail is Detail.EXCEPTIONS:
-        collected = _collected(accounts, "ready" if run.doctor else "as wanted", look)
+        collected = _collected(accounts, "ready" if run.doctor else "unchanged", look)
         lines += [(), *collected] if bad and collected else collected
         lines += _steps_of_many(accounts, look)
     if len(lines) > 1:
@@ -127,7 +130,7 @@ class Group(NamedTuple):
 
 
 def groups(accounts: Mapping[str, Ended]) -> list[Group]:
-    """The accounts that are not as wanted, by state and reason, the unreachable ones first."""
+    """The accounts that are not up to date, by state and reason, the unreachable ones first."""
     found: dict[tuple[str, str], Group] = {}
     for name, end in accounts.items():
         if end.state in BAD:
@@ -156,7 +159,7 @@ def _group(group: Group, typed: str, look: Look) -> list[Line]:
 def limit(names: Sequence[str]) -> str:
     """The -l option that chooses these accounts; where that is too long to read, their cluster, or none.
 
-    None is as good: what is as wanted stays as it is.
+    None is as good: what is up to date stays as it is.
     """
     joined = ",".join(names)
     if cells(joined) <= LONGEST_LIMIT:
@@ -166,7 +169,7 @@ def limit(names: Sequence[str]) -> str:
 
 
 def _collected(accounts: Mapping[str, Ended], word: str, look: Look) -> list[Line]:
-    """Return one line for all accounts that are as wanted, and one for each reason why others are empty."""
+    """Return one line for all accounts that are up to date, and one for each reason why others are empty."""
     found: dict[tuple[Span, str], list[str]] = {}
     for name, end in accounts.items():
         if end.state == "ok" and not end.warned:
@@ -189,21 +192,21 @@ def _steps_of_many(accounts: Mapping[str, Ended], look: Look) -> list[Line]:
         {"id": name, "text": text if number == 1 else f"{text} ({number} accounts)", "url": url}
         for (name, text, url), number in counts.items()
     ]
-    return [(), *steps("Left for a person:", told, look, 0)] if told else []
+    return [(), *steps("Manual steps:", told, look, 0)] if told else []
 
 
 def totals(accounts: Mapping[str, Ended], check: bool, doctor: bool = False, what: str = "account") -> str:
-    """Return '60 accounts: 10 changed, 46 as wanted, 1 with nothing to remove, 3 not as wanted (3 unreachable)'."""
+    """Return '60 accounts: 10 changed, 46 unchanged, 1 with nothing to remove, 3 not up to date (3 unreachable)'."""
     counts = Counter(end.state for end in accounts.values())
     bad = [f"{counts[state]} {state}" for state in BAD if counts[state]]
     number = sum(counts[state] for state in BAD)
     warned = sum(end.warned for end in accounts.values())
     fine = counts["ok"] + (counts["changed"] if doctor else 0) - warned
     parts = [] if doctor else [(counts["changed"], "would change" if check else "changed")]
-    parts += [(fine, "ready" if doctor else "as wanted"), (warned, "ready, with warnings")]
+    parts += [(fine, "ready" if doctor else "unchanged"), (warned, "ready, with warnings")]
     empty = Counter(end.reason for end in accounts.values() if end.state == "empty")
     parts += [(count, f"with {reason}") for reason, count in empty.items()]
-    parts += [(number, f"{'not ready' if doctor else 'not as wanted'} ({', '.join(bad)})")]
+    parts += [(number, f"{'not ready' if doctor else 'not up to date'} ({', '.join(bad)})")]
     total = f"{len(accounts)} {what}{'s' if len(accounts) != 1 else ''}"
     return f"{total}: {', '.join(f'{count} {word}' for count, word in parts if count) or 'nothing to do'}"
 
@@ -247,7 +250,8 @@ def _advice(accounts: Mapping[str, Ended], view: View, run: Run) -> list[Line]:
     if run.then is not None:
         return lines + (indented("What is next:", 0, look) + command(run.then, 2, look) if run.then else [])
     if bad:
-        return lines + indented("Mend what is said above, then:", 0, look) + command(run.command + limit(bad), 2, look)
+        lines += indented("Fix the problems above, then run:", 0, look)
+        return lines + command(run.command + limit(bad), 2, look)
     if run.doctor:
         return lines
     if run.sandboxes:

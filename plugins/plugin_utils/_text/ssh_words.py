@@ -60,7 +60,7 @@ ASIDE = re.compile(r"^(?:debug\d|OpenSSH_\d)")
 
 
 def meaning(words: str) -> State:
-    """The state of a door by what ssh said; what is not known counts as a way that is not there."""
+    """Return the state of a login from the output of ssh; unknown output counts as unreachable."""
     said = PROXY_ENDED.sub("", words)
     return next((state for state, pattern in MEANINGS if re.search(pattern, said)), "unreachable")
 

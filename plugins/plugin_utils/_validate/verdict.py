@@ -22,7 +22,7 @@ class Verdict(StrEnum):
     INVALID = "invalid"
     NOT_ENTITLED = "not_entitled"
     UNREACHABLE = "unreachable"
-    NOT_MEASURED = "not_measured"
+    NOT_MEASURED = "unknown"
 
 
 _SAYS = (Verdict.VALID, Verdict.INVALID, Verdict.NOT_ENTITLED)

@@ -97,7 +97,7 @@ LRZ = [
 
 DFKI = [
     Drift("a folder for caches is gone", ("DIR-001 missing hand medium",), "rmdir /data/{user}/enroot/cache"),
-    Drift("a file in place of a folder", ("DIR-002 changed hand medium", "RUN-001 not_measured unknown info"),
+    Drift("a file in place of a folder", ("DIR-002 changed hand medium", "RUN-001 unknown unknown info"),
           "rmdir /data/{user}/enroot/tmp; echo a > /data/{user}/enroot/tmp", by_hand="rm /data/{user}/enroot/tmp"),
     *_link("data", "/data/{user}", "/data")[:5],
     Drift("the script is gone", ("SCR-001 missing hand medium",), "rm bin/usrun.sh"),
@@ -106,15 +106,15 @@ DFKI = [
     Drift("another script of its name", ("SCR-002 changed hand medium",), "echo '#!/bin/sh' > bin/usrun.sh"),
     Drift("a link in place of the script", ("SCR-002 changed hand medium",), "ln -sf /bin/true bin/usrun.sh"),
     Drift("conda is gone", ("PKG-005 missing hand high",), "rm -r /data/{user}/miniconda3"),
-    Drift("conda's mark is gone", ("PKG-005 broken hand high", "RUN-001 not_measured unknown info"),
+    Drift("conda's mark is gone", ("PKG-005 broken hand high", "RUN-001 unknown unknown info"),
           "rm /data/{user}/miniconda3/.hpc.onboard",
           by_hand="mv /data/{user}/miniconda3 /data/{user}/miniconda3.mine"),
     Drift("an older conda", ("PKG-004 changed hand medium",),
           "sed -i 's/26[0-9.-]*/25.1.1-1/' /data/{user}/miniconda3/.hpc.onboard"),
-    Drift("another kind of conda", ("PKG-004 changed hand medium", "RUN-001 not_measured unknown info"),
+    Drift("another kind of conda", ("PKG-004 changed hand medium", "RUN-001 unknown unknown info"),
           "sed -i 's/miniconda/miniforge/' /data/{user}/miniconda3/.hpc.onboard",
           by_hand="sed -i 's/miniforge/miniconda/' /data/{user}/miniconda3/.hpc.onboard"),
-    Drift("conda's settings were edited", ("PKG-003 changed hand medium", "RUN-001 not_measured unknown info"),
+    Drift("conda's settings were edited", ("PKG-003 changed hand medium", "RUN-001 unknown unknown info"),
           "echo 'channels: [defaults]' >> /data/{user}/miniconda3/condarc.d/hpc.onboard.yml",
           by_hand="rm /data/{user}/miniconda3/condarc.d/hpc.onboard.yml"),
     Drift("conda's settings are gone", ("PKG-003 changed hand medium", "PKG-003 unmanaged hand medium"),
@@ -125,7 +125,7 @@ DFKI = [
 PEGASUS = [
     Drift("the storage was emptied", ("DIR-001 missing hand medium",) * 4 + ("LNK-003 broken site high",),
           "rm -r /netscratch/{user}", by_hand="true"),
-    Drift("the site's storage is gone", ("DIR-001 broken site medium", *("RUN-001 not_measured unknown info",) * 5),
+    Drift("the site's storage is gone", ("DIR-001 broken site medium", *("RUN-001 unknown unknown info",) * 5),
           site="mv /netscratch/{user} /tmp/{user}; umount -l /netscratch; rmdir /netscratch",
           by_hand="mkdir /netscratch; mount -t tmpfs -o mode=1777 testbed /netscratch;"
                   " mv /tmp/{user} /netscratch/{user}"),
@@ -151,7 +151,7 @@ WILSON = [
     Drift("a login that cannot be read", ("KEY-002 changed hand high", "KEY-004 changed hand high"),
           f"echo '{{{{\"auths\": {{{{\"nvcr.io\": {{{{\"auth\": \"!!\"}}}}}}}}}}}}' > {JSON}"),
     *_link("work", "/work1/{project}/{user}", "/work1")[:2],
-    Drift("the project's storage is gone", ("DIR-001 broken site medium", "RUN-001 not_measured unknown info"),
+    Drift("the project's storage is gone", ("DIR-001 broken site medium", "RUN-001 unknown unknown info"),
           site="mv /work1/{project} /work1/away", by_hand="mv /work1/away /work1/{project}"),
     Drift("the line for tcsh is gone", ("ENV-006 missing hand medium",), "rm -f .tcshrc .cshrc"),
 ]  # fmt: skip

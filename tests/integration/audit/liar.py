@@ -28,7 +28,7 @@ def words(answer, text):
 def other(answer):
     """Everything is said of another account, and all is well here."""
     for outcome in answer["outcomes"]:
-        outcome.update(identity="u001@lrz", status="in_place", fields=[], before={}, after={}, reason=None)
+        outcome.update(identity="u001@lrz", status="ok", fields=[], before={}, after={}, reason=None)
     return {**answer, "name": "u001@lrz", "audit": {"name": "u001@lrz", "findings": []}, "host": "u001@lrz"}
 
 

@@ -98,7 +98,7 @@ def by_hand(planted: Planted) -> None:
 
 def unasked(command: str) -> str:
     """Return the command with the agreement that a person would give at a terminal."""
-    return command + "".join(f" -e {one}_sure=true" for one in ("mend", "offboard") if f"{one}.yml" in command)
+    return command + "".join(f" -e {one}_sure=true" for one in ("fix", "offboard") if f"{one}.yml" in command)
 
 
 def restore(scene: Scene, account: Any) -> None:

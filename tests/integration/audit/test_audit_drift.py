@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Drift that was planted, one thing at a time on every account: the audit says it, and what it says to do mends it."""
+"""Drift that was planted, one thing at a time on every account: the audit says it, and what it says to do fixes it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Result(NamedTuple):
     found: list[str]
     places: list[str]
     fixes: list[str]
-    mended: str
+    fixed: str
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def scene(bed: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]
         yield made
 
 
-def mended(scene: Scene, planted: Planted, fixes: list[Fix]) -> str:
+def fixed(scene: Scene, planted: Planted, fixes: list[Fix]) -> str:
     """Do what the fixes say, a command as it stands and a sentence by hand; what went wrong thereby."""
     problems = []
     by_hand(planted)
@@ -74,12 +74,10 @@ def line(result: Result) -> str:
     drift, found = result.planted.drift, ", ".join(dict.fromkeys(result.found)) or "nothing"
     wanted = f"WANTED {', '.join(drift.finds)} at {drift.place or 'any place'}, not {result.places}"
     right = "as expected" if is_right(result) else wanted
-    return f"{result.planted.account.cluster.name:8} {drift.name:58} {found:36} {right:12} {result.mended or 'mended'}"
+    return f"{result.planted.account.cluster.name:8} {drift.name:58} {found:36} {right:12} {result.fixed or 'fixed'}"
 
 
-def test_each_drift_is_found_alone_and_mended_by_what_its_finding_says(
-    scene: Scene, say: Callable[[str], None]
-) -> None:
+def test_each_drift_is_found_alone_and_fixed_by_what_its_finding_says(scene: Scene, say: Callable[[str], None]) -> None:
     every: list[Result] = []
     others: list[str] = []
     for planted in rounds(scene.accounts):
@@ -89,16 +87,16 @@ def test_each_drift_is_found_alone_and_mended_by_what_its_finding_says(
         others += [f"{one['account']}: {one['text']}" for one in audit.findings if one["account"] not in touched]
         fixes = [different(f["fix"] for f in audit.of(one.account)) for one in planted]
         with ThreadPoolExecutor(9) as pool:
-            problems = list(pool.map(lambda pair: mended(scene, *pair), zip(planted, fixes, strict=True)))
+            problems = list(pool.map(lambda pair: fixed(scene, *pair), zip(planted, fixes, strict=True)))
         again = scene.audit()
         every += results(scene, planted, audit, again, problems)
         scene.declare()
-        for one in planted:  # after one that was not mended, or that was mended for other settings
+        for one in planted:  # after one that was not fixed, or that was fixed for other settings
             if again.of(one.account) or one.drift.settings:
                 restore(scene, one.account)
     print("", *map(line, every), f"{len(every)} drifts", sep="\n")
-    wrong = [one for one in every if one.mended or not is_right(one)]
+    wrong = [one for one in every if one.fixed or not is_right(one)]
     assert not wrong, "\n".join(f"{line(one)}\n    " + "\n    ".join(one.fixes) for one in wrong)
     assert not others
-    say(f"drifts found alone, and mended: {len(every)} of {sum(map(len, DRIFTS.values()))}")
+    say(f"drifts found alone, and fixed: {len(every)} of {sum(map(len, DRIFTS.values()))}")
     assert len(every) >= (110 if EXHAUSTIVE else 15)

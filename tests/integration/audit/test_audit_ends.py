@@ -80,7 +80,7 @@ def ended(audit: Audit) -> tuple[int, int, int]:
     """Exit code, accounts that were measured, and those that were not."""
     summary = audit.report["summary"]
     assert (summary["exit"] == 2) == (audit.ran.code != 0) == bool(summary["reasons"]), audit.ran.text
-    return audit.ran.code, summary["measured"], summary["not_measured"]
+    return audit.ran.code, summary["measured"], summary["unknown"]
 
 
 def test_one_account_alone(scene: Scene) -> None:
@@ -96,7 +96,7 @@ def test_an_account_that_is_down_is_knocked_at_once_and_the_others_are_measured(
     assert ended(audit) == (2, 2, 1)
     assert door.knocks == 1
     assert [(one["account"], one["rule"]) for one in audit.findings] == [(gone.name, "RUN-002")]
-    assert audit.row(gone)["state"] == "not_measured"
+    assert audit.row(gone)["state"] == "unknown"
     assert audit.report["summary"]["reasons"] == ["1 account could not be measured"]
     assert ended(scene.audit(audit_incomplete="ignore")) == (0, 2, 1)
     assert ended(scene.audit(audit_fail_on="never")) == (2, 2, 1)

@@ -112,7 +112,7 @@ def test_nothing_was_run_and_nothing_was_written_on_the_controller(seen: Seen) -
 def test_an_answer_that_is_none_costs_its_account_alone_and_says_what_to_do(seen: Seen) -> None:
     for name in WITHOUT_ROW:
         row = seen.after.row(seen.hostile[name])
-        assert row["state"] == "not_measured", name
+        assert row["state"] == "unknown", name
         assert row["reason"]
         assert "Traceback" not in row["reason"]
         assert "Error" not in row["reason"], (name, row["reason"])

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.testbed
 AWAY = {"vars": {"ansible_port": 1, "ansible_host": "127.0.0.1"}}
 
 
-def test_it_onboards_audits_and_tells_a_command_that_mends(bed: Any) -> None:
+def test_it_onboards_audits_and_tells_a_command_that_fixes(bed: Any) -> None:
     account, other = bed.new_account("lrz"), bed.new_account("wilson")
     desk = Desk(bed, account, other)
     first = desk.types("lrz")
@@ -47,7 +47,7 @@ def test_four_means_unreachable_and_nothing_else(bed: Any) -> None:
     desk = Desk(bed, here, away, settings={away.name: AWAY})
     unreachable = desk.types("onboard")
     assert unreachable.returncode == 4, unreachable.stdout + unreachable.stderr
-    assert "Mend what is said above, then:\n  hpc-onboard onboard -l" in unreachable.stdout
+    assert "Fix the problems above, then run:\n  hpc-onboard onboard -l" in unreachable.stdout
     assert desk.types("audit").returncode == 2, "what was not measured is no success"
     here.ssh("rm -rf ~/.apptainer; touch ~/.apptainer")
     assert desk.types("onboard").returncode == 2, "something failed as well"

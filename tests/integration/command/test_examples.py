@@ -64,7 +64,7 @@ def commands(lines: list[str]) -> str:
 def test_the_audit_runs_as_the_file_says(bed: Any, short_path: Path, reader: Callable[..., Any]) -> None:
     person, ring, account = Person(bed, short_path), FileRing(short_path), bed.new_account("lrz")
     person.knows("lrz", "lrz", f"User {account.user}")
-    text = f"plugin: hpc.onboard.accounts\naccounts:\n  {account.name}: {{ssh: lrz, door: key}}\n"
+    text = f"plugin: hpc.onboard.accounts\naccounts:\n  {account.name}: {{ssh: lrz, auth: key}}\n"
     (person.home / "accounts.yml").write_text(text)
     owned = {"KEYRING_PROPERTY_PASSPHRASE_FILE": str(ring.passphrase_file)}
     done = person.types("onboard", **ring.env, **owned)

@@ -13,7 +13,7 @@ import yaml
 
 from tests.effort import turns
 from tests.integration.command.person import Person
-from tests.integration.onboard.test_coded_door import ended
+from tests.integration.onboard.test_code_login import ended
 from tests.integration.runs import BACKEND, FileRing
 
 pytestmark = [pytest.mark.testbed, turns(3)]
@@ -75,7 +75,7 @@ def test_two_accounts_from_an_empty_home_to_an_onboarded_one(bed: Any, person: P
     assert max(map(len, seen.splitlines())) <= 80
     text = person.accounts.read_text()
     assert f"{dfki.name}:\n" in text
-    person.accounts.write_text(text.replace(f"{dfki.name}:\n", f"{dfki.name}: {{door: key}}\n"))
+    person.accounts.write_text(text.replace(f"{dfki.name}:\n", f"{dfki.name}: {{auth: key}}\n"))
     onboarded = person.types("dfki", **person.with_key())
     assert onboarded.returncode == 0, onboarded.stdout + onboarded.stderr
     assert dfki.exists("data")
@@ -94,7 +94,7 @@ def test_all_answers_can_be_options_and_what_is_missing_is_said_at_once(bed: Any
     assert not person.accounts.exists()
     ran = person.types(
         *("init", "--account", "wilson", "--project", "deep_lgt", "--account", "ada@dfki", "--without", "conda"),
-        *("--door", "ask", "--account", "ada@dfki_pegasus", "--jump-user", "ada01"),
+        *("--auth", "ask", "--account", "ada@dfki_pegasus", "--jump-user", "ada01"),
         **person.with_key(),
     )
     assert ran.returncode == 2, ran.stdout + ran.stderr
@@ -102,7 +102,7 @@ def test_all_answers_can_be_options_and_what_is_missing_is_said_at_once(bed: Any
     assert wilson.logins() == 0, "nobody agreed to connect"
     assert entries(person.accounts) == {
         wilson.name: {"project": "deep_lgt"},
-        "ada@dfki": {"without": ["conda"], "door": "ask"},
+        "ada@dfki": {"without": ["conda"], "auth": "ask"},
         "ada@dfki_pegasus": {"jump_user": "ada01"},
     }
 

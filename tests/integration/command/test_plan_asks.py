@@ -84,7 +84,7 @@ def test_who_is_sure_is_asked_nothing(bed: Any) -> None:
     assert account.exists(MADE)
     again = desk.types("plan", "--yes")
     assert "would change" not in again.stdout
-    assert again.stdout.count("1 account: 1 as wanted") == 1, "there was nothing to do"
+    assert again.stdout.count("1 account: 1 unchanged") == 1, "there was nothing to do"
     out = desk.types("offboard", "--yes")
     assert out.returncode == 0, out.stdout + out.stderr
     assert not account.exists(MADE)

@@ -15,7 +15,7 @@ from tests.integration.runs import COMMAND
 pytestmark = pytest.mark.testbed
 
 NOBODY = 65534
-VERBS = ("onboard", "plan", "audit", "preflight", "connect", "status", "export", "joe@wilson")
+VERBS = ("onboard", "plan", "audit", "preflight", "connect", "status", "export-script", "joe@wilson")
 TEXT = """\
 plugin: hpc.onboard.accounts
 accounts:

@@ -27,7 +27,7 @@ FETCH = {"step": "downloading Miniforge3 26.1.1-3", "done": 12_000_000, "total":
 DEMO = {"step": "environment demo", "done": 3, "total": 5, "unit": "steps"}
 PROJECTS = {"wilson": "deep_lgt", "daint": "g123", "narval": "def-ada"}
 WAY = "{ansible_host: 127.0.0.1, ansible_port: 1, ansible_ssh_common_args: ''}"
-DOWN = f"    sandbox: false\n    door: key\n    vars: {WAY}\n"
+DOWN = f"    sandbox: false\n    auth: key\n    vars: {WAY}\n"
 
 
 @pytest.fixture
@@ -152,7 +152,7 @@ def test_no_line_is_wider_than_the_terminal(accounts: Accounts, columns: int, tm
     assert seat.is_clean(), seat.text
     assert seat.drew()
     assert seat.code != 0
-    assert "Mend what is said above, then:" in seat.text
+    assert "Fix the problems above, then run:" in seat.text
 
 
 def test_a_long_step_is_shown_with_a_bar(accounts: Accounts) -> None:
@@ -256,7 +256,7 @@ def test_with_v_everything_is_named_and_from_vv_the_default_speaks(accounts: Acc
 def test_the_default_callback_has_words_too(accounts: Accounts) -> None:
     said = piped(accounts("ada@wilson"), "--check", ANSIBLE_STDOUT_CALLBACK="default")
     assert "PLAY RECAP" in said
-    assert '"msg": "12 to make"' in piped(accounts("ada@wilson"), "--check", "-v", ANSIBLE_STDOUT_CALLBACK="default")
+    assert '"msg": "12 to create"' in piped(accounts("ada@wilson"), "--check", "-v", ANSIBLE_STDOUT_CALLBACK="default")
 
 
 def test_with_sixty_accounts_the_second_run_fits_on_a_screen(accounts: Accounts) -> None:
@@ -267,7 +267,7 @@ def test_with_sixty_accounts_the_second_run_fits_on_a_screen(accounts: Accounts)
     again = Seat(file).end()
     assert again.code == 4
     assert len(again.text.splitlines()) <= 24, again.text
-    assert "58 as wanted  u" in again.text
+    assert "58 unchanged  u" in again.text
     assert again.text.count("Connection refused") == 2, again.text  # where it came up, and in the last lines
     assert re.search(r"-l 'u0[37]@dfki,u0[37]@dfki'$", again.text.strip())
     assert again.is_clean()

@@ -114,7 +114,7 @@ class History:
         again = self._onboard(machine)
         assert {name: look(home.account) for name, home in self.homes.items()} == before, "the second run wrote"
         for name in self.homes:
-            odd = {what: one for what, one in again.statuses(name).items() if one not in ("in_place", "not_applicable")}
+            odd = {what: one for what, one in again.statuses(name).items() if one not in ("ok", "not_applicable")}
             assert not odd, f"the second run found {odd}"
 
     def _audit(self, machine: int) -> None:
@@ -126,7 +126,7 @@ class History:
         """I8: what it changed is named in what it printed, and no key that only this account has is gone."""
         self._run(machine, *self.lab.order("audit"))
         before = {name: look(home.account) for name, home in self.homes.items()}
-        ended = self._run(machine, *self.lab.order("mend"))
+        ended = self._run(machine, *self.lab.order("fix"))
         for name, home in self.homes.items():
             here = look(home.account)
             for path, was in before[name].items():

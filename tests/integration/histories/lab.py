@@ -146,7 +146,7 @@ class Lab:
 
     def order(self, playbook: str, limit: str = "") -> tuple[str, ...]:
         """Return the words of a command: playbook, accounts, what answers its question, and for whom."""
-        sure = {"offboard": "offboard_sure", "mend": "mend_sure"}.get(playbook)
+        sure = {"offboard": "offboard_sure", "fix": "fix_sure"}.get(playbook)
         answers = ("-e", f"{sure}=true") if sure else ()
         return (playbook, "-i", self.accounts_file(), *answers, *(("-l", limit) if limit else ()))
 

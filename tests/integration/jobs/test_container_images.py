@@ -40,7 +40,7 @@ def test_an_image_is_imported_by_a_job_started_by_its_name_and_not_touched_again
 
     again = here.run()
     assert again.code == 0, again.text
-    assert set(again.statuses(here.account.name).values()) == {"in_place"}
+    assert set(again.statuses(here.account.name).values()) == {"ok"}
     assert len(here.submitted()) == jobs
 
     command = f"cd {here.folder} && usrun.sh --image={IMAGE} env"
@@ -79,7 +79,7 @@ def test_a_digest_that_moved_on_is_imported_beside_and_old_ones_go_when_asked(sc
     old, new = (f"{PLAIN}+{digest[7:19]}.sqsh" for digest in (here.digest, second))
     assert here.text(old) == "the first"
     outcome = next(one for one in here.run().of(here.account.name)["outcomes"] if one["identity"] == IDENTITY)
-    assert outcome["status"] == "in_place"
+    assert outcome["status"] == "ok"
     assert old in outcome["remarks"][0]
     assert here.run(old="remove").code == 0
     assert here.left() == sorted([new, f"{new}.hpc.onboard", f"{PLAIN}.sqsh"])
@@ -225,7 +225,7 @@ def test_an_image_of_the_site_is_used_where_its_list_has_the_packages(scene: Cal
         ran = here.run(images=images)
         assert ran.code == 0, ran.text
         assert os.readlink(here.account.path(f"{here.folder}/{PLAIN}.sqsh", follow=False)) == site
-        assert set(here.run(images=images).statuses(here.account.name).values()) == {"in_place"}
+        assert set(here.run(images=images).statuses(here.account.name).values()) == {"ok"}
         assert here.submitted() == []
         assert here.run(images=[{"image": IMAGE, "packages": ["torch"]}]).code == 0
         assert len(here.submitted()) == 1

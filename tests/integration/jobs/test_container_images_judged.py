@@ -39,5 +39,5 @@ def test_what_is_imported_by_a_job_starts_and_holds_what_the_image_does(here: Sc
     )
     assert (step.returncode, step.stdout) == (0, "for the judge"), step.stderr
     again = here.run()
-    assert set(again.statuses(here.account.name).values()) == {"in_place"}, again.text
+    assert set(again.statuses(here.account.name).values()) == {"ok"}, again.text
     assert len(here.submitted()) == 1

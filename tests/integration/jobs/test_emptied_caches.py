@@ -34,5 +34,5 @@ def test_a_cache_is_emptied_when_asked_and_never_else(bed: Any) -> None:
             assert before == {"size": "5.0 MB"}
             assert f"{identity}, 5.0 MB" in " ".join(ran.text.split())
             assert found[0]["after"] == {"size": "0 bytes"}
-    assert found[0]["status"] == "in_place"
+    assert found[0]["status"] == "ok"
     assert onboard(bed, account, more=CLEAN[:2]).code == 0

@@ -149,7 +149,7 @@ def test_what_was_installed_by_hand_stays_and_is_reported(bed: Any, account: Any
     assert {path for path in before if "/envs/" in path} <= set(account.tree())
 
 
-def test_a_python_that_the_site_took_out_is_a_finding_and_the_next_one_mends_it(bed: Any, account: Any) -> None:
+def test_a_python_that_the_site_took_out_is_a_finding_and_the_next_one_fixes_it(bed: Any, account: Any) -> None:
     modules = bed.modules("narval")
     modules.add_python("3.11-old")
     old = {**ML, "modules": ["StdEnv/2023", "python/3.11-old"]}

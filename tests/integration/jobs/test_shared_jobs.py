@@ -119,4 +119,4 @@ def test_an_import_on_the_login_node_stays_in_its_folder(scene: Any) -> None:
     trap.undo()
     ran = here.run()
     assert ran.code == 0, ran.text
-    assert set(ran.statuses(here.account.name).values()) == {"in_place"}
+    assert set(ran.statuses(here.account.name).values()) == {"ok"}

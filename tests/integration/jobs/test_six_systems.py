@@ -105,11 +105,11 @@ def test_the_way_from_an_account_to_its_first_jobs(
         assert said.endswith(f"for {walk.account.project}, GPU 0"), said
     inside = walk.types(f"usrun.sh --image={walk.image} --gpus=0 --time=5 env").splitlines()
     started = next(line for line in inside if line.startswith(("STANDIN_IMAGE=", "STANDIN_ENVIRONMENT=")))
-    tried = walk.play("try.yml")
+    tried = walk.play("test_job.yml")
     assert tried.code == 0, tried.text
     jobs = walk.submitted()
     again = walk.play("onboard.yml")
-    assert "1 account: 1 as wanted" in again.text, again.text
+    assert "1 account: 1 unchanged" in again.text, again.text
     assert walk.submitted() == jobs
     rows = (account_line(first), f"usrun.sh: {step}", f"batch: {batch}", started, f"try: {account_line(tried)}")
     say(f"{site}: {' | '.join(rows)} | again: {account_line(again)}")

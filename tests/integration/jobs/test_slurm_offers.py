@@ -77,7 +77,7 @@ def test_one_account_is_used_and_asked_for_once_a_day(bed: Any) -> None:
     assert person.counted_for() == "lattice"
     assert person.asked() == ["sacctmgr", "sinfo"]
     again = person.runs()
-    assert "1 account: 1 as wanted" in again.text, again.text
+    assert "1 account: 1 unchanged" in again.text, again.text
     assert person.asked() == []
     told = Desk(bed, person.account).types("status").stdout
     assert "account lattice;" in told

@@ -32,7 +32,7 @@ def test_of_the_issuers_answer_no_persons_data_is_kept(registry: Registry) -> No
 
 def test_a_legacy_key_is_measured_at_the_registry(registry: Registry) -> None:
     found = verdict_of(allowed_key(registry, PRIVATE, legacy=True), settings(registry))
-    assert by_level(found) == {"issuer": "not_measured", "token": "valid", "manifest": "valid"}
+    assert by_level(found) == {"issuer": "unknown", "token": "valid", "manifest": "valid"}
     assert found.measured == ("form", "token", "manifest")
 
 
@@ -85,14 +85,14 @@ def test_an_image_that_is_not_there_is_no_proof(registry: Registry) -> None:
 def test_an_image_for_anybody_proves_nothing(registry: Registry, canary: str) -> None:
     registry.doorkeeper.public = {PUBLIC, PRIVATE}
     found = verdict_of(allowed_key(registry, PRIVATE), settings(registry, canary=canary, levels=("manifest",)))
-    assert (found.verdict, found.measured) == ("not_measured", ("form",))
+    assert (found.verdict, found.measured) == ("unknown", ("form",))
     assert "inconclusive" in found.sentence
 
 
 def test_a_token_that_a_wrong_key_gets_too_proves_nothing(registry: Registry) -> None:
     registry.doorkeeper.lenient = True
     found = verdict_of(allowed_key(registry, PRIVATE), settings(registry, levels=("token", "manifest")))
-    assert by_level(found) == {"issuer": "not_measured", "token": "not_measured", "manifest": "valid"}
+    assert by_level(found) == {"issuer": "unknown", "token": "unknown", "manifest": "valid"}
     assert "inconclusive" in level(found, "token").sentence
 
 
@@ -102,7 +102,7 @@ def test_a_wrong_key_at_a_lenient_registry_is_not_called_valid(
 ) -> None:
     registry.doorkeeper.lenient, registry.doorkeeper.refuses = True, refuses
     found = verdict_of(new_key(), settings(registry, levels=("token", "manifest")))
-    assert by_level(found) == {"issuer": "not_measured", "token": "not_measured", "manifest": manifest}
+    assert by_level(found) == {"issuer": "unknown", "token": "unknown", "manifest": manifest}
     assert ("wrong altogether" in found.sentence) == (manifest == "not_entitled")
 
 
@@ -110,7 +110,7 @@ def test_a_wrong_key_at_a_lenient_registry_is_not_called_valid(
 def test_a_level_that_is_switched_off_is_not_measured_and_asks_nothing(registry: Registry, off: str) -> None:
     on = tuple(name for name in ALL if name != off)
     found = verdict_of(allowed_key(registry, PRIVATE), settings(registry, levels=on))
-    assert by_level(found) == {**dict.fromkeys(on, "valid"), off: "not_measured"}
+    assert by_level(found) == {**dict.fromkeys(on, "valid"), off: "unknown"}
     assert off not in found.measured
     assert f"not measured at {off}: switched off" in found.sentence
     paths = {"issuer": "/v3/keys/get-caller-info", "token": f"/v2/{PUBLIC}/", "manifest": f"/v2/{PRIVATE}/"}
@@ -118,7 +118,7 @@ def test_a_level_that_is_switched_off_is_not_measured_and_asks_nothing(registry:
 
 
 def test_no_level_at_all_asks_nobody(registry: Registry) -> None:
-    assert verdict_of(allowed_key(registry), settings(registry, levels=())).verdict == "not_measured"
+    assert verdict_of(allowed_key(registry), settings(registry, levels=())).verdict == "unknown"
     assert registry.requests == []
 
 

@@ -139,7 +139,7 @@ def test_a_key_does_not_follow_a_lure(registry: Registry, authority: Authority) 
             one.allow(key, [PRIVATE])
         chosen = settings(hostile, realms=(), levels=("token", "manifest"))
         found = verdict_of(key, chosen)
-        assert by_level(found) == {"issuer": "not_measured", "token": "not_measured", "manifest": "not_measured"}
+        assert by_level(found) == {"issuer": "unknown", "token": "unknown", "manifest": "unknown"}
         assert f"localhost:{lure.port}" in found.sentence
         assert "the key was not sent" in found.sentence
         assert lure.requests == []

@@ -85,7 +85,7 @@ LIVES: dict[str, list[dict[str, Any]]] = {
         {"path": "~/there", "runtime": "apptainer", "state": "absent"},
     ],
     "scheduler": [{}, {"account": "p1", "likely": "p2", "required": "yes"}],
-    "try_job": [{"folder": "~/.hpc.onboard-try", "state": "absent"}],
+    "slurm_test_job": [{"folder": "~/.hpc.onboard-test-job", "state": "absent"}],
     "token_file": [{}, {"path": "~/a-link/token"}, {"state": "absent"}],
     "ngc_config": [{}, {"path": "~/a-file"}, {"state": "absent"}],
     "path_script": [
@@ -141,7 +141,7 @@ def test_both_ways_give_the_same_outcomes(bed: Any, kind: str, tmp_path: Path) -
     for number in range(len(life(kind))):
         foreseen, taken, again = module[3 * number : 3 * number + 3]
         assert foreseen == taken
-        assert again["status"] == ("in_place" if taken["reason"] is None else taken["status"])
+        assert again["status"] == ("ok" if taken["reason"] is None else taken["status"])
 
 
 def _fingerprint_key(bed: Any, name: str) -> str:

@@ -22,7 +22,7 @@ from tests.integration.runs import KEY
 
 pytestmark = [pytest.mark.testbed, turns(3)]
 
-BY_HAND = {"door": "none"}
+BY_HAND = {"auth": "none"}
 ANSWER = "hpc-onboard-{}-{}.json"
 SCHEMAS = Path(__file__).parents[3] / "docs" / "schemas"
 
@@ -60,7 +60,7 @@ class Node(NamedTuple):
 
 def exported(desk: Desk, account: Any, *words: str) -> Node:
     """Write the file, and bring it there."""
-    done = desk.types("export", account.name, "-o", "set up.py", *words)
+    done = desk.types("export-script", account.name, "-o", "set up.py", *words)
     assert done.returncode == 0, done.stdout + done.stderr
     target = account.path("set-up.py")
     shutil.copyfile(desk.folder / "set up.py", target)
@@ -70,7 +70,7 @@ def exported(desk: Desk, account: Any, *words: str) -> Node:
 def brought(desk: Desk, node: Node, part: str) -> subprocess.CompletedProcess[str]:
     """Copy the answer here and take it in."""
     shutil.copyfile(node.answer(part), desk.folder / "answer.json")
-    found: subprocess.CompletedProcess[str] = desk.types("answer", "answer.json")
+    found: subprocess.CompletedProcess[str] = desk.types("import-result", "answer.json")
     return found
 
 
@@ -101,8 +101,8 @@ def test_no_program_enters_and_the_one_command_is_told(bed: Any) -> None:
         done = desk.types(verb, *more)
         said = " ".join((done.stdout + done.stderr).split())
         assert done.returncode == code, said
-        assert f"hpc-onboard export -l {account.name}" in said, said
-    assert f"hpc-onboard export -l {account.name}" in " ".join(desk.types("doctor").stdout.split())
+        assert f"hpc-onboard export-script -l {account.name}" in said, said
+    assert f"hpc-onboard export-script -l {account.name}" in " ".join(desk.types("doctor").stdout.split())
     assert account.logins() == 0
 
 
@@ -177,7 +177,7 @@ def test_a_forged_or_foreign_answer_is_refused(bed: Any) -> None:
     good = node.answer("onboard").read_bytes()
     document = json.loads(good)
     forged = {
-        "changed": good.replace(b'"missing"', b'"in_place"', 1),
+        "changed": good.replace(b'"missing"', b'"ok"', 1),
         "of another account": json.dumps({**document, "account": other.name}).encode(),
         "of an unknown file": json.dumps({**document, "export": "0" * 16}).encode(),
         "with lines": json.dumps({**document, "when": document["when"] + "\nevil"}).encode(),
@@ -187,15 +187,15 @@ def test_a_forged_or_foreign_answer_is_refused(bed: Any) -> None:
     before = sorted(Path(bed.client.home).rglob("receipts/*"))
     for what, content in forged.items():
         (desk.folder / "answer.json").write_bytes(content)
-        done = desk.types("answer", "answer.json")
+        done = desk.types("import-result", "answer.json")
         said = " ".join((done.stdout + done.stderr).split())
         assert done.returncode == 2, f"{what}: {said}"
         assert "nothing was taken" in said, f"{what}: {said}"
     (desk.folder / "answer.json").write_bytes(good)
     (desk.folder / "link.json").symlink_to("answer.json")
-    assert desk.types("answer", "link.json").returncode == 2
+    assert desk.types("import-result", "link.json").returncode == 2
     assert sorted(Path(bed.client.home).rglob("receipts/*")) == before
-    assert desk.types("answer", "answer.json").returncode == 0
+    assert desk.types("import-result", "answer.json").returncode == 0
 
 
 @pytest.mark.parametrize(("cluster", "python"), [("wilson", "/usr/libexec/platform-python"), ("lrz", "python3")])

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from tests.integration.command.test_command import Desk
-from tests.integration.onboard.test_coded_door import ended
+from tests.integration.onboard.test_code_login import ended
 from tests.integration.runs import REPOSITORY
 
 pytestmark = pytest.mark.testbed

@@ -112,7 +112,7 @@ def test_a_file_system_that_hangs_is_asked_once_by_audit_and_offboarding(bed: An
     assert not account.exists("work"), "a link is removed without a look at its target"
     assert account.exists(".cache")
     left = [one["result"] for one in offboard.results if one["action"] == "hpc.onboard.offboard"][-1]
-    unknown = {one["identity"] for one in left["outcomes"] if one["status"] == "not_measured"}
+    unknown = {one["identity"] for one in left["outcomes"] if one["status"] == "unknown"}
     assert unknown == {f"folder {area}", f"folder {area}/caches"}
     assert max(audited, offboarded) < 3 * LONG_LOOK, "it was asked again"
 

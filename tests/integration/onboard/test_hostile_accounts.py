@@ -67,7 +67,7 @@ def test_a_forged_receipt_lets_this_machine_fetch_nothing(bed: Any) -> None:
             f"note = {json.dumps(json.dumps(note))}\n"
             f"if answer['receipt']: answer['receipt']['notes'][{key_of(absent(entry))!r}] = note\n"
             "for one in answer['outcomes']:\n"
-            f"    one.update(status='unwanted', progress={{'failed': 'no way out', 'wants': {wants!r}}})\n",
+            f"    one.update(status='extra', progress={{'failed': 'no way out', 'wants': {wants!r}}})\n",
         )
         ran = offboard(bed, account)
         assert web.requests == [], ran.text

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from tests.integration.command.test_command import Desk
-from tests.integration.onboard.test_coded_door import ended
+from tests.integration.onboard.test_code_login import ended
 from tests.testbed.client import new_key
-from tests.testbed.coded_door import PORT, CodedDoor, code
+from tests.testbed.code_login import PORT, CodeLogin, code
 from tests.testbed.further_sshd import FurtherSshd
 
 pytestmark = pytest.mark.testbed
@@ -43,7 +43,7 @@ def hears(desk: Desk, *sentences: str) -> None:
 
 
 def test_a_jump_host_that_asks_is_tried_by_no_program_and_a_session_leads_through_it(bed: Any, tmp_path: Path) -> None:
-    jump, account = CodedDoor(bed.cluster("ela")), bed.new_account("daint")
+    jump, account = CodeLogin(bed.cluster("ela")), bed.new_account("daint")
     jump.admit([account])
     desk = behind(bed, tmp_path, account, f"  Port {PORT}\n  PreferredAuthentications publickey,keyboard-interactive")
     hears(desk, ASKS, f"connect -l {account.name}")
@@ -78,7 +78,7 @@ def test_a_jump_host_that_lets_nobody_in_is_tried_once_a_run(
 
 
 def test_an_ssh_in_a_proxy_command_asks_nothing_either(bed: Any, tmp_path: Path) -> None:
-    jump, account = CodedDoor(bed.cluster("ela")), bed.new_account("daint")
+    jump, account = CodeLogin(bed.cluster("ela")), bed.new_account("daint")
     jump.admit([account])
     behind(bed, tmp_path, account, f"  Port {PORT}\n  PreferredAuthentications publickey,keyboard-interactive")
     command = f"ProxyCommand=ssh -F {tmp_path}/ssh_config -W [%h]:%p {account.user}@ela"

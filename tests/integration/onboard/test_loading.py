@@ -28,7 +28,7 @@ def test_a_run_with_nothing_to_do_loads_few_modules(bed: Any, tmp_path: Path) ->
     file = tmp_path / "loaded"
     watched = {**environment, "PYTHONPATH": str(LOADING), "LOADED": str(file)}
     second = bed.ansible(*order, cwd=REPOSITORY, env=watched)
-    assert "1 account: 1 as wanted" in second.stdout, second.stdout + second.stderr
+    assert "1 account: 1 unchanged" in second.stdout, second.stdout + second.stderr
     lines = [line.partition(" ") for line in file.read_text().splitlines()]
     loaded = {module for event, _blank, module in lines if event == "exec"}
     assert {"action/converge.py", "callback/console.py", "inventory/accounts.py"} < loaded

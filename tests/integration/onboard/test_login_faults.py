@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import opening
+from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication import ssh_login
 
 from tests.integration.command.test_command import Desk
-from tests.integration.onboard.test_coded_door import ASKS
+from tests.integration.onboard.test_code_login import ASKS
 from tests.testbed.client import new_key
-from tests.testbed.coded_door import PORT, CodedDoor
+from tests.testbed.code_login import PORT, CodeLogin
 from tests.testbed.further_sshd import FurtherSshd
 
 pytestmark = pytest.mark.testbed
@@ -37,7 +37,7 @@ def test_an_agent_with_more_keys_than_a_site_takes_is_named_with_the_setting_for
         usual = Path(bed.ssh_config).read_text(encoding="ascii")
         config.write_text(re.sub(r" *(IdentitiesOnly|IdentityAgent) .*\n", "", usual), encoding="ascii")
         way = {"ansible_port": FEW, "ansible_ssh_common_args": f"-F {config}"}
-        desk = Desk(bed, account, settings={account.name: {"door": "key", "vars": way}})
+        desk = Desk(bed, account, settings={account.name: {"auth": "key", "vars": way}})
         for verb, exit_code in (("onboard", 4), ("preflight", 2), ("connect", 2)):
             ran = desk.types(verb, **agent)
             said = " ".join((ran.stdout + ran.stderr).split())
@@ -53,9 +53,9 @@ def test_an_answer_that_comes_after_the_site_has_ended_is_called_too_late(
     bed: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     account = bed.new_account("narval")
-    door = CodedDoor(bed.cluster("narval"), LoginGraceTime="2")
+    door = CodeLogin(bed.cluster("narval"), LoginGraceTime="2")
     door.admit([account])
-    monkeypatch.setattr(opening, "LONG", 1)
+    monkeypatch.setattr(ssh_login, "LONG", 1)
     asked = []
 
     def ask(question: str) -> str:
@@ -64,7 +64,7 @@ def test_an_answer_that_comes_after_the_site_has_ended_is_called_too_late(
         return "000000"
 
     arguments = ["-F", str(bed.ssh_config), "-p", str(PORT), *ASKS.split(), "-l", account.user, account.host, "true"]
-    said = opening.connect(arguments, ask, asked.append)
+    said = ssh_login.connect(arguments, ask, asked.append)
     assert said.startswith("the answer came after 3 s, and the site did not wait so long"), said
     assert len(asked) == 1
     assert (door.connections, door.refused) == (1, 0)

@@ -13,7 +13,7 @@ import pytest
 
 from tests.effort import turns
 from tests.integration.command.test_command import Desk
-from tests.testbed.coded_door import PORT, CodedDoor, code
+from tests.testbed.code_login import PORT, CodeLogin, code
 from tests.testbed.further_sshd import FurtherSshd
 
 pytestmark = pytest.mark.testbed
@@ -38,7 +38,7 @@ class Seen(NamedTuple):
 def sshd(cluster: Any, method: str, account: Any) -> FurtherSshd:
     """Start the sshd of one hop, at which this account logs in by this method."""
     if method.endswith("code"):
-        door = CodedDoor(cluster, PASSWORD if method.startswith("password") else "")
+        door = CodeLogin(cluster, PASSWORD if method.startswith("password") else "")
         door.admit([account])
         return door
     if method == "password":
@@ -88,7 +88,7 @@ def test_nothing_is_sent_that_no_user_typed(
         "ansible_ssh_extra_args": f"-o PreferredAuthentications={METHODS}",
     }
     asks = login in ASKING or jump in ASKING
-    entry = {"door": "ask" if asks and user != "cron, not declared" else "key", "vars": way}
+    entry = {"auth": "ask" if asks and user != "cron, not declared" else "key", "vars": way}
     exit_code, said = run(Desk(bed, account, settings={account.name: entry}), user)
 
     counts = {name: seen(door) for name, door in hops.items()}

@@ -11,10 +11,10 @@ import pytest
 
 from tests.effort import turns
 from tests.integration.command.test_command import Desk
-from tests.integration.onboard.test_coded_door import ASKS, ended
+from tests.integration.onboard.test_code_login import ASKS, ended
 from tests.testbed.banning import failures, most
 from tests.testbed.client import new_key
-from tests.testbed.coded_door import PORT, CodedDoor, code
+from tests.testbed.code_login import PORT, CodeLogin, code
 from tests.testbed.further_sshd import FurtherSshd
 
 pytestmark = [pytest.mark.testbed, turns(3)]
@@ -39,10 +39,10 @@ def test_ten_accounts_whose_keys_are_refused(bed: Any, tmp_path: Path) -> None:
 
 
 def test_ten_accounts_where_codes_are_asked_for_and_some_are_mistyped(bed: Any, tmp_path: Path) -> None:
-    door = CodedDoor(bed.cluster("narval"))
+    door = CodeLogin(bed.cluster("narval"))
     accounts = [bed.new_account("narval") for _ in range(TEN)]
     door.admit(accounts)
-    entry = {"door": "ask", "vars": {"ansible_port": PORT, "ansible_ssh_extra_args": ASKS}}
+    entry = {"auth": "ask", "vars": {"ansible_port": PORT, "ansible_ssh_extra_args": ASKS}}
     desk = Desk(bed, *accounts, settings={account.name: entry for account in accounts})
     for verb in ("onboard", "preflight", "audit"):
         assert desk.types(verb).returncode in (2, 4)

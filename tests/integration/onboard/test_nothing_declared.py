@@ -43,7 +43,7 @@ def test_an_account_with_nothing_declared_is_reached_by_each_run_and_is_not_as_w
     assert "1 account: 1 with nothing to remove" in said["offboard"], said["offboard"]
 
     both = words(desk.types("onboard"))
-    assert "2 accounts: 1 as wanted, 1 with no resources declared" in both, both
+    assert "2 accounts: 1 unchanged, 1 with no resources declared" in both, both
     status = words(desk.types("status"))
     assert f"{account.name} no resources declared just now" in status, status
 
@@ -58,12 +58,12 @@ def test_an_audit_of_an_account_with_nothing_declared_finds_what_it_watches(bed:
 
 
 WAYS: dict[str, tuple[dict[str, Any], str]] = {
-    "a dead port": (AWAY, "1 not as wanted (1 unreachable)"),
+    "a dead port": (AWAY, "1 not up to date (1 unreachable)"),
     "a closed jump host": (
         {"vars": {"ansible_ssh_extra_args": "-o ProxyJump=nobody@127.0.0.1:1"}},
-        "1 not as wanted (1 unreachable)",
+        "1 not up to date (1 unreachable)",
     ),
-    "no automation": ({"door": "none"}, "hpc-onboard export -l "),
+    "no automation": ({"auth": "none"}, "hpc-onboard export-script -l "),
 }
 
 
@@ -77,7 +77,7 @@ def test_an_account_with_nothing_declared_that_is_not_reached_is_never_a_success
         said = words(ran)
         assert ran.returncode == (2 if verb == "audit" else 4), f"{verb}: {said}"
         assert verb == "audit" or says in said, f"{verb}: {said}"
-        assert "1 as wanted" not in said, f"{verb}: {said}"
+        assert "1 unchanged" not in said, f"{verb}: {said}"
     assert account.logins() == 0
 
 

@@ -15,7 +15,7 @@ from tests.integration.runs import REPOSITORY
 
 ACCOUNTS = "plugin: hpc.onboard.accounts\nsandbox: true\naccounts:\n  ada@lrz: {}\n"
 CHOOSING = ("onboard", "audit", "offboard")  # whose tags choose among the capabilities
-OF_ACCOUNTS = (*CHOOSING, "mend", "rotate_ngc", "rotate", "connect", "preflight", "ssh_config")
+OF_ACCOUNTS = (*CHOOSING, "fix", "rotate_ngc", "rotate", "connect", "preflight", "ssh_config")
 NO_PARTS = "no parts to choose among"
 NO_ACCOUNTS = "no accounts file was read"
 NOTHING = {
@@ -23,8 +23,8 @@ NOTHING = {
     **{f"{one}.yml --tags path_script": 'did you mean "path_scripts"?' for one in CHOOSING},
     **{f"{one}.yml --skip-tags condaa": 'did you mean "conda"?' for one in CHOOSING},
     **{f"{one}.yml --tags untagged": f"leave nothing for {one} to do" for one in CHOOSING},
-    **{f"{one}.yml --tags ngc": NO_PARTS for one in ("mend", "rotate_ngc", "rotate", "doctor")},
-    **{f"{one}.yml --skip-tags condaa": NO_PARTS for one in ("mend", "rotate_ngc", "rotate", "doctor")},
+    **{f"{one}.yml --tags ngc": NO_PARTS for one in ("fix", "rotate_ngc", "rotate", "doctor")},
+    **{f"{one}.yml --skip-tags condaa": NO_PARTS for one in ("fix", "rotate_ngc", "rotate", "doctor")},
     **{f"{one}.yml -i localhost,": NO_ACCOUNTS for one in OF_ACCOUNTS},
     **{f"{one}.yml -i others.yml": NO_ACCOUNTS for one in OF_ACCOUNTS},
     **{f"{one}.yml -i none.yml": '"accounts" is empty; add an entry.' for one in (*OF_ACCOUNTS, "doctor")},
@@ -32,7 +32,7 @@ NOTHING = {
     **{f"{one}.yml -i accounts.yml -i localhost, -l localhost": "leaves no account to look" for one in OF_ACCOUNTS},
     **{f"{one}.yml -l lrs": 'did you mean "lrz"?' for one in OF_ACCOUNTS},
     "rotate_ngc.yml --check": "no account holds the key 'ngc'",
-    "mend.yml": "no audit of these accounts is remembered here",
+    "fix.yml": "no audit of these accounts is remembered here",
     "hpc.onboard.audit --tags storage_link": 'did you mean "storage_links"?',
 }
 

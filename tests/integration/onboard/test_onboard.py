@@ -33,7 +33,7 @@ def test_the_first_and_the_second_run_take_one_session_each(bed: Any, cluster: s
     assert second.code == 0, second.text
     assert account.sessions() == 1
     assert second.of(account.name)["changed"] is False
-    assert set(second.statuses(account.name).values()) == {"in_place"}
+    assert set(second.statuses(account.name).values()) == {"ok"}
     assert account.tree() == before, "the second run touched a file"
     assert not [path for path in before if ".ansible" in path or "hpc.onboard-draft" in path or ".lock" in path]
     assert programs(account) == []
@@ -176,7 +176,7 @@ def test_a_hung_file_system_costs_only_its_own(bed: Any) -> None:
     assert ran.code == 2
     statuses = ran.statuses(account.name)
     assert statuses["link ~/work"] == "missing"
-    assert statuses["link ~/wclustre"] == "not_measured"
+    assert statuses["link ~/wclustre"] == "unknown"
     assert "hangs" in ran.text
     assert onboard(bed, account).code == 0
 
@@ -257,7 +257,7 @@ def test_after_a_dropped_line_the_next_run_decides(bed: Any, cut: dict[str, int]
         }
         dropped = onboard(bed, account, settings={account.name: {"vars": through}})
     assert dropped.code == 4, dropped.text
-    assert "1 not as wanted" in dropped.text
+    assert "1 not up to date" in dropped.text
     assert onboard(bed, account).code == 0
     again = onboard(bed, account)
     assert again.of(account.name)["changed"] is False

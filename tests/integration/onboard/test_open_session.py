@@ -36,7 +36,7 @@ class Person:
 
     def run(self, playbook: str, host: dict[str, str]) -> Ran:
         """A run in which a new session would be refused."""
-        own = {"door": "ask", "vars": {"ansible_ssh_common_args": f"-F {self.asked}", **host}}
+        own = {"auth": "ask", "vars": {"ansible_ssh_common_args": f"-F {self.asked}", **host}}
         file = str(self.bed.accounts_file([self.account], settings={self.account.name: own}))
         return play(self.bed, "-i", file, playbook=playbook)
 

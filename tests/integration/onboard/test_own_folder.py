@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._doors import opening, turns
+from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication import ssh_login, turns
 
 from tests.integration.runs import FileRing, onboard, play
 
@@ -64,8 +64,8 @@ def test_what_is_made_first_on_the_way_to_a_session_or_a_turn_leaves_nothing_ope
         monkeypatch.setenv("XDG_STATE_HOME", str(top / "turn" / "state"))
         with careless(), turns.turn("a.host"):
             assert list((top / "turn" / "state" / "hpc.onboard" / "turns").iterdir())
-        session = top / "session" / "hpc.onboard" / "doors" / "one"
+        session = top / "session" / "hpc.onboard" / "ssh" / "one"
         with careless():
-            assert opening.open_session(["nowhere.invalid"], str(session), 1, str, str)
+            assert ssh_login.open_session(["nowhere.invalid"], str(session), 1, str, str)
         assert session.parent.is_dir()
         assert open_to_others(top / "turn") == open_to_others(top / "session") == {}

@@ -80,7 +80,7 @@ def test_they_live_and_go_and_leave_nothing(scene: Scene) -> None:
         assert "made_by_site" not in str(first.statuses(one.name))
     second = scene.onboard()
     assert second.code == 0
-    assert "2 accounts: 2 as wanted" in " ".join(second.text.split())
+    assert "2 accounts: 2 unchanged" in " ".join(second.text.split())
     assert [one for one in scene.audit().findings if one["severity"] != "info"] == []
 
     gone = offboard(scene)

@@ -13,7 +13,7 @@ import pytest
 
 from tests.integration.command.test_command import Desk
 from tests.testbed.client import new_key
-from tests.testbed.coded_door import PORT, CodedDoor
+from tests.testbed.code_login import PORT, CodeLogin
 
 pytestmark = pytest.mark.testbed
 
@@ -37,7 +37,7 @@ def forged_hosts(bed: Any, folder: Path, cluster: str) -> Path:
 
 
 def test_every_door_is_named_for_what_it_is(bed: Any, tmp_path: Path) -> None:
-    door = CodedDoor(bed.cluster("narval"))
+    door = CodeLogin(bed.cluster("narval"))
     accounts = {
         "open": bed.new_account("lrz"),
         "needs_person": bed.new_account("narval"),
@@ -67,8 +67,8 @@ def test_every_door_is_named_for_what_it_is(bed: Any, tmp_path: Path) -> None:
         "unreachable": {"ansible_port": 9},
     }
     settings: dict[str, dict[str, Any]] = {accounts[state].name: {"vars": way} for state, way in ways.items()}
-    settings[accounts["needs_person"].name]["door"] = "ask"
-    settings[accounts["ended"].name]["door"] = None
+    settings[accounts["needs_person"].name]["auth"] = "ask"
+    settings[accounts["ended"].name]["auth"] = None
     desk = Desk(bed, *accounts.values(), settings=settings)
     before = {state: account.tree() for state, account in accounts.items()}
 

@@ -104,7 +104,7 @@ def test_clusters_that_share_a_home_leave_each_others_things_alone(bed: Any) -> 
         "directory": ["lrz", home.SECOND], "path_script": ["lrz", home.SECOND],
     }  # fmt: skip
     again = home.run("onboard.yml")
-    assert "2 accounts: 2 as wanted" in again.text
+    assert "2 accounts: 2 unchanged" in again.text
     audit = home.run("audit.yml")
     assert audit.code == 0, audit.text
     assert "ORP-001" not in audit.text

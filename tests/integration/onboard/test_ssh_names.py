@@ -20,9 +20,9 @@ import pytest
 
 from tests.effort import turns
 from tests.integration.command.test_command import Desk
-from tests.integration.onboard.test_coded_door import ended
+from tests.integration.onboard.test_code_login import ended
 from tests.integration.runs import COMMAND
-from tests.testbed.coded_door import PORT, CodedDoor, code
+from tests.testbed.code_login import PORT, CodeLogin, code
 
 pytestmark = [pytest.mark.testbed, turns(3)]
 
@@ -93,7 +93,7 @@ class Person(Desk):
 def home() -> Iterator[Path]:
     folder = Path(tempfile.mkdtemp(prefix="s", dir="/tmp"))  # a socket's path is short
     yield folder
-    for socket in folder.glob("h/.local/state/hpc.onboard/doors/*"):
+    for socket in folder.glob("h/.local/state/hpc.onboard/ssh/*"):
         subprocess.run(
             ["ssh", "-F", os.devnull, "-S", str(socket), "-O", "exit", "any"], capture_output=True, check=False
         )
@@ -161,9 +161,9 @@ def test_names_lead_to_accounts_and_go_with_them(bed: Any, home: Path) -> None:
 
 
 def test_a_session_by_hand_and_one_of_a_run_are_the_same(bed: Any, home: Path) -> None:
-    door, asking, free = CodedDoor(bed.cluster("narval")), bed.new_account("narval"), bed.new_account("wilson")
+    door, asking, free = CodeLogin(bed.cluster("narval")), bed.new_account("narval"), bed.new_account("wilson")
     door.admit([asking])
-    own = {asking.name: {"door": "ask", "vars": {"ansible_port": PORT}}}
+    own = {asking.name: {"auth": "ask", "vars": {"ansible_port": PORT}}}
     person = Person(bed, home, asking, free, settings=own)
     config = person.home / ".ssh/config"
     config.write_text(config.read_text().replace("PreferredAuthentications publickey", "LogLevel ERROR"))

@@ -10,7 +10,7 @@ import pytest
 
 from tests.effort import turns
 from tests.integration.command.test_command import Desk
-from tests.integration.onboard.test_coded_door import ended
+from tests.integration.onboard.test_code_login import ended
 from tests.testbed.realm import PASSWORD, PORT, REALM, Realm
 
 pytestmark = pytest.mark.testbed
@@ -28,7 +28,7 @@ class Physicist(Desk):
         config.write_text(usual.replace("cations publickey", "cations gssapi-with-mic,publickey"), encoding="ascii")
         way = {"ansible_port": PORT, "ansible_ssh_common_args": f"-F {config}"}
         variables = {**way, **({"ansible_ssh_extra_args": own} if own else {})}
-        super().__init__(bed, self.account, settings={self.account.name: {"door": None, "vars": variables}})
+        super().__init__(bed, self.account, settings={self.account.name: {"auth": None, "vars": variables}})
         self.environment = {**self.environment, **self.realm.environment}
         self.command = f"kinit -f {self.account.user}@{REALM}"
 

@@ -148,7 +148,7 @@ def shares(ran: Ran, account: Any) -> list[dict[str, Any]]:
     """Return the outcomes of an account's files, of the steps that write."""
     mine = [one["result"] for one in ran.results if one["host"] == account.name]
     found = [one for result in mine for one in result.get("outcomes", ())]
-    return [one for one in found if one["status"] != "in_place"]
+    return [one for one in found if one["status"] != "ok"]
 
 
 @turns(1)

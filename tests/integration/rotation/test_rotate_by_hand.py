@@ -44,12 +44,12 @@ def test_it_is_pending_until_its_answer_is_back(bed: Any, tmp_path: Path) -> Non
         said = " ".join(first.text.split())
         assert first.code == 2, said
         assert "pending: no program may enter" in said, said
-        assert f"export.yml -l {account.name}" in said.replace("\\", "")
+        assert f"export_script.yml -l {account.name}" in said.replace("\\", "")
         assert account.logins() == 0
         assert set(stage.held(inside)) == {new}
         assert set(stage.held(account)) == {stage.old}
 
-        done = stage.types("export", account.name, "-o", "paper.py")
+        done = stage.types("export-script", account.name, "-o", "paper.py")
         assert done.returncode == 0, done.stdout + done.stderr
         assert not {new, stage.old} & set((tmp_path / "paper.py").read_text().split())
         shutil.copyfile(tmp_path / "paper.py", account.path("paper.py"))
@@ -58,7 +58,7 @@ def test_it_is_pending_until_its_answer_is_back(bed: Any, tmp_path: Path) -> Non
         assert code == 0, shown
         assert "the new key 'ngc'" in shown
         shutil.copyfile(node.answer("onboard"), tmp_path / "answer.json")
-        done = stage.types("answer", "answer.json")
+        done = stage.types("import-result", "answer.json")
         assert done.returncode == 0, done.stdout + done.stderr
         assert "holds the new key" in " ".join(done.stdout.split())
         account.reset_sessions()

@@ -147,11 +147,11 @@ def unlinked(account: Any) -> None:
 
 
 class Trouble(NamedTuple):
-    """What is made ready before, what happens in the middle, how it is mended, and how the account then is called."""
+    """What is made ready before, what happens in the middle, how it is fixed, and how the account then is called."""
 
     ready: Callable[[Any], None]
     happens: Callable[[Any], None]
-    mended: Callable[[Any], None]
+    fixed: Callable[[Any], None]
     called: str
 
 
@@ -177,7 +177,7 @@ def test_an_account_in_trouble_keeps_its_old_file_and_is_done_when_the_trouble_i
     ran = met(three, SPREAD, lambda: trouble.happens(odd), key=new)
     print(ran.text)
     left_alone(three, ran, trouble.called, new)
-    trouble.mended(odd)
+    trouble.fixed(odd)
     assert content_and_mode(odd) == before
     ended = three.rotate(rotate_resume=True)
     assert ended.code == 0, ended.text

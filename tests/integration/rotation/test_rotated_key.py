@@ -72,7 +72,7 @@ def test_a_key_that_the_registry_takes_is_put_in_everywhere(registry: Registry, 
     assert outcome["status"] == "different", outcome["reason"]
     assert outcome["evidence"] == {"verdict": "valid"}
     again = scene.run(rotated(registry, new, path))[0]
-    assert (again["status"], again["evidence"]) == ("in_place", {"verdict": "valid"})
+    assert (again["status"], again["evidence"]) == ("ok", {"verdict": "valid"})
     everything = b"".join(file.read_bytes() for file in scene.root.rglob("*") if file.is_file())
     assert old.encode() not in everything
     assert base64.b64encode(f"$oauthtoken:{old}".encode()) not in everything
@@ -97,7 +97,7 @@ def test_a_key_that_the_registry_refuses_leaves_the_file_as_it_was(registry: Reg
 def test_a_file_that_is_not_there_is_not_created(registry: Registry, scene: Scene) -> None:
     before = scene.tree()
     outcome = scene.run(rotated(registry, new_key()))[0]
-    assert (outcome["status"], outcome["evidence"]) == ("in_place", {"held": "none"})
+    assert (outcome["status"], outcome["evidence"]) == ("ok", {"held": "none"})
     assert scene.tree() == before
 
 
@@ -109,7 +109,7 @@ def test_what_cannot_be_measured_is_no_refusal_and_is_said(scene: Scene) -> None
     scene.make(with_key(ENROOT, new_key()))
     assert scene.run(entry)[0]["status"] == "different"
     outcome = scene.run(entry)[0]
-    assert outcome["evidence"] == {"verdict": "not_measured"}
+    assert outcome["evidence"] == {"verdict": "unknown"}
     assert "(the registry cannot be reached" in outcome["remarks"][0]
 
 

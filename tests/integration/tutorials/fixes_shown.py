@@ -31,17 +31,17 @@ def states(account: Any) -> States:
 
 
 class Fix:
-    """A finding that `mend` showed, and where that is on the account."""
+    """A finding that `fix` showed, and where that is on the account."""
 
     def __init__(self, shown: dict[str, Any], account: Any) -> None:
-        self.kind, self.options = shown["mend"]["kind"], shown["mend"]["options"]
+        self.kind, self.options = shown["auto_fix"]["kind"], shown["auto_fix"]["options"]
         path = str(self.options["path"]).replace("~", account.home, 1)
         self.place, self.text = shown["place"], shown["text"]
         self.real, self.itself = str(account.path(path)), str(account.path(path, follow=False))
 
     def is_about(self, host_path: str) -> bool:
         """Return True if the entry at this path of the host is what the fix names, or is in it."""
-        if self.kind == "mended_leftover":
+        if self.kind == "leftover_fix":
             return host_path == self.itself or host_path.startswith(self.itself + "/")
         return host_path == self.real
 
@@ -53,9 +53,9 @@ class Fix:
 
     def allows(self, then: State, now: State | None) -> bool:
         """Return True if this fix makes the one of the other."""
-        if self.kind == "mended_leftover" or now is None:
-            return self.kind == "mended_leftover" and now is None
-        if self.kind == "mended_access":
+        if self.kind == "leftover_fix" or now is None:
+            return self.kind == "leftover_fix" and now is None
+        if self.kind == "access_fix":
             shut = 0o022 if self.options["way"] == "folder" else 0o077
             return now == then._replace(mode=then.mode & ~shut)
         return now.mode == then.mode and _is_cut(then.content, now.content)

@@ -38,8 +38,8 @@ class Life:
 
     def take(self, step: str) -> Ran:
         """Take a step of a life by its name."""
-        if step == "mend":
-            return self._mend()
+        if step == "fix":
+            return self._fix()
         if step == "audit":
             return self.scene.audit().ran
         orders = {
@@ -83,10 +83,10 @@ class Life:
             f"{one.name}: {path}" for one in self.accounts for path in one.tree() if path not in self.before[one.name]
         ]
 
-    def _mend(self) -> Ran:
-        """Mend, and expect from then on what was shown of it; whatever else it changed stands out at the end."""
+    def _fix(self) -> Ran:
+        """Fix, and expect from then on what was shown of it; whatever else it changed stands out at the end."""
         before = {one.name: states(one) for one in self.accounts}
-        ran = self.play("mend.yml", "-e", "mend_sure=true")
+        ran = self.play("fix.yml", "-e", "fix_sure=true")
         offered = [one for found in ran.results for one in found["result"].get("offered") or ()]
         for account in self.accounts:
             now = states(account)

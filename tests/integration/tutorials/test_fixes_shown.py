@@ -15,7 +15,7 @@ RC = b"alias ll='ls -l'\nexport KEY=abc\nexport EDITOR=vim\n"
 
 
 def shown(kind: str, **options: str) -> Fix:
-    offered: dict[str, Any] = {"mend": {"kind": kind, "options": {"path": "~/.bashrc", **options}}}
+    offered: dict[str, Any] = {"auto_fix": {"kind": kind, "options": {"path": "~/.bashrc", **options}}}
     return Fix({**offered, "place": "~/.bashrc:2", "text": "It stands there."}, ACCOUNT)
 
 
@@ -24,7 +24,7 @@ def state(content: bytes = RC, mode: int = 0o644) -> State:
 
 
 CUT = RC.replace(b"export KEY=abc\n", b"")
-STATEMENT, ACCESS = shown("mended_statement"), shown("mended_access", way="mode")
+STATEMENT, ACCESS = shown("statement_fix"), shown("access_fix", way="mode")
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ STATEMENT, ACCESS = shown("mended_statement"), shown("mended_access", way="mode"
         (state(mode=0o600), ACCESS, True),
         (state(mode=0o400), ACCESS, False),
         (state(CUT, 0o600), ACCESS, False),
-        (None, shown("mended_leftover", what="copy"), True),
+        (None, shown("leftover_fix", what="copy"), True),
     ],
 )
 def test_a_fix_explains_what_it_showed_and_no_more(now: State | None, fix: Fix, is_right: bool) -> None:

@@ -16,18 +16,18 @@ from .life import Life
 pytestmark = pytest.mark.testbed
 
 LOOKS = ("plan", "preflight", "audit")
-USUAL = ("replace", "audit", "mend", "offboard")
+USUAL = ("replace", "audit", "fix", "offboard")
 ORDERS = [
     ("onboard", "offboard"),
-    ("onboard", "replace", "audit", "mend", "onboard", "offboard"),
-    ("audit", "mend", "offboard"),
-    ("audit", "mend", "onboard", "offboard"),
-    ("audit", "mend", "replace", "offboard"),
-    ("onboard", "audit", "mend", "offboard"),
-    ("onboard", "audit", "mend", "replace", "audit", "mend", "offboard"),
-    ("replace", "audit", "offboard", "mend"),
+    ("onboard", "replace", "audit", "fix", "onboard", "offboard"),
+    ("audit", "fix", "offboard"),
+    ("audit", "fix", "onboard", "offboard"),
+    ("audit", "fix", "replace", "offboard"),
+    ("onboard", "audit", "fix", "offboard"),
+    ("onboard", "audit", "fix", "replace", "audit", "fix", "offboard"),
+    ("replace", "audit", "offboard", "fix"),
     ("replace", "offboard", "replace", "offboard"),
-    ("replace", "audit", "mend", "offboard", "audit", "mend", "onboard", "offboard"),
+    ("replace", "audit", "fix", "offboard", "audit", "fix", "onboard", "offboard"),
 ]
 
 

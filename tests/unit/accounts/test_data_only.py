@@ -93,7 +93,7 @@ def innocent(host: Host) -> None:
     words = shlex.split(variables["ansible_ssh_common_args"])
     if not words:  # an alias, or the setting for it: a person's own ssh_config says how it is reached
         is_alias = "v" in host.name.partition("@")[0]  # eve, whatever was put into her name
-        assert is_alias or host.variables["account"].get("door") == "ssh"
+        assert is_alias or host.variables["account"].get("auth") == "ssh"
     else:
         option, jump = words
         assert option == "-o"

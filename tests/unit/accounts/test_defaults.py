@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 HEAD = "plugin: hpc.onboard.accounts\n"
 CLUSTERS = sorted(file.stem for file in SHIPPED.glob("*.yml"))
 LINES = st.dictionaries(st.sampled_from("abc"), st.none() | st.integers() | st.lists(st.integers()), max_size=3)
-ENTRIES = st.dictionaries(st.sampled_from(["conda", "vars", "door", "without"]), st.none() | st.integers() | LINES)
+ENTRIES = st.dictionaries(st.sampled_from(["conda", "vars", "auth", "without"]), st.none() | st.integers() | LINES)
 BARE: dict[str, Any] = {"login": {"host": "here"}, "storage": []}
 
 

@@ -102,13 +102,13 @@ def test_the_verdict_follows_the_severity(rule: str, fail_on: str, code: int) ->
 def test_an_account_that_was_not_measured_fails_the_run_unless_that_is_let_be(incomplete: str, code: int) -> None:
     said = told(row("a@lrz"), unmeasured("b@lrz"), incomplete=incomplete)
     assert said["summary"]["exit"] == code
-    assert (said["summary"]["measured"], said["summary"]["not_measured"], said["summary"]["coverage_pct"]) == (1, 1, 50)
+    assert (said["summary"]["measured"], said["summary"]["unknown"], said["summary"]["coverage_pct"]) == (1, 1, 50)
     assert [(one["rule"], one["account"]) for one in said["findings"]] == [("RUN-002", "b@lrz")]
 
 
 @pytest.mark.parametrize(("capability", "code"), [("storage_links", 2), ("watch", 0)])
 def test_what_onboarding_keeps_must_be_measured(capability: str, code: int) -> None:
-    unseen = finding("RUN-001", capability=capability, **{"class": "not_measured"})
+    unseen = finding("RUN-001", capability=capability, **{"class": "unknown"})
     assert told(row("a@lrz", unseen))["summary"]["exit"] == code
 
 
@@ -203,9 +203,9 @@ def test_an_account_that_answers_again_and_then_does_not_is_resolved_and_new() -
 
 def test_what_a_role_keeps_and_could_not_be_measured_is_not_resolved() -> None:
     known = report.known_now({}, told(row("a@lrz", finding("LNK-001"))), [])
-    unseen = finding("RUN-001", **{"class": "not_measured"})
+    unseen = finding("RUN-001", **{"class": "unknown"})
     assert told(row("a@lrz", unseen), known=known)["resolved"] == []
-    other = finding("RUN-001", resource="link ~/other", **{"class": "not_measured"})
+    other = finding("RUN-001", resource="link ~/other", **{"class": "unknown"})
     assert [one["rule"] for one in told(row("a@lrz", other), known=known)["resolved"]] == ["LNK-001"]
 
 
@@ -228,16 +228,16 @@ def test_a_finding_is_known_by_what_it_is_about_and_not_by_what_was_found() -> N
 
 ONBOARD = "ansible-playbook -i 'my accounts.yml' hpc.onboard.onboard -l a@lrz --tags storage_links"
 OFFBOARD = "ansible-playbook -i 'my accounts.yml' hpc.onboard.offboard -l a@lrz -e offboard_only=undeclared"
-MEND = "ansible-playbook -i 'my accounts.yml' hpc.onboard.mend -l a@lrz"
-LINK = {"kind": "mended_leftover", "options": {"path": "~/old", "what": "link", "mark": "key 0123456789ab"}}
+FIX = "ansible-playbook -i 'my accounts.yml' hpc.onboard.fix -l a@lrz"
+LINK = {"kind": "leftover_fix", "options": {"path": "~/old", "what": "link", "mark": "key 0123456789ab"}}
 ON_ACCOUNT = "ansible -i 'my accounts.yml' a@lrz -m raw -a "
 KEEP = "This key is not in your keyring. Keep it first if you need it: keyring set hpc.onboard NAME."
 ASK = "Ask the site where it is now, or put its path right in the accounts file, then:"
 
 
 def parts(given: dict[str, Any], commands: Commands = COMMANDS) -> list[tuple[str, bool]]:
-    """What mends a finding of a@lrz, in words, and what of it is a command."""
-    return [tuple(part) for part in said(commands.mends(given, "a@lrz"))]
+    """What fixes a finding of a@lrz, in words, and what of it is a command."""
+    return [tuple(part) for part in said(commands.fixes(given, "a@lrz"))]
 
 
 def test_nothing_is_run_by_hand_in_a_sandbox_since_it_would_be_run_here() -> None:
@@ -272,7 +272,7 @@ def test_nothing_is_run_by_hand_in_a_sandbox_since_it_would_be_run_here() -> Non
                 )
             ],
         ),
-        (finding("LNK-003", capability="watch", place="~/old", mend=LINK), [(MEND, True)]),
+        (finding("LNK-003", capability="watch", place="~/old", auto_fix=LINK), [(FIX, True)]),
         (
             finding("LNK-003", capability="watch", place="~/$(id)"),
             [("Let ~/$(id) lead somewhere, or remove it.", False)],
@@ -342,7 +342,7 @@ def test_nothing_is_run_by_hand_in_a_sandbox_since_it_would_be_run_here() -> Non
         ),
     ],
 )
-def test_the_command_that_mends_it(given: dict[str, Any], fix: list[tuple[str, bool]]) -> None:
+def test_the_command_that_fixes_it(given: dict[str, Any], fix: list[tuple[str, bool]]) -> None:
     assert parts(given) == fix
 
 

@@ -177,20 +177,20 @@ def test_what_a_link_led_to_went_with_the_site_or_with_time(purged: tuple[str, .
     assert [one["cause"] for one in said] == [cause]
 
 
-@pytest.mark.parametrize("status", ["failed", "not_measured", "blocked"])
+@pytest.mark.parametrize("status", ["failed", "unknown", "blocked"])
 def test_what_was_not_looked_at_is_said(status: str) -> None:
     unmet = {**Outcome.unmet("the thing", status, "it hangs").document(), "capability": "some"}
     said = of_resource({"kind": "directory", "options": {}}, "k", unmet, look())
-    assert [(one["rule"], one["class"], one["text"]) for one in said] == [("RUN-001", "not_measured", "it hangs")]
+    assert [(one["rule"], one["class"], one["text"]) for one in said] == [("RUN-001", "unknown", "it hangs")]
 
 
 def test_a_watch_names_rules_and_places() -> None:
     seen = outcome({"SEC-004 ~/.bashrc:12": "A key.", "XXX-999 ~/x": "no rule"}, {})
     said = of_watch({"kind": "w", "options": {}}, {**seen, "remarks": ["one file was too large"]})
     assert [(one["rule"], one["place"], one["class"]) for one in said] == [
-        ("RUN-001", "", "not_measured"),
+        ("RUN-001", "", "unknown"),
         ("SEC-004", "~/.bashrc:12", "unmanaged"),
-        ("RUN-001", "", "not_measured"),
+        ("RUN-001", "", "unknown"),
     ]
 
 
@@ -223,7 +223,7 @@ def test_a_thing_that_is_not_declared_any_more_is_found_while_it_is_there() -> N
     entry = {"kind": "storage_link", "options": {}}
     assert [one["rule"] for one in of_orphan(entry, outcome(LINK, {}))] == ["ORP-001"]
     assert of_orphan(entry, outcome({}, {})) == []
-    assert of_orphan({**entry, "kind": "try_job"}, outcome({"job": "ours"}, {})) == []
+    assert of_orphan({**entry, "kind": "slurm_test_job"}, outcome({"job": "ours"}, {})) == []
 
 
 def test_the_words_of_the_catalogue_are_used() -> None:
@@ -254,12 +254,12 @@ def test_what_onboarding_could_not_change_is_found_though_nothing_differs(kind: 
     assert found["blocked"]
 
 
-def test_an_open_folder_of_a_key_is_shut_by_a_mend() -> None:
+def test_an_open_folder_of_a_key_is_shut_by_a_fix() -> None:
     opened = {**outcome(KEY, KEY), "evidence": {"obstacle": "others may write in ~", "open_folder": "~"}}
     entry: Any = {"kind": "netrc_entry", "capability": "some", "options": {"path": "~/.netrc"}}
     (found,) = of_resource(entry, "k", opened, look(note(KEY)))
     assert (found["rule"], found["severity"], found["cause"]) == ("SEC-002", "critical", "hand")
-    assert found["mend"] == {"kind": "mended_access", "options": {"path": "~", "way": "folder"}}
+    assert found["auto_fix"] == {"kind": "access_fix", "options": {"path": "~", "way": "folder"}}
 
 
 def test_what_is_yours_and_noted_as_made_here_is_not_to_be_moved_away() -> None:

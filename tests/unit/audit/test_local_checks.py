@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import account
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import local_checks as here
+from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication.credential import Credential
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents import fix
-from ansible_collections.hpc.onboard.plugins.plugin_utils._doors.credential import Credential
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import command
 
 NOW = datetime.datetime(2026, 11, 21, 12, 0, tzinfo=datetime.UTC)

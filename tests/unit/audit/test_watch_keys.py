@@ -86,7 +86,7 @@ def test_an_account_that_was_just_set_up_has_no_finding_but_what_the_site_forbid
     assert said["error"] is None
     found = sorted(place for one in said["outcomes"] for place in one["before"])
     assert found == ABOUT_JOBS.get(name, []), [one["before"] for one in said["outcomes"]]
-    assert [one["reason"] for one in said["outcomes"] if one["status"] not in ("in_place", "unwanted")] == []
+    assert [one["reason"] for one in said["outcomes"] if one["status"] not in ("ok", "extra")] == []
 
 
 def test_options_are_complete_and_no_key_is_in_them() -> None:
@@ -160,7 +160,7 @@ def test_all_looks_travel_in_one_command(python: str, scene: Scene) -> None:
     said = _answer.parse(ran.stdout.decode(), ran.stderr.decode(), ran.returncode, "simone@dfki")
     assert said["error"] is None
     assert [place for one in said["outcomes"] for place in one["before"]] == ["SEC-004 ~/.bashrc:1"]
-    assert {one["status"] for one in said["outcomes"]} == {"in_place", "unwanted"}
+    assert {one["status"] for one in said["outcomes"]} == {"ok", "extra"}
 
 
 def test_what_only_these_looks_need_is_sent_with_them_alone() -> None:

@@ -26,7 +26,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._command.refused impor
         (["--account", "a@lrz", "--storage", "dss=dss"], "Absolute path"),
         (["--account", "a@lrz", "--storage", "ds=/dss"], 'did you mean "dss"'),
         (["--account", "a@dfki", "--without", "konda"], 'did you mean "conda"'),
-        (["--account", "a@dfki", "--door", "open"], "Needed: key: your key alone lets you in"),
+        (["--account", "a@dfki", "--auth", "open"], "Needed: key: your key alone lets you in"),
         (["--account", "a@dfki", "--account", "a@dfki"], "a@dfki stands in the accounts file already"),
         (["--account", "a@dfki", "--jump-user", "b"], "has no jump host"),
         (["--project", "x", "--account", "a@dfki"], "stands behind the account that it is about"),

@@ -23,7 +23,7 @@ LINES = [
     ("-i x.yml doctor", "doctor", []),
     ("onboard --some-new-option", "onboard", ["--some-new-option"]),
     ("plan --yes wilson", "plan", ["-l", "wilson"]),
-    ("mend --yes", "mend", ["-e", "mend_sure=true"]),
+    ("fix --yes", "fix", ["-e", "fix_sure=true"]),
     ("offboard wilson --yes --tags conda", "offboard", ["-e", "offboard_sure=true", "--tags", "conda", "-l", "wilson"]),
 ]
 
@@ -55,7 +55,7 @@ REFUSED = [
     ("rotate --secret -v", "--secret needs the name of a key"),
     ("onboard --secret wandb", "--secret is an option of rotate"),
     ("-v ledger verify", "ledger comes first"),
-    ("onboard --yes", "--yes is an option of plan, mend, offboard, ssh-config; onboard asks nothing"),
+    ("onboard --yes", "--yes is an option of plan, fix, offboard, ssh-config; onboard asks nothing"),
     ("wilson --yes", "--yes is an option of plan"),
     ("plan --yess", '--yess; did you mean "--yes"?'),
 ]

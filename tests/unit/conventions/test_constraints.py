@@ -17,7 +17,7 @@ PINS = {name: version for name, version in re.findall(r"^([a-z0-9._-]+)==(\S+) "
 
 
 def test_what_is_asked_for_is_locked() -> None:
-    """make lock mends it."""
+    """make lock fixes it."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     for line in [*project["dependencies"], *project["optional-dependencies"]["test"]]:
         asked = Requirement(line)

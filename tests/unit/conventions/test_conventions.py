@@ -53,18 +53,18 @@ def test_every_kind_of_resource_goes_the_way_of_converge() -> None:
 
 def test_every_kind_has_a_module_a_class_and_a_table_of_its_own() -> None:
     modules = {file.stem for file in (PLUGINS / "modules").glob("*.py")} - {
-        "answer",
+        "import_result",
         "audit",
         "connect",
         "converge",
         "doctor",
-        "export",
-        "mend",
+        "export_script",
+        "fix",
         "offboard",
         "preflight",
         "rotate",
         "ssh_config",
-        "try_out",
+        "test_job",
     }
     classes = {file.stem for file in (PLUGINS / "module_utils" / "_resources").glob("*.py")} - {
         "kept_key",

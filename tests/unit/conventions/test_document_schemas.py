@@ -34,8 +34,8 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._state import (
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import account_key, local_key
 from ansible_collections.hpc.onboard.plugins.plugin_utils._status import memory, standing
+from ansible_collections.hpc.onboard.plugins.plugin_utils._test_job import report as trial_report
 from ansible_collections.hpc.onboard.plugins.plugin_utils._transfer import state_file
-from ansible_collections.hpc.onboard.plugins.plugin_utils._trial import report as trial_report
 from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 
@@ -52,7 +52,7 @@ KNOWN = (
     *(program.SCHEMA, by_hand.SCHEMA, exports.SCHEMA, slurm_offers.SCHEMA),
 )
 WRITTEN_BY_PEOPLE = {"accounts", "cluster", "profile"}  # which are checked, and have no version
-DETAIL = {"accounts": 2, "by_severity": {"high": 1}, "not_measured": 0, "started": "2026-01-01T00:00:00Z"}
+DETAIL = {"accounts": 2, "by_severity": {"high": 1}, "unknown": 0, "started": "2026-01-01T00:00:00Z"}
 
 
 def written(scene: Scene, state: Path) -> dict[str, Any]:
@@ -97,7 +97,7 @@ def written(scene: Scene, state: Path) -> dict[str, Any]:
         "state": state_file.collect(),
         "waivers": {"schema": waivers.SCHEMA, "waivers": []},
         "preflight": preflighted(state),
-        "try": tried(state),
+        "test-job": tried(state),
         **remembered(state),
     }
 
@@ -133,9 +133,9 @@ def tried(state: Path) -> Any:
     """The document of a try of two accounts, one of which was not reached."""
     file = state / "try.json"
     one = {"what": "~ can be written", "way": "writes", "works": False, "why": "it is full"}
-    said = {"state": "fails", "text": "", "checks": [one], "untried": [{"what": "a container", "why": "no image"}]}
+    said = {"state": "fails", "text": "", "checks": [one], "skipped": [{"what": "a container", "why": "no image"}]}
     jobs = {"a@lrz": {"tried": {"tried": said}}, "b@lrz": {"tried": {"msg": "no way there"}}}
-    variables = {"ansible_play_hosts_all": ["a@lrz", "b@lrz"], "hostvars": jobs, "try_output": str(file)}
+    variables = {"ansible_play_hosts_all": ["a@lrz", "b@lrz"], "hostvars": jobs, "test_job_output": str(file)}
     assert trial_report.reported(variables, variables.get, ledger.now(), False)["failed"]
     return json.loads(file.read_text(encoding="utf-8"))
 

@@ -101,11 +101,11 @@ def outcome(status: str, **more: Any) -> dict[str, Any]:
     ("statuses", "changed", "failed", "check", "msg"),
     [
         ([], False, False, False, "nothing to do"),
-        (["in_place", "in_place"], False, False, False, "2 in place"),
-        (["missing", "in_place"], True, False, False, "1 made, 1 in place"),
-        (["missing", "different", "unwanted"], True, False, True, "1 to take out, 1 to change, 1 to make"),
-        (["unwanted"], True, False, False, "1 taken out"),
-        (["not_measured", "missing"], True, True, False, "1 not measured, 1 made"),
+        (["ok", "ok"], False, False, False, "2 unchanged"),
+        (["missing", "ok"], True, False, False, "1 created, 1 unchanged"),
+        (["missing", "different", "extra"], True, False, True, "1 to remove, 1 to change, 1 to create"),
+        (["extra"], True, False, False, "1 removed"),
+        (["unknown", "missing"], True, True, False, "1 not measured, 1 created"),
     ],
 )
 def test_a_result_counts_in_words(statuses: list[str], changed: bool, failed: bool, check: bool, msg: str) -> None:
@@ -115,9 +115,9 @@ def test_a_result_counts_in_words(statuses: list[str], changed: bool, failed: bo
     assert msg == (counted(outcomes, check) or "nothing to do")
 
 
-@pytest.mark.parametrize("status", ["blocked", "failed", "not_measured"])
+@pytest.mark.parametrize("status", ["blocked", "failed", "unknown"])
 def test_what_went_wrong_is_named_with_its_reason(status: str) -> None:
-    said = result([outcome(status, reason="because"), outcome("in_place")], NOTHING, False)
+    said = result([outcome(status, reason="because"), outcome("ok")], NOTHING, False)
     assert said["failed"]
     assert said["msg"].endswith(f"\nthing {status}: because")
 
@@ -125,7 +125,7 @@ def test_what_went_wrong_is_named_with_its_reason(status: str) -> None:
 def test_what_an_answer_says_is_said_once_however_many_have_asked() -> None:
     def asked(capability: str, *remarks: str) -> dict[str, Any]:
         question = {"identity": words.QUESTIONS[0], "capability": capability, "remarks": list(remarks)}
-        return {**outcome("in_place"), **question}
+        return {**outcome("ok"), **question}
 
     things = [outcome("missing"), outcome("missing")]
     told = [asked("launchers", "down"), asked("job_scripts", "down"), asked("job_scripts", "slow"), asked("launchers")]
@@ -135,7 +135,7 @@ def test_what_an_answer_says_is_said_once_however_many_have_asked() -> None:
 
 def test_a_diff_shows_what_changes_and_nothing_else() -> None:
     after = {"mode": "0755", "content": "#!/bin/sh\necho\n"}
-    shown = diffs([outcome("in_place"), outcome("missing", after=after), outcome("failed")])
+    shown = diffs([outcome("ok"), outcome("missing", after=after), outcome("failed")])
     header = {"before_header": "thing missing", "after_header": "thing missing"}
     assert shown == [{**header, "before": "", "after": "mode: 0755\ncontent:\n  #!/bin/sh\n  echo\n"}]
 

@@ -27,7 +27,7 @@ def at(step: str) -> dict[str, Any]:
 
 FAILED = {"failed": "it was ended", "wants": {}}
 UNREACHED = {"failed": "no way out", "wants": WANTS}
-DONE = outcome(status="in_place")
+DONE = outcome(status="ok")
 
 
 class Account:
@@ -65,7 +65,7 @@ def test_with_nothing_under_way_nothing_is_asked() -> None:
 def test_it_waits_to_the_end_and_keeps_what_was_found_first() -> None:
     account = Account(outcome(at("two")), outcome(at("three")), DONE)
     found = account.settled([DONE, outcome(at("one"))])
-    assert [one["status"] for one in found] == ["in_place", "missing"]
+    assert [one["status"] for one in found] == ["ok", "missing"]
     assert [one["progress"] for one in found] == [None, None]
     assert [positions for positions, _patience in account.asked] == [[1], [1], [1]]
     assert [shown and shown["step"] for shown in account.shown] == ["one", "two", "three", None]
@@ -99,13 +99,13 @@ def test_what_ended_and_is_not_as_wanted_is_a_failure() -> None:
     found = Account(outcome(None, fields=["environment demo"])).settled([outcome(at("one"))])[0]
     assert (found["status"], found["reason"]) == (
         "failed",
-        "it ended, and is still not as wanted: environment demo",
+        "it ended, and is still not up to date: environment demo",
     )
 
 
 def test_a_file_system_that_hangs_meanwhile_is_said() -> None:
-    found = Account(outcome(None, status="not_measured", reason="hangs")).settled([outcome(at("one"))])[0]
-    assert (found["status"], found["reason"]) == ("not_measured", "hangs")
+    found = Account(outcome(None, status="unknown", reason="hangs")).settled([outcome(at("one"))])[0]
+    assert (found["status"], found["reason"]) == ("unknown", "hangs")
 
 
 def test_why_a_job_has_not_begun_is_kept_while_it_waits_and_no_longer() -> None:
@@ -120,5 +120,5 @@ def test_why_a_job_has_not_begun_is_kept_while_it_waits_and_no_longer() -> None:
 
 def test_when_the_time_is_over_it_goes_on_and_is_not_said_to_be_done() -> None:
     found = Account().settled([outcome(at("installing"))], seconds=0)[0]
-    assert found["status"] == "not_measured"
+    assert found["status"] == "unknown"
     assert found["reason"] == "conda /data is still at it (installing) and goes on by itself: run again to wait for it"

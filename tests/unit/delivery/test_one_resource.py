@@ -53,13 +53,13 @@ def test_a_key_of_fingerprints_is_not_repeated_when_it_is_refused() -> None:
     assert "secret" not in str(caught.value)
 
 
-@pytest.mark.parametrize("status", ["blocked", "failed", "not_measured"])
+@pytest.mark.parametrize("status", ["blocked", "failed", "unknown"])
 def test_what_failed_says_what_and_why(status: str) -> None:
     found = one_resource.result(outcome(status, reason="the home is full"))
     assert (found["failed"], found["msg"]) == (True, "folder ~/x: the home is full")
 
 
-@pytest.mark.parametrize("status", ["missing", "different", "unwanted"])
+@pytest.mark.parametrize("status", ["missing", "different", "extra"])
 def test_what_changed_is_shown_before_and_after(status: str) -> None:
     found = one_resource.result(outcome(status))
     assert found["changed"]
@@ -67,6 +67,6 @@ def test_what_changed_is_shown_before_and_after(status: str) -> None:
 
 
 def test_what_is_in_place_changes_nothing() -> None:
-    found = one_resource.result(outcome("in_place"))
+    found = one_resource.result(outcome("ok"))
     assert not found["changed"]
     assert "diff" not in found

@@ -201,9 +201,9 @@ def test_other_certificates() -> None:
 
 
 def test_the_result_fails_with_any_failed_check_and_says_what_to_do() -> None:
-    good, mind, bad = Check("a", OK, "fine."), Check("b", WARNING, "hm.", "c"), Check("d", FAILED, "no.", "mend it")
+    good, mind, bad = Check("a", OK, "fine."), Check("b", WARNING, "hm.", "c"), Check("d", FAILED, "no.", "fix it")
     assert not judge.result([good, mind])["failed"]
     result = judge.result([good, mind, bad])
     assert (result["failed"], result["changed"]) == (True, False)
-    assert result["msg"] == "1 failed, 1 to mind, 1 in order\nd: no. Next: mend it"
+    assert result["msg"] == "1 failed, 1 to mind, 1 in order\nd: no. Next: fix it"
     assert result["checks"][1] == {"name": "b", "status": "warning", "text": "hm.", "next": "c"}

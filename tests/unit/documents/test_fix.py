@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What mends a thing, from its fields to words: what can be pasted is told from what cannot."""
+"""What fixes a thing, from its fields to words: what can be pasted is told from what cannot."""
 
 from __future__ import annotations
 

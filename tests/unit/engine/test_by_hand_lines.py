@@ -12,7 +12,7 @@ from ansible_collections.hpc.onboard.plugins.module_utils._engine.by_hand_lines 
 LONG = "/dss/dssfs04/lwp-dss-0002/" + "pr12ab-dss-0000/" * 6 + "enroot"
 
 
-def outcome(status: str = "in_place", **more: Any) -> dict[str, Any]:
+def outcome(status: str = "ok", **more: Any) -> dict[str, Any]:
     """One of an answer."""
     known: dict[str, Any] = {"identity": "link ~/dss", "capability": "storage_links", "status": status, "reason": ""}
     known.update(before={"is": "link"}, after={}, remarks=[], evidence={})
@@ -34,11 +34,11 @@ def shown(part: str, work: str, *outcomes: dict[str, Any], encoding: str = "utf-
         ("onboard", outcome(), False),
         ("onboard", outcome("missing"), False),
         ("onboard", outcome("blocked", reason="a folder is there"), True),
-        ("onboard", outcome("not_measured"), True),
+        ("onboard", outcome("unknown"), True),
         ("audit", outcome("missing"), True),
         ("audit", outcome("different", capability="watch", evidence={"severities": {"~/.bashrc:2": "high"}}), True),
         ("audit", outcome("different", capability="watch", evidence={"severities": {"~/.bashrc": "low"}}), False),
-        ("offboard", outcome("unwanted"), False),
+        ("offboard", outcome("extra"), False),
     ],
 )
 def test_what_counts_as_bad(part: str, found: dict[str, Any], bad: bool) -> None:
@@ -69,6 +69,6 @@ def test_the_words_say_whether_it_was_done(work: str, word: str) -> None:
 
 
 def test_what_was_gone_before_is_not_spoken_of_when_things_are_taken_out() -> None:
-    text = shown("offboard", "reconcile", outcome("in_place", before={}), outcome("unwanted", identity="file ~/x"))[1]
+    text = shown("offboard", "reconcile", outcome("ok", before={}), outcome("extra", identity="file ~/x"))[1]
     assert "file ~/x" in text
     assert "in place" not in text

@@ -79,11 +79,11 @@ def taken(
 @pytest.mark.parametrize(
     ("does", "status", "reason"),
     [
-        ("sleep", "not_measured", "no answer in 1 s"),
+        ("sleep", "unknown", "no answer in 1 s"),
         ("die", "failed", "ended from outside"),
         ("raise", "failed", "a bug of hpc.onboard: ValueError in test_isolation.py:"),
         ("refuse", "failed", "it cannot be looked at"),
-        ("unchanging", "failed", "still not as wanted after the change: is"),
+        ("unchanging", "failed", "still not up to date after the change: is"),
     ],
 )
 def test_one_bad_resource_costs_only_its_own(does: str, status: str, reason: str, check: bool, scene: Scene) -> None:
@@ -91,7 +91,7 @@ def test_one_bad_resource_costs_only_its_own(does: str, status: str, reason: str
     link = {"path": "~/work", "target": "/work", "state": "present"}
     entries = [odd("/a"), odd("/b", does), odd("/c"), {"kind": "storage_link", "capability": "test", "options": link}]
     outcomes = taken(scene, entries, check)
-    assert [one["status"] for one in outcomes] == ["in_place", status, "in_place", "missing"]
+    assert [one["status"] for one in outcomes] == ["ok", status, "ok", "missing"]
     assert reason in outcomes[1]["reason"]
     assert "canary" not in str(outcomes)
     assert scene.at("~/work").is_symlink() is not check
@@ -100,7 +100,7 @@ def test_one_bad_resource_costs_only_its_own(does: str, status: str, reason: str
 def test_two_that_hang_cost_one_limit_each(scene: Scene) -> None:
     started = time.time()
     outcomes = taken(scene, [odd("/a", "sleep"), odd("/b"), odd("/c", "sleep"), odd("/d", "die")], seconds=0.5)
-    assert [one["status"] for one in outcomes] == ["not_measured", "in_place", "not_measured", "failed"]
+    assert [one["status"] for one in outcomes] == ["unknown", "ok", "unknown", "failed"]
     assert time.time() - started < 10
 
 
@@ -115,7 +115,7 @@ def test_what_lies_below_a_failed_one_waits_for_it_and_nothing_else_does(scene: 
         {"kind": "storage_link", "capability": "test", "options": link},
     ]
     outcomes = taken(scene, entries)
-    assert [one["status"] for one in outcomes] == ["failed", "blocked", "in_place", "in_place", "blocked"]
+    assert [one["status"] for one in outcomes] == ["failed", "blocked", "ok", "ok", "blocked"]
     assert [one["reason"] for one in outcomes if one["status"] == "blocked"] == ["waits for: odd /work/me"] * 2
 
 
@@ -155,9 +155,9 @@ def test_everything_on_a_file_system_that_hangs_is_not_asked_again(tmp_path: Pat
     )
     assert ran.returncode == 0, ran.stderr
     lines = ran.stdout.splitlines()
-    statuses = ["not_measured", "in_place", "not_measured", "in_place", "in_place", "not_measured"]
+    statuses = ["unknown", "ok", "unknown", "ok", "ok", "unknown"]
     assert [line.split()[0] for line in lines] == statuses
-    assert all("/cluster/dead hangs" in line for line in lines if line.startswith("not_measured"))
+    assert all("/cluster/dead hangs" in line for line in lines if line.startswith("unknown"))
 
 
 def test_touches_asks_no_file_system() -> None:

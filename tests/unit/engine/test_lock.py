@@ -70,7 +70,7 @@ def test_the_lock_of_a_dead_owner_is_taken_over(scene: Scene) -> None:
 
 def test_a_file_left_behind_goes_with_the_next_run_even_if_it_has_nothing_to_do(scene: Scene) -> None:
     scene.make({"/work": Folder(), "~/" + NAME: Plain(b"node7, process 1, since yesterday\n", 0o600)})
-    assert scene.run({"kind": "directory", "path": "/work"})[0]["status"] == "in_place"
+    assert scene.run({"kind": "directory", "path": "/work"})[0]["status"] == "ok"
     assert not scene.at("~/" + NAME).exists()
 
 

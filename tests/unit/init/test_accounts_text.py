@@ -41,7 +41,7 @@ WISHES = [
     wish("go42tum@lrz", storage={"dss": "/dss/x, y: z"}, without=["conda"]),
     wish("simone@wilson", project="123"),
     wish("ada@dfki"),
-    wish("0x1@narval", ssh="on", door="key"),
+    wish("0x1@narval", ssh="on", auth="key"),
 ]
 
 

@@ -61,7 +61,7 @@ def test_the_hint_is_the_profiles_own() -> None:
         ("storage:Dss", [], ["/dss/x"]),
         ("jump_user", ["ada01", "a@b"], ["", "a b"]),
         ("ssh", ["wilson"], ["", "wil*", "-F"]),
-        ("door", ["key", "ask"], ["", "open"]),
+        ("auth", ["key", "ask"], ["", "open"]),
     ],
 )
 def test_answers_have_the_form_that_the_file_needs(word: str, good: list[str], bad: list[str]) -> None:

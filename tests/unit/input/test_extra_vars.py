@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.options import checked
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.run import checked
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.offboard_question import check_names
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.extra_vars import (
     Reader,

@@ -96,7 +96,7 @@ def test_only_what_we_made_is_taken_out(scene: Scene) -> None:
     said(scene, LINK, CREDENTIAL)
     gone = [{**LINK, "state": "absent"}, {"kind": "enroot_credential", "machine": "nvcr.io", "state": "absent"}]
     told = said(scene, *gone, only_made=True)
-    assert [one["status"] for one in told["outcomes"]] == ["in_place", "unwanted"]
+    assert [one["status"] for one in told["outcomes"]] == ["ok", "extra"]
     assert "it stays" in told["outcomes"][0]["remarks"][0]
     left = {path: thing for path, thing in scene.tree().items() if path not in before}
     assert all(isinstance(thing, Folder) for path, thing in left.items() if path != PLACE)
@@ -197,15 +197,15 @@ def test_the_folders_that_were_made_for_things_go_when_they_are_empty(scene: Sce
     }
     scene.make({"~/a/mine": Plain(b"")})
     assert list(taken_out(scene, credential, script).items()) == [
-        ("script ~/a/b/run", "unwanted"),
-        ("folder ~/a/b", "unwanted"),
-        ("folder ~/a", "in_place"),
-        ("credentials ~/.config/enroot/.credentials: nvcr.io", "unwanted"),
-        ("folder ~/.config/enroot", "unwanted"),
+        ("script ~/a/b/run", "extra"),
+        ("folder ~/a/b", "extra"),
+        ("folder ~/a", "ok"),
+        ("credentials ~/.config/enroot/.credentials: nvcr.io", "extra"),
+        ("folder ~/.config/enroot", "extra"),
     ]
     assert set(everything(scene)) == {"directory folder ~/.config", "directory folder ~/a"}
     scene.at("~/a/mine").unlink()
-    assert taken_out(scene) == {"folder ~/a": "unwanted"}
+    assert taken_out(scene) == {"folder ~/a": "extra"}
     assert scene.tree() == before
 
 
@@ -325,7 +325,7 @@ def test_beside_a_receipt_that_cannot_be_read_nothing_is_made_and_all_is_looked_
     scene.make({"~/other": Link("/work")})
     before = scene.footprints()
     told = said(scene, LINK, {**LINK, "path": "~/other", "target": "/work"}, work=work)
-    assert [one["status"] for one in told["outcomes"]] == ["missing" if work == "examine" else "blocked", "in_place"]
+    assert [one["status"] for one in told["outcomes"]] == ["missing" if work == "examine" else "blocked", "ok"]
     assert "newer hpc.onboard" in told["receipt"]["problem"] or "is damaged" in told["receipt"]["problem"]
     assert scene.footprints() == before
     if work != "examine":
@@ -416,10 +416,10 @@ def test_what_two_clusters_ask_for_stays_until_both_have_gone(scene: Scene) -> N
     said(scene, LINK, SCRIPT, cluster="lrz")
     said(scene, LINK, SCRIPT, cluster="cool_muc")
     assert {tuple(note["clusters"]) for note in notes(scene).values()} == {("cool_muc", "lrz")}
-    assert leave(scene, "lrz", LINK, SCRIPT) == {"in_place"}
+    assert leave(scene, "lrz", LINK, SCRIPT) == {"ok"}
     assert f"{HOME}/a/b/run" in scene.tree()
     assert {tuple(note["clusters"]) for note in notes(scene).values()} == {("cool_muc",)}
-    assert leave(scene, "cool_muc", LINK, SCRIPT) == {"unwanted"}
+    assert leave(scene, "cool_muc", LINK, SCRIPT) == {"extra"}
     assert scene.tree() == before
 
 
@@ -448,11 +448,11 @@ def test_the_other_clusters_things_are_no_orphans_and_stay(scene: Scene) -> None
             "options": {**notes(scene)["storage_link link ~/work"]["options"], "state": "absent"},
         }
     ]
-    assert leave(scene, "cool_muc", SCRIPT) == {"unwanted"}
+    assert leave(scene, "cool_muc", SCRIPT) == {"extra"}
     assert {path: thing for path, thing in scene.tree().items() if path != PLACE} == {
         path: thing for path, thing in alone.items() if path != PLACE
     }
-    assert leave(scene, "lrz", LINK) == {"unwanted"}
+    assert leave(scene, "lrz", LINK) == {"extra"}
     assert f"{HOME}/.config" not in scene.tree()
 
 
@@ -519,7 +519,7 @@ def test_what_is_on_its_way_out_is_still_ours() -> None:
     entry = {"kind": "conda_install", "capability": "conda", "options": {"state": "absent"}}
     document = {
         "identity": "conda /c",
-        "status": "unwanted",
+        "status": "extra",
         "before": {"conda": "x"},
         "after": {},
         "progress": None,

@@ -71,7 +71,7 @@ def test_the_rotation_that_installs_is_marked_and_once(scene: Scene) -> None:
     before = scene.footprints()
     later = knowing(1)
     later["mark"]["when"] = "2026-02-02T00:00:00Z"
-    assert status(sent(scene, "new", later)) == ["in_place"]
+    assert status(sent(scene, "new", later)) == ["ok"]
     assert scene.footprints() == before
 
 
@@ -95,7 +95,7 @@ def test_a_file_that_is_missing_is_not_made_with_an_older_key(scene: Scene) -> N
 
 def test_who_has_the_key_that_is_there_is_not_stopped(scene: Scene) -> None:
     sent(scene, "new", knowing(1))
-    assert status(sent(scene, "new", knowing(0), CREDENTIAL, OTHER)) == ["in_place", "missing"]
+    assert status(sent(scene, "new", knowing(0), CREDENTIAL, OTHER)) == ["ok", "missing"]
     assert keys(scene) == {"ngc": mark(1)}, "it knows nothing that could be marked"
 
 
@@ -118,7 +118,7 @@ def test_a_rotation_before_all_that_are_known_is_replaced(scene: Scene) -> None:
 
 def test_a_key_may_be_taken_out_whoever_rotated_it(scene: Scene) -> None:
     sent(scene, "new", knowing(1))
-    assert status(sent(scene, "old", knowing(0), {**CREDENTIAL, "state": "absent"})) == ["unwanted"]
+    assert status(sent(scene, "old", knowing(0), {**CREDENTIAL, "state": "absent"})) == ["extra"]
 
 
 def test_a_rotation_marks_and_notes_only_that_another_key_is_there(scene: Scene) -> None:

@@ -50,12 +50,12 @@ def other(machine: str) -> dict[str, Any]:
 
 @table(
     Case("a missing one is installed", AREA, CONDA, "missing", left={"/data/ada": Folder(0o700), **RESULT}),
-    Case("one that is there stays", THERE, CONDA, "in_place"),
+    Case("one that is there stays", THERE, CONDA, "ok"),
     Case(
         "one of a newer version stays",
         {**THERE, f"{PREFIX}/.hpc.onboard": Plain(f"miniforge 27.1 for {MACHINE}".encode())},
         CONDA,
-        "in_place",
+        "ok",
     ),
     Case(
         "one of an older version is brought up",
@@ -116,7 +116,7 @@ def other(machine: str) -> dict[str, Any]:
         "different",
         left=DEMO_THERE,
     ),
-    Case("an environment that is there stays", {**THERE, **DEMO_THERE}, {**CONDA, "environments": [DEMO]}, "in_place"),
+    Case("an environment that is there stays", {**THERE, **DEMO_THERE}, {**CONDA, "environments": [DEMO]}, "ok"),
     Case(
         "an environment that we did not make is kept",
         {**THERE, f"{PREFIX}/envs": Folder(), f"{PREFIX}/envs/demo": Folder()},
@@ -124,12 +124,12 @@ def other(machine: str) -> dict[str, Any]:
         "blocked",
         "the environment demo is there and was not made by us",
     ),
-    Case("what is absent stays so", AREA, {**CONDA, "state": "absent"}, "in_place"),
+    Case("what is absent stays so", AREA, {**CONDA, "state": "absent"}, "ok"),
     Case(
         "one of ours is removed",
         {**THERE, **DEMO_THERE},
         {**CONDA, "state": "absent"},
-        "unwanted",
+        "extra",
         left=dict.fromkeys([*RESULT, *DEMO_THERE]),
     ),
     Case(
@@ -162,7 +162,7 @@ def test_what_a_removal_has_left_goes_with_the_next_one(scene: Scene) -> None:
     scene.make({**AREA, "/data/ada": Folder(), PREFIX: Folder(), f"{PREFIX}/envs": Folder()})
     scene.make({f"{PREFIX}/envs/demo": Folder(), HALF: Folder(0o700), f"{HALF}/making": Plain(PREFIX.encode())})
     outcome = scene.run({"kind": "conda_install", **CONDA, "state": "absent"})[0]
-    assert outcome["status"] == "unwanted", outcome["reason"]
+    assert outcome["status"] == "extra", outcome["reason"]
     assert not scene.at(PREFIX).exists()
 
 
@@ -178,7 +178,7 @@ def test_a_block_of_conda_init_is_reported_and_stays(scene: Scene, file: str) ->
     scene.at(f"~/{file}").parent.mkdir(parents=True, exist_ok=True)
     scene.make({**THERE, f"~/{file}": Plain(text)})
     outcome = scene.run({"kind": "conda_install", **CONDA})[0]
-    assert outcome["status"] == "in_place"
+    assert outcome["status"] == "ok"
     assert [remark.split(" ")[0] for remark in outcome["remarks"]] == [f"~/{file}"]
     assert scene.at(f"~/{file}").read_bytes() == text
 

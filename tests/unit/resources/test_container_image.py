@@ -55,7 +55,7 @@ OF_SITE = {**IMAGE, "site_images": "/enroot"}
 
 @table(
     Case("a missing one is imported", AREA, IMAGE, "missing", left={**FOLDERS, **made(DIGEST), **link(DIGEST)}),
-    Case("one that is there stays", THERE, IMAGE, "in_place"),
+    Case("one that is there stays", THERE, IMAGE, "ok"),
     Case(
         "one with another digest is imported beside the old one",
         {**AREA, **FOLDERS, **made(OLD), **link(OLD)},
@@ -71,7 +71,7 @@ OF_SITE = {**IMAGE, "site_images": "/enroot"}
         left=dict.fromkeys(made(OLD)),
     ),
     Case("a pinned one is not looked for elsewhere", {**AREA, **FOLDERS, **made(OLD), **link(OLD)},
-         {**IMAGE, "image": f"{NAME}@{OLD}"}, "in_place"),
+         {**IMAGE, "image": f"{NAME}@{OLD}"}, "ok"),
     Case("a file in the place of the link is kept", {**AREA, **FOLDERS, f"{PLAIN}.sqsh": Plain(b"x")}, IMAGE,
          "blocked", "was not made by us"),
     Case("a link of somebody's making is kept", {**AREA, **FOLDERS, f"{PLAIN}.sqsh": Link("mine.sqsh")}, IMAGE,
@@ -85,8 +85,8 @@ OF_SITE = {**IMAGE, "site_images": "/enroot"}
          left={**FOLDERS, f"{PLAIN}.sqsh": Link(f"{SITE}.sqsh")}),
     Case("the site's own image without a package is not", AT_SITE, {**OF_SITE, "packages": ["torch"]}, "missing",
          left={**FOLDERS, **made(DIGEST), **link(DIGEST)}),
-    Case("what is absent stays so", AREA, {**IMAGE, "state": "absent"}, "in_place"),
-    Case("one of ours is removed", THERE, {**IMAGE, "state": "absent"}, "unwanted",
+    Case("what is absent stays so", AREA, {**IMAGE, "state": "absent"}, "ok"),
+    Case("one of ours is removed", THERE, {**IMAGE, "state": "absent"}, "extra",
          left=dict.fromkeys({**made(DIGEST), **link(DIGEST)})),
 )  # fmt: skip
 def test_an_image(tmp_path: Path, case: Case) -> None:

@@ -24,7 +24,7 @@ def entry(claim: str, content: bytes, status: str, reason: str = "", left: bytes
 
 @table(
     Case("the first key is written", {}, WANDB, "missing", left={FILE: Plain(ENTRY, 0o600)}),
-    entry("a key is left alone", OTHER + ENTRY, "in_place"),
+    entry("a key is left alone", OTHER + ENTRY, "ok"),
     entry("an old key is replaced in place", ENTRY.replace(b"new", b"old") + OTHER, "different", left=ENTRY + OTHER),
     entry("an entry is added and foreign bytes stay", OTHER, "missing", left=OTHER + ENTRY),
     entry("doubles go", ENTRY + OTHER + ENTRY, "different", left=ENTRY + OTHER),
@@ -35,8 +35,8 @@ def entry(claim: str, content: bytes, status: str, reason: str = "", left: bytes
         "different",
         left=ENTRY + b"default login a password b\n",
     ),
-    entry("an entry is taken out", OTHER + ENTRY, "unwanted", left=OTHER, password=None, state="absent"),
-    entry("what we made is taken out whole", ENTRY, "unwanted", left=b"", password=None, state="absent"),
+    entry("an entry is taken out", OTHER + ENTRY, "extra", left=OTHER, password=None, state="absent"),
+    entry("what we made is taken out whole", ENTRY, "extra", left=b"", password=None, state="absent"),
 )
 def test_netrc_entry(scene: Scene, case: Case) -> None:
     judge(scene, "netrc_entry", case)
@@ -49,5 +49,5 @@ def test_a_home_behind_a_link_takes_an_entry_and_a_second_run_changes_nothing(tm
     home.rename(real)
     home.symlink_to(real.name)
     found = [scene.run({"kind": "netrc_entry", **WANDB})[0] for _run in range(2)]
-    assert [one["status"] for one in found] == ["missing", "in_place"], found[0]["reason"]
+    assert [one["status"] for one in found] == ["missing", "ok"], found[0]["reason"]
     assert (real / ".netrc").read_bytes() == ENTRY

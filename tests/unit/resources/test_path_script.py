@@ -19,7 +19,7 @@ OUT = {"path": "~/bin/hello", "state": "absent"}
 
 @table(
     Case("a missing script is made", {}, PUT, "missing", left={"~/bin": Folder(), "~/bin/hello": OURS}),
-    Case("a script is left alone", {**BIN, "~/bin/hello": OURS}, PUT, "in_place"),
+    Case("a script is left alone", {**BIN, "~/bin/hello": OURS}, PUT, "ok"),
     Case("an older one of ours is replaced", {**BIN, "~/bin/hello": OLD}, PUT, "different", left={"~/bin/hello": OURS}),
     Case(
         "a mode is put right",
@@ -42,8 +42,8 @@ OUT = {"path": "~/bin/hello", "state": "absent"}
         "missing",
         left={"~/dot/hello": OURS},
     ),
-    Case("our script is taken out", {**BIN, "~/bin/hello": OLD}, OUT, "unwanted", left={"~/bin/hello": None}),
-    Case("nothing is taken out twice", BIN, OUT, "in_place"),
+    Case("our script is taken out", {**BIN, "~/bin/hello": OLD}, OUT, "extra", left={"~/bin/hello": None}),
+    Case("nothing is taken out twice", BIN, OUT, "ok"),
     Case("a changed script is not taken out", {**BIN, "~/bin/hello": EDITED}, OUT, "blocked", "changed by hand"),
     Case("a script of the user's is not taken out", {**BIN, "~/bin/hello": Plain(b"x")}, OUT, "blocked", "not ours"),
 )

@@ -62,7 +62,7 @@ def made(options: dict[str, Any]) -> dict[str, Thing]:
 
 @table(
     Case("a missing one is made", AREA, ML, "missing", left=made(ML)),
-    Case("one that is there stays", THERE, ML, "in_place"),
+    Case("one that is there stays", THERE, ML, "ok"),
     Case("one with other packages is made anew", THERE, OTHER, "different", left=made(OTHER)),
     Case(
         "one whose files were purged is made anew", without(f"{VERSION}/.hpc.onboard"), ML, "different", left=made(ML)
@@ -79,7 +79,7 @@ def made(options: dict[str, Any]) -> dict[str, Thing]:
         "by hand (+torch==2.4)",
     ),
     Case("packages by hand are not taken out", without(f"{SITE}/numpy-2.1.dist-info"), GONE, "blocked", "-numpy==2.1"),
-    Case("a newer pip is nobody's business", {**THERE, f"{SITE}/pip-26.0.dist-info": Folder()}, ML, "in_place"),
+    Case("a newer pip is nobody's business", {**THERE, f"{SITE}/pip-26.0.dist-info": Folder()}, ML, "ok"),
     Case("a folder in the way is kept", {**AREA, "/data/ada/ml": Folder()}, ML, "blocked", "was not made by us"),
     Case(
         "a link of the user's is kept",
@@ -96,8 +96,8 @@ def made(options: dict[str, Any]) -> dict[str, Thing]:
         ".ml.versions is there and was not made by us",
     ),
     Case("the site's area is not made", {}, ML, "blocked", "only the site can make it"),
-    Case("what is absent stays so", AREA, GONE, "in_place"),
-    Case("one of ours is taken out", THERE, GONE, "unwanted", left=dict.fromkeys(RESULT)),
+    Case("what is absent stays so", AREA, GONE, "ok"),
+    Case("one of ours is taken out", THERE, GONE, "extra", left=dict.fromkeys(RESULT)),
 )
 def test_python_env(scene: Scene, case: Case) -> None:
     judge(scene, "python_env", case)

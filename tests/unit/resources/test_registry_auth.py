@@ -40,7 +40,7 @@ def login(claim: str, content: bytes, status: str, reason: str = "", left: bytes
 
 @table(
     Case("the first login is written", {}, NVCR, "missing", left={**THERE, FILE: Plain(OURS, 0o600)}),
-    login("a login is left alone", OURS, "in_place"),
+    login("a login is left alone", OURS, "ok"),
     login("an old key is replaced", OLD, "different", left=OURS),
     login("another user's is replaced", OLD.replace(b"JG9h", b"eG9h"), "different", left=OURS),
     login("an entry is added and every other byte stays", OTHER, "missing", left=BOTH),
@@ -49,10 +49,10 @@ def login(claim: str, content: bytes, status: str, reason: str = "", left: bytes
     login("a helper that answers in its place is said", b'{"credsStore": "pass"}', "blocked", "docker-credential-pass"),
     login("a helper goes before our own login", WITH_HELPER, "blocked", "docker-credential-pass"),
     login("a helper of this registry goes before our own login", WITH_OWN_HELPER, "blocked", "docker-credential-x"),
-    login("a helper of another registry is no harm", WITH_OTHERS_HELPER, "in_place"),
-    login("an entry is taken out and the others stay", BOTH, "unwanted", left=OTHER, password=None, state="absent"),
-    login("what we made is taken out whole", OURS, "unwanted", left=b"", password=None, state="absent"),
-    Case("what is absent stays so", {}, NO_NVCR, "in_place"),
+    login("a helper of another registry is no harm", WITH_OTHERS_HELPER, "ok"),
+    login("an entry is taken out and the others stay", BOTH, "extra", left=OTHER, password=None, state="absent"),
+    login("what we made is taken out whole", OURS, "extra", left=b"", password=None, state="absent"),
+    Case("what is absent stays so", {}, NO_NVCR, "ok"),
     Case(
         "a key is never put behind a link",
         {**THERE, "~/elsewhere": Plain(OURS), FILE: Link("~/elsewhere")},

@@ -25,12 +25,12 @@ OTHER = b"# mine \xff\nmachine other login me password mine\r\n"
 
 
 @table(
-    Case("where no key is, none is written", {}, KEY, "in_place", left={}),
+    Case("where no key is, none is written", {}, KEY, "ok", left={}),
     Case(
         "beside other entries none is written",
         {**THERE, FILE: Plain(OTHER, 0o640)},
         KEY,
-        "in_place",
+        "ok",
         left={FILE: Plain(OTHER, 0o640)},
     ),
     Case(
@@ -56,7 +56,7 @@ OTHER = b"# mine \xff\nmachine other login me password mine\r\n"
         "does not know",
         left={FILE: Plain(NEW + OLD, 0o600)},
     ),
-    Case("what is there already is left alone", {**THERE, FILE: Plain(NEW, 0o600)}, KEY, "in_place"),
+    Case("what is there already is left alone", {**THERE, FILE: Plain(NEW, 0o600)}, KEY, "ok"),
     Case(
         "both are replaced and foreign bytes stay",
         {**THERE, FILE: Plain(OTHER + OLD, 0o600)},

@@ -19,7 +19,7 @@ from resource_tables import Case, judge, table
 TEXT = "#!/bin/sh\necho @slurm_account@\n"
 
 
-@table(Case("a sandbox has nothing to ask", {}, {"account": "p1", "required": "yes"}, "in_place"))
+@table(Case("a sandbox has nothing to ask", {}, {"account": "p1", "required": "yes"}, "ok"))
 def test_scheduler(scene: Scene, case: Case) -> None:
     judge(scene, "scheduler", case)
 
@@ -54,7 +54,7 @@ def outcomes(tmp_path: Path, accounts: list[str] | None, **options: Any) -> tupl
 )
 def test_what_the_script_says(tmp_path: Path, accounts: Any, options: Any, line: str) -> None:
     asked, script = outcomes(tmp_path, accounts, **options)
-    assert (asked.status, script.status) == ("in_place", "missing")
+    assert (asked.status, script.status) == ("ok", "missing")
     assert line in script.after["content"]
 
 
@@ -68,7 +68,7 @@ def test_what_the_script_says(tmp_path: Path, accounts: Any, options: Any, line:
 )
 def test_what_needs_an_account_waits_until_one_is_chosen(tmp_path: Path, accounts: Any, options: Any, why: str) -> None:
     asked, script = outcomes(tmp_path, accounts, **options)
-    assert asked.status == "in_place"
+    assert asked.status == "ok"
     assert script.status == "blocked"
     assert why in str(script.reason)
 

@@ -185,7 +185,7 @@ def test_taking_the_environment_out_restores_every_start_up_file(found: Tree, sc
     before = scene.tree()
     scene.life({"kind": "shell_environment", **ENV})
     assert scene.tree() != before
-    assert scene.life({"kind": "shell_environment", **NO_ENV})[0]["status"] == "unwanted"
+    assert scene.life({"kind": "shell_environment", **NO_ENV})[0]["status"] == "extra"
     left = {path: thing for path, thing in scene.tree().items() if not isinstance(thing, Folder)}
     assert left == {path: thing for path, thing in before.items() if not isinstance(thing, Folder)}
 
@@ -203,7 +203,7 @@ def test_an_interrupted_taking_out_is_finished_by_the_next_run(scene: Scene) -> 
     """The lines go first: what is left of the sections brings the next run back."""
     scene.life({"kind": "shell_environment", **ENV})
     scene.at("~/.bashrc").unlink()
-    assert scene.life({"kind": "shell_environment", **NO_ENV})[0]["status"] == "unwanted"
+    assert scene.life({"kind": "shell_environment", **NO_ENV})[0]["status"] == "extra"
     assert [path for path, thing in scene.tree().items() if isinstance(thing, Plain)] == []
 
 
@@ -217,5 +217,5 @@ def test_an_interrupted_taking_out_is_finished_by_the_next_run(scene: Scene) -> 
 def test_a_line_that_sets_a_variable_of_ours_anew_is_to_be_minded(scene: Scene, lines: bytes, said: list[str]) -> None:
     scene.make({"~/.bashrc": Plain(lines), "~/.profile": Plain(PROFILE)})
     first, again = (scene.run({"kind": "shell_environment", **ENV})[0] for _time in range(2))
-    assert (first["status"], again["status"]) == ("missing", "in_place")
+    assert (first["status"], again["status"]) == ("missing", "ok")
     assert first["remarks"] == again["remarks"] == said

@@ -13,7 +13,7 @@ GONE = {**LINK, "state": "absent"}
 
 @table(
     Case("a missing link is made", AREA, LINK, "missing", left={"~/work": Link("/work/p")}),
-    Case("a link is left alone", {**AREA, "~/work": Link("/work/p")}, LINK, "in_place"),
+    Case("a link is left alone", {**AREA, "~/work": Link("/work/p")}, LINK, "ok"),
     Case(
         "a link of the user's elsewhere is kept",
         {**AREA, "~/work": Link("/work")},
@@ -50,9 +50,9 @@ GONE = {**LINK, "state": "absent"}
         "missing",
         left={"~/a": Folder(), "~/a/b": Folder(), "~/a/b/work": Link("/work/p")},
     ),
-    Case("nothing is taken out twice", AREA, GONE, "in_place"),
-    Case("our link is taken out", {**AREA, "~/work": Link("/work/p")}, GONE, "unwanted", left={"~/work": None}),
-    Case("our dangling link is taken out", {"~/work": Link("/work/p")}, GONE, "unwanted", left={"~/work": None}),
+    Case("nothing is taken out twice", AREA, GONE, "ok"),
+    Case("our link is taken out", {**AREA, "~/work": Link("/work/p")}, GONE, "extra", left={"~/work": None}),
+    Case("our dangling link is taken out", {"~/work": Link("/work/p")}, GONE, "extra", left={"~/work": None}),
     Case("a link of the user's stays", {**AREA, "~/work": Link("/work")}, GONE, "blocked", "not where ours would"),
     Case("a real folder is not taken out", {**AREA, "~/work": Folder()}, GONE, "blocked", "is a real folder"),
 )

@@ -23,13 +23,13 @@ def token(claim: str, content: bytes, status: str, reason: str = "", left: bytes
 
 @table(
     Case("the first token is written", {}, TOKEN, "missing", left={**FOLDERS, FILE: Plain(b"hf_new", 0o600)}),
-    token("a token is left alone", b"hf_new\n", "in_place"),
+    token("a token is left alone", b"hf_new\n", "ok"),
     token("an old token is replaced", b"hf_old", "different", left=b"hf_new"),
     token("an empty file is filled", b"", "missing", left=b"hf_new"),
     token("a wrong mode is put right", b"hf_new", "different", left=b"hf_new", mode=0o644),
     token("a file that is no token is kept", b"dear diary\n", "blocked", "more than a token"),
-    token("a token is taken out", b"hf_old", "unwanted", left=b"", password=None, state="absent"),
-    Case("what is absent stays so", {}, {"state": "absent"}, "in_place"),
+    token("a token is taken out", b"hf_old", "extra", left=b"", password=None, state="absent"),
+    Case("what is absent stays so", {}, {"state": "absent"}, "ok"),
 )
 def test_token_file(scene: Scene, case: Case) -> None:
     judge(scene, "token_file", case)

@@ -66,7 +66,7 @@ def test_an_account_is_looked_through_once_the_old_key_is_deactivated(step: str,
 def test_it_is_looked_once_and_the_share_tells_what_went_and_what_is_left() -> None:
     sweep = Sweep.of(situation(), "retire", FILES, {}, MARKS)
     remarks = ["in any words: ~/.bashrc:1, x", "not looked at: ~/y"]
-    found = {"status": "unwanted", "remarks": remarks, "reason": None, "evidence": {"leftovers": 1}}
+    found = {"status": "extra", "remarks": remarks, "reason": None, "evidence": {"leftovers": 1}}
     assert sweep.told([found]) == 1
     assert sweep.entries() == []
     assert sweep.told([]) == 1
@@ -77,7 +77,7 @@ def test_it_is_looked_once_and_the_share_tells_what_went_and_what_is_left() -> N
 
 def test_what_could_not_be_looked_for_is_said_and_fails_nothing() -> None:
     sweep = Sweep.of(situation(), "retire", FILES, {}, MARKS)
-    sweep.told([{"status": "not_measured", "remarks": [], "reason": "it hangs", "evidence": {}}])
+    sweep.told([{"status": "unknown", "remarks": [], "reason": "it hangs", "evidence": {}}])
     result = sweep.added({"changed": False, "failed": False, "outcomes": [], "remarks": []})
     assert (result["changed"], result["failed"], result["outcomes"]) == (False, False, [])
     assert "it hangs" in result["remarks"][0]["text"]

@@ -393,7 +393,7 @@ def test_the_old_file_is_there_until_the_new_one_was_read_back(path: Path, monke
     assert not path.with_name("keyring.old").exists()
 
 
-def test_a_cheaper_cost_is_announced_and_rekey_mends_it(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cheaper_cost_is_announced_and_rekey_fixes_it(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     keep(path)
     monkeypatch.setattr(file_format, "ARGON2ID", {**CHEAP, "m": 128})
     typist = Typist(PASSPHRASE)

@@ -95,7 +95,7 @@ def test_an_entry_leads_where_runs_go(cluster: str, tmp_path: Path) -> None:
 
 def test_a_site_without_shared_sessions_gets_none() -> None:
     def shared(socket: str, door: str = "ask", **auth: Any) -> dict[str, str]:
-        return dict(entries.sharing({"account": {"door": door}, "cluster": {"auth": auth}}, socket))
+        return dict(entries.sharing({"account": {"auth": door}, "cluster": {"auth": auth}}, socket))
 
     assert shared("/home/a/s", multiplexing="forbidden") == {"ControlMaster": "no", "ControlPath": "none"}
     assert shared("/home/a/" + "s" * 90) == {}

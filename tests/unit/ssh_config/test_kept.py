@@ -116,13 +116,13 @@ def test_a_name_comes_and_goes_and_nothing_else_changes(home: Path, laid: str) -
     assert (home / ".ssh").stat().st_mode & 0o777 == (0o755 if laid == "a linked folder" else 0o700)
     assert (home / ".ssh/hpc.onboard.conf").stat().st_mode & 0o777 == 0o600
     whole = tree(home)
-    assert reconcile(names(ENTRY), host(home)).status == "in_place"
+    assert reconcile(names(ENTRY), host(home)).status == "ok"
     assert tree(home) == whole
     assert reconcile(names(OTHER), host(home)).status == "different"
     assert says(home, "lrz")["hostname"] == "lrz.example.org"
     reconcile(names(gone=("ada@lrz",)), host(home))
     assert tree(home) == whole
-    assert reconcile(names(gone=("simone@wilson",)), host(home)).status == "unwanted"
+    assert reconcile(names(gone=("simone@wilson",)), host(home)).status == "extra"
     assert tree(home) == before
 
 

@@ -80,7 +80,7 @@ def test_an_audit_is_kept_for_each_account(state: Path) -> None:
 
     accounts = [{"name": name, "state": "measured"} for name in ("a@lrz", "b@lrz")]
     report = {
-        "accounts": [*accounts, {"name": "c@lrz", "state": "not_measured"}],
+        "accounts": [*accounts, {"name": "c@lrz", "state": "unknown"}],
         "findings": [finding("high"), finding("info"), finding("critical", {"by": "me"})],
     }
     ends = Ends()

@@ -33,26 +33,26 @@ def test_no_line_is_wider_than_the_terminal(name: str, said: dict[str, Any], vie
 
 
 def test_each_change_has_a_line_and_what_was_kept_is_counted() -> None:
-    said = result(outcome("missing", "folder /a"), outcome("in_place", "folder /b"), seconds=1.25)
+    said = result(outcome("missing", "folder /a"), outcome("ok", "folder /b"), seconds=1.25)
     lines = [plain(line) for line in account("a@b", said, View())]
-    assert lines[0] == "✓ a@b  1 made, 1 in place".ljust(75) + "1.2 s"
-    assert lines[1:] == ["  + made         folder /a"]
+    assert lines[0] == "✓ a@b  1 created, 1 unchanged".ljust(75) + "1.2 s"
+    assert lines[1:] == ["  + created      folder /a"]
 
 
 def test_everything_is_named_when_asked_for() -> None:
-    said = result(outcome("missing", "folder /a"), outcome("in_place", "folder /b"))
-    assert "  = in place     folder /b" in text(account("a@b", said, View(detail=Detail.EVERYTHING)))
+    said = result(outcome("missing", "folder /a"), outcome("ok", "folder /b"))
+    assert "  = unchanged    folder /b" in text(account("a@b", said, View(detail=Detail.EVERYTHING)))
 
 
 def test_what_went_wrong_is_said_with_its_reason() -> None:
     said = text(account("a@b", result(outcome("blocked"), outcome("missing")), View()))
-    assert "✗ a@b  1 blocked, 1 made" in said
+    assert "✗ a@b  1 blocked, 1 created" in said
     assert "  ! blocked      folder /a\n                 something is in the way" in said
 
 
 def test_a_check_foresees_and_ticks_nothing_off() -> None:
     said = text(account("a@b", result(outcome("missing")), View(check=True)))
-    assert said == "~ a@b  1 to make\n  + to make      folder /a"
+    assert said == "~ a@b  1 to create\n  + to create    folder /a"
 
 
 @pytest.mark.parametrize(("check", "led"), [(True, "leads"), (False, "led")])
@@ -62,9 +62,7 @@ def test_of_a_link_that_is_turned_the_old_target_is_said(check: bool, led: str) 
     assert f"link ~/scratch -> /new\n                 it {led} to /old: what lies there stays there" in said
 
 
-@pytest.mark.parametrize(
-    "status", ["in_place", "missing", "different", "unwanted", "blocked", "failed", "not_measured"]
-)
+@pytest.mark.parametrize("status", ["ok", "missing", "different", "extra", "blocked", "failed", "unknown"])
 def test_in_ascii_everything_is_said(status: str) -> None:
     said = result(outcome(status), notes=[{"capability": "x", "code": "not_here", "text": "not here"}])
     assert text(account("a@b", said, View(Look(60, True), detail=Detail.EVERYTHING))).isascii()
@@ -72,7 +70,7 @@ def test_in_ascii_everything_is_said(status: str) -> None:
 
 def test_a_note_is_said_once_in_words() -> None:
     said = result(notes=[{"capability": "conda", "code": "without", "text": "the accounts file says so"}])
-    assert text(account("a@b", said, View())).endswith("    left out     conda: the accounts file says so")
+    assert text(account("a@b", said, View())).endswith("    skipped      conda: the accounts file says so")
 
 
 def test_steps_that_are_left_are_said_with_their_links_on_lines_of_their_own() -> None:
@@ -83,7 +81,7 @@ def test_steps_that_are_left_are_said_with_their_links_on_lines_of_their_own() -
         "✗ a@b  unreachable\n    refused\n    Before it can be reached:\n"
         "    - Ask Ann.\n      https://a.example/b\n    - Wait."
     )
-    assert "Left for you:\n    - Ask Ann." in text(account("a@b", result(human_steps=steps), View()))
+    assert "Manual steps:\n    - Ask Ann." in text(account("a@b", result(human_steps=steps), View()))
 
 
 def test_a_reason_that_another_account_has_told_is_not_told_again() -> None:
@@ -93,10 +91,10 @@ def test_a_reason_that_another_account_has_told_is_not_told_again() -> None:
 
 def test_among_many_accounts_only_exceptions_are_told() -> None:
     many = View(detail=detail_of(60, 0, False))
-    assert ACCOUNT.is_quiet(result(outcome("in_place")), many)
-    assert not ACCOUNT.is_quiet(result(outcome("in_place")), View(detail=detail_of(6, 0, False)))
+    assert ACCOUNT.is_quiet(result(outcome("ok")), many)
+    assert not ACCOUNT.is_quiet(result(outcome("ok")), View(detail=detail_of(6, 0, False)))
     assert not ACCOUNT.is_quiet({"failed": True, "msg": "x"}, many)
-    assert text(account("a@b", result(outcome("missing")), many)) == "✓ a@b  1 made"
+    assert text(account("a@b", result(outcome("missing")), many)) == "✓ a@b  1 created"
     assert "something is in the way" in text(account("a@b", result(outcome("failed")), many))
 
 
@@ -144,7 +142,7 @@ def test_an_environment_is_shown_in_the_words_of_the_login_shell(start: str, wor
 
 
 def test_a_difference_stands_below_its_outcome() -> None:
-    said = result(outcome("missing", after={"mode": "0755"}), outcome("in_place"), diff=[{}])
+    said = result(outcome("missing", after={"mode": "0755"}), outcome("ok"), diff=[{}])
     assert text(account("a@b", said, View())).endswith("folder /a\n                 + mode: 0755")
 
 
@@ -198,7 +196,7 @@ def test_an_unknown_kind_is_shown_as_an_account() -> None:
 
 
 def test_how_an_account_ended_follows_from_its_result() -> None:
-    assert ACCOUNT.ended(result(outcome("in_place"))) == Ended("ok")
+    assert ACCOUNT.ended(result(outcome("ok"))) == Ended("ok")
     assert ACCOUNT.ended(result(outcome("missing"))) == Ended("changed")
     failed = result(outcome("missing"), outcome("failed"))
     assert ACCOUNT.ended(failed) == Ended("failed", "folder /a: something is in the way")

@@ -22,7 +22,7 @@ def result(status: str, foreseen: bool, **more: Any) -> dict[str, Any]:
         {"account": "ada@lrz", "name": "", "text": "has no entry: its settings of ssh say -F"},
     ]
     outcome = {"identity": "names for ssh", "status": status, "before": {}, "after": AFTER}
-    changed = status in ("missing", "different", "unwanted")
+    changed = status in ("missing", "different", "extra")
     return {"outcome": outcome, "names": names, "foreseen": foreseen, "changed": changed, **more}
 
 
@@ -45,13 +45,13 @@ def test_what_would_be_written_is_shown_with_the_names() -> None:
 def test_what_was_written_is_not_shown_again() -> None:
     assert lines(result("missing", False))[:2] == ["✓ names for ssh  written", "  = ssh wilson  ada@wilson"]
     assert "+   Host wilson" in "\n".join(lines(result("missing", False, diff=[])))
-    assert lines(result("unwanted", False))[0] == "✓ names for ssh  taken out"
+    assert lines(result("extra", False))[0] == "✓ names for ssh  taken out"
 
 
 def test_where_nothing_would_change_the_question_has_nothing_before_it() -> None:
-    assert Names().is_quiet(result("in_place", True), View())
-    assert not Names().is_quiet(result("in_place", True), View(check=True))
-    assert not Names().is_quiet(result("in_place", False), View())
+    assert Names().is_quiet(result("ok", True), View())
+    assert not Names().is_quiet(result("ok", True), View(check=True))
+    assert not Names().is_quiet(result("ok", False), View())
 
 
 def test_what_is_in_the_way_is_an_error() -> None:

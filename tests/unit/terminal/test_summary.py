@@ -38,9 +38,9 @@ def said(accounts: dict[str, Ended], look: Look = WIDE, check: bool = False, **r
 
 
 def test_of_one_account_nothing_is_said_twice() -> None:
-    assert said({"a@b": Ended("changed")}) == "1 account: 1 changed\nLog in anew, and it is all there."
-    assert said({"a@b": Ended("ok")}) == "1 account: 1 as wanted"
-    failed = "1 account: 1 not as wanted (1 failed)\nMend what is said above, then:\n  "
+    assert said({"a@b": Ended("changed")}) == "1 account: 1 changed\nLog in again for the changes to take effect."
+    assert said({"a@b": Ended("ok")}) == "1 account: 1 unchanged"
+    failed = "1 account: 1 not up to date (1 failed)\nFix the problems above, then run:\n  "
     assert said({"a@b": Ended("failed", "why")}) == f"{failed}{PLAY} -l 'a@b'"
 
 
@@ -54,8 +54,8 @@ def test_with_some_accounts_the_unreachable_come_first_each_with_reason_and_comm
         "✗ unreachable  c@w\n    ssh: connect to host x port 22: Connection refused\n"
         f"    {PLAY} -l 'c@w'\n"
         f"✗ failed  b@w\n    link ~/x: it is yours\n    {PLAY} -l 'b@w'\n\n"
-        "3 accounts: 1 as wanted, 2 not as wanted (1 unreachable, 1 failed)\n"
-        f"Mend what is said above, then:\n  {PLAY} -l 'b@w,c@w'"
+        "3 accounts: 1 unchanged, 2 not up to date (1 unreachable, 1 failed)\n"
+        f"Fix the problems above, then run:\n  {PLAY} -l 'b@w,c@w'"
     )
 
 
@@ -65,11 +65,11 @@ def test_an_account_with_nothing_declared_is_counted_apart_and_is_not_green() ->
     shown = recap({"a@b": empty}, View(WIDE), Run(PLAY))
     assert {span.style for line in shown for span in line} == {"note"}
     both = {"a@b": Ended("ok"), "c@d": empty, "e@f": Ended("failed", "why")}
-    totals_of_all = "3 accounts: 1 as wanted, 1 with no resources declared, 1 not as wanted (1 failed)"
+    totals_of_all = "3 accounts: 1 unchanged, 1 with no resources declared, 1 not up to date (1 failed)"
     assert totals_of_all in " ".join(said(both).split())
     many = {f"u{number}@d": Ended("ok") for number in range(12)} | {"c@d": empty}
     lines = said(many).splitlines()
-    assert lines[0].startswith("✓ 12 as wanted  u0@d")
+    assert lines[0].startswith("✓ 12 unchanged  u0@d")
     assert lines[1] == "- 1 with no resources declared  c@d"
 
 
@@ -84,11 +84,11 @@ def test_with_sixty_accounts_the_exceptions_fit_on_one_screen() -> None:
     lines = said(sixty()).splitlines()
     assert len(lines) <= 24
     assert sum("Connection refused" in line for line in lines) == 1
-    assert sum("as wanted  u00@d, u01@d" in line for line in lines) == 1
+    assert sum("up to date  u00@d, u01@d" in line for line in lines) == 1
     assert lines[0].startswith("✗ unreachable  v00@w, v01@w")
     assert f"    {PLAY} -l w" in lines
     words = " ".join(" ".join(lines).split())
-    assert "60 accounts: 4 changed, 40 as wanted, 16 not as wanted (15 unreachable, 1 failed)" in words
+    assert "60 accounts: 4 changed, 40 unchanged, 16 not up to date (15 unreachable, 1 failed)" in words
 
 
 def test_with_many_accounts_a_step_is_said_once_with_the_number_of_accounts() -> None:
@@ -200,6 +200,4 @@ def test_a_share_that_went_well_later_counts() -> None:
 
 
 def test_after_offboarding_nothing_is_said_to_be_there() -> None:
-    assert said({"a@b": Ended("changed")}, emptied=True).endswith(
-        "Shells that are open keep what they had: log in anew."
-    )
+    assert said({"a@b": Ended("changed")}, emptied=True).endswith("Open shells keep the former settings. Log in again.")

@@ -197,5 +197,5 @@ def test_what_storage_links_has_just_made_is_in_order(scene: Scene) -> None:
         {"kind": "directory", "path": "/scratch/simone", "root": "/scratch"},
         {"kind": "storage_link", "path": "~/scratch", "target": "/scratch/simone"},
     )
-    assert examined(scene, Areas, **PURGED)["status"] == "in_place"
+    assert examined(scene, Areas, **PURGED)["status"] == "ok"
     assert scene.whole("~") == HOME

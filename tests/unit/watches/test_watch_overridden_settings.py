@@ -98,7 +98,7 @@ def test_no_value_is_told_for_it_may_be_a_secret(scene: Scene) -> None:
     report = watched(scene, OverriddenSettings)
     assert list(report.found) == ["ENV-007 ~/.bashrc:2"]
     assert "geheim" not in str(report.document)
-    assert report.document["evidence"]["mends"], "the line can be taken out"
+    assert report.document["evidence"]["fixes"], "the line can be taken out"
 
 
 def test_a_folder_in_the_place_of_a_start_up_file_is_no_reason_to_fail(scene: Scene) -> None:

@@ -339,14 +339,14 @@ def offered(scene: Scene, path: str, key: str, name: str = "WANDB_API_KEY") -> t
     report = looked(scene, own=["~/.netrc"], kept=KEPT, known=marks, secrets=dict.fromkeys(marks, "wandb"))
     assert len(report.found) == 1
     evidence = report.document["evidence"]
-    return [one["kind"] for one in evidence.get("mends", {}).values()], list(evidence.get("cases", {}).values())
+    return [one["kind"] for one in evidence.get("fixes", {}).values()], list(evidence.get("cases", {}).values())
 
 
 @pytest.mark.parametrize("place", PLACES)
 def test_a_key_that_is_known_is_taken_out_and_one_that_is_not_is_left(scene: Scene, place: str) -> None:
     scene.make({"~/.netrc": Plain(NETRC, 0o600)})
     assert offered(scene, PLACES[place], OTHER) == ([], ["unknown_key"])
-    kind = "mended_key" if place in ("history", "copy") else "mended_statement"
+    kind = "key_fix" if place in ("history", "copy") else "statement_fix"
     assert offered(scene, PLACES[place], NVAPI) == ([kind], [])
 
 
@@ -355,7 +355,7 @@ def test_a_key_beside_one_that_is_not_known_is_left(scene: Scene) -> None:
     marks = {mark(scene, NVAPI): "the key of 'wandb'"}
     report = looked(scene, known=marks, secrets=dict.fromkeys(marks, "wandb"))
     assert list(report.document["evidence"]["cases"].values()) == ["unknown_key"]
-    assert "mends" not in report.document["evidence"]
+    assert "fixes" not in report.document["evidence"]
 
 
 @pytest.mark.parametrize("name", [".env", "prod.env", ".env.local", ".envrc"])
@@ -367,7 +367,7 @@ def test_a_file_of_an_application_is_left(scene: Scene, name: str) -> None:
 def test_a_variable_stays_where_no_file_of_ours_holds_its_key(scene: Scene) -> None:
     assert offered(scene, "~/jobs/a.sh", NVAPI) == ([], ["no_replacement"])
     scene.make({"~/.netrc": Plain(NETRC, 0o600)})
-    assert offered(scene, "~/jobs/a.sh", NVAPI) == (["mended_statement"], [])
+    assert offered(scene, "~/jobs/a.sh", NVAPI) == (["statement_fix"], [])
 
 
 @pytest.mark.parametrize("name", ["NGC_API_KEY", "APPTAINER_DOCKER_PASSWORD", "HF_TOKEN", "MY_TOKEN", "ENROOT_TOKEN"])
@@ -383,11 +383,11 @@ def test_two_variables_with_one_key_go_only_where_both_programs_have_a_file(scen
     common = {"own": ["~/.netrc"], "known": marks, "secrets": dict.fromkeys(marks, "wandb")}
     evidence = looked(scene, **common, kept=KEPT).document["evidence"]
     assert set(evidence["cases"].values()) == {"no_replacement"}
-    assert "mends" not in evidence
+    assert "fixes" not in evidence
     scene.make({"~/.ngc": Folder(0o700), "~/.ngc/config": Plain(f"[CURRENT]\napikey = {NVAPI}\n".encode(), 0o600)})
     kept = {**KEPT, "ngc_config": ["~/.ngc/config"]}
     evidence = looked(scene, **{**common, "own": ["~/.netrc", "~/.ngc/config"]}, kept=kept).document["evidence"]
-    assert {one["kind"] for one in evidence["mends"].values()} == {"mended_statement"}
+    assert {one["kind"] for one in evidence["fixes"].values()} == {"statement_fix"}
 
 
 def test_a_fix_of_a_variable_names_the_file_that_replaces_it(scene: Scene) -> None:

@@ -129,11 +129,11 @@ def test_a_login_shell_that_does_not_answer_is_said(kept: Scene) -> None:
     ]
 
 
-@pytest.mark.parametrize(("value", "mends"), [("geheim-known-to-the-keyring", 1), ("geheim-of-another-issuer", 0)])
-def test_only_a_variable_with_a_known_key_is_taken_out(kept: Scene, value: str, mends: int) -> None:
+@pytest.mark.parametrize(("value", "fixes"), [("geheim-known-to-the-keyring", 1), ("geheim-of-another-issuer", 0)])
+def test_only_a_variable_with_a_known_key_is_taken_out(kept: Scene, value: str, fixes: int) -> None:
     kept.make({"~/.bashrc": Plain(f"export WANDB_API_KEY={value}\n".encode())})
     kept.environment = {"WANDB_API_KEY": value}
     known = [kept.host().fingerprint("geheim-known-to-the-keyring")]
     evidence = watched(kept, ShadowedKeys, kept=KEPT, known=known).document["evidence"]
-    assert len(evidence.get("mends", {})) == mends
-    assert list(evidence.get("cases", {}).values()) == ["unknown_key"] * (1 - mends)
+    assert len(evidence.get("fixes", {})) == fixes
+    assert list(evidence.get("cases", {}).values()) == ["unknown_key"] * (1 - fixes)

@@ -44,7 +44,7 @@ def _this(report: Report) -> Former:
     return {
         "started": report["run"]["started"],
         "accounts": summary["accounts"],
-        "not_measured": summary["not_measured"],
+        "unknown": summary["unknown"],
         "by_severity": summary["by_severity"],
         "new": summary["new"],
         "resolved": summary["resolved"],

@@ -42,7 +42,7 @@ from .shared import (
 PAGE = Path(__file__).with_name("page")
 BELOW = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
 INCOMPLETE = {"fail": "not measured fails", "ignore": "not measured is let pass"}
-NO_FINDING = ("ok", "not_applicable", "not_measured")
+NO_FINDING = ("ok", "not_applicable", "unknown")
 
 
 def text(report: Report) -> str:
@@ -72,7 +72,7 @@ def contents(report: Report) -> dict[str, Any]:
         "verdict": verdict(report),
         "accounts_said": count(summary["accounts"], "account"),
         "time_said": duration(run["seconds"]),
-        "missed": [account for account in report["accounts"] if account["state"] == "not_measured"],
+        "missed": [account for account in report["accounts"] if account["state"] == "unknown"],
         "columns": ["account", *map(words, capabilities(report))],
         "rows": list(_matrix(report)),
         "choices": [

@@ -50,16 +50,16 @@ def _suite(top: Element, account: Account, report: Report) -> None:
 def _cases(account: Account, report: Report) -> Iterator[Element]:
     """A case for each finding and for each capability that is in order."""
     own = [finding for finding in report["findings"] if finding["account"] == account["name"]]
-    if account["state"] == "not_measured":
+    if account["state"] == "unknown":
         case = _case(account, "account", "reached and measured")
-        error = SubElement(case, "error", type="not_measured", message=account["reason"])
+        error = SubElement(case, "error", type="unknown", message=account["reason"])
         error.text = "\n".join(line for line in (account["reason"], in_one_line(account["next"])) if line)
         yield case
         own = [finding for finding in own if finding["rule"] != "RUN-002"]
     for finding in own:
         yield _finding(account, finding, report["run"]["fail_on"])
     for name, found in account["capabilities"].items():
-        case = _case(account, name, f"{words(name)} as wanted")
+        case = _case(account, name, f"{words(name)} up to date")
         if found == "not_applicable":
             SubElement(case, "skipped", message="does not apply here")
         if found in ("ok", "not_applicable"):
@@ -80,8 +80,8 @@ def _finding(account: Account, finding: Finding, fail_on: str) -> Element:
         SubElement(case, "skipped", message=why)
     elif finding["class"] == "not_applicable":
         SubElement(case, "skipped", message=finding["text"])
-    elif finding["class"] == "not_measured":
-        SubElement(case, "error", type="not_measured", message=finding["text"]).text = _details(finding)
+    elif finding["class"] == "unknown":
+        SubElement(case, "error", type="unknown", message=finding["text"]).text = _details(finding)
     elif reaches(finding["severity"], fail_on):
         SubElement(case, "failure", type=finding["severity"], message=finding["text"]).text = _details(finding)
     else:

@@ -78,8 +78,8 @@ def _head(report: Report) -> Iterator[str]:
         yield f"**Fails:** {prose(reason)}"
     names = [f"{SYMBOLS[name][0]} {name}" for name in SEVERITIES]
     numbers = [f"{summary['by_severity'][name]}" for name in SEVERITIES]
-    heads = [*names, "new", "resolved", "waived", "in the baseline", "not measured", "as wanted"]
-    row = [*numbers, *(f"{summary[name]}" for name in ("new", "resolved", "waived", "accepted", "not_measured"))]
+    heads = [*names, "new", "resolved", "waived", "in the baseline", "not measured", "up to date"]
+    row = [*numbers, *(f"{summary[name]}" for name in ("new", "resolved", "waived", "accepted", "unknown"))]
     yield _table(heads, [[*row, f"{summary['ok']} of {summary['checks']}"]], range(len(heads)))
 
 
@@ -164,7 +164,7 @@ def _idle(entry: WaiverEntry) -> tuple[str, ...]:
 
 
 def _not_measured(report: Report) -> Iterator[str]:
-    missed = [account for account in report["accounts"] if account["state"] == "not_measured"]
+    missed = [account for account in report["accounts"] if account["state"] == "unknown"]
     if missed:
         yield f"## Not measured ({len(missed)})"
         rows = [

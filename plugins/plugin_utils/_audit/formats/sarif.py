@@ -73,7 +73,7 @@ def _rule(name: str) -> Sarif:
 def _invocation(report: Report) -> Sarif:
     started = datetime.fromisoformat(report["run"]["started"])
     ended = started + timedelta(seconds=round(report["run"]["seconds"]))
-    missed = [account for account in report["accounts"] if account["state"] == "not_measured"]
+    missed = [account for account in report["accounts"] if account["state"] == "unknown"]
     said = [f"{one['name']} was not measured: {one['reason']} {in_one_line(one['next'])}".strip() for one in missed]
     return {
         "executionSuccessful": not missed,
@@ -151,7 +151,7 @@ def _absent(report: Report) -> Iterator[Sarif]:
         yield {
             **_named(gone),
             "level": LEVELS[RULES[gone["rule"]].severity],
-            "message": message(f"{gone['account']}: {gone['resource']} is as wanted again."),
+            "message": message(f"{gone['account']}: {gone['resource']} is up to date again."),
             "locations": [_location(gone["resource"], (gone["account"], "", gone["resource"]), None, report)],
             "baselineState": "absent",
         }

@@ -30,9 +30,9 @@ SYMBOLS = {  # each with what stands for it in ASCII
     "info": ("i", "i"),
     "ok": ("✓", "*"),
     "not_applicable": ("-", "-"),
-    "not_measured": ("?", "?"),
+    "unknown": ("?", "?"),
 }
-WORDS = {"not_applicable": "does not apply", "not_measured": "not measured"}
+WORDS = {"not_applicable": "does not apply", "unknown": "not measured"}
 CAUSES = {
     "spec": "what is wanted was changed",
     "hand": "changed by hand on the account",
@@ -70,7 +70,7 @@ def words(name: str) -> str:
 
 def rank(state: str) -> int:
     """Where a state of a cell stands, the worst first; what was not measured comes behind all severities but info."""
-    order = ("critical", "high", "medium", "low", "not_measured", "info", "ok", "not_applicable")
+    order = ("critical", "high", "medium", "low", "unknown", "info", "ok", "not_applicable")
     return order.index(state)
 
 
@@ -91,7 +91,7 @@ def capabilities(report: Report) -> list[str]:
 
 def state(account: Account, capability: str) -> Cell:
     """What a cell of the matrix says; what an account does not name does not apply to it."""
-    unnamed: Cell = "not_applicable" if account["state"] == "measured" else "not_measured"
+    unnamed: Cell = "not_applicable" if account["state"] == "measured" else "unknown"
     return account["capabilities"].get(capability, unnamed)
 
 
@@ -100,7 +100,7 @@ def worst_first(accounts: Iterable[Account]) -> list[Account]:
 
     def key(account: Account) -> tuple[Any, ...]:
         states = [rank(found) for found in account["capabilities"].values()]
-        first = 0 if account["state"] == "not_measured" else 1
+        first = 0 if account["state"] == "unknown" else 1
         return (
             min(states, default=9) if first else -1,
             [-states.count(number) for number in range(6)],
@@ -147,7 +147,7 @@ def declared(finding: Finding) -> str:
 def verdict(report: Report) -> str:
     """What came of the audit, in a few words."""
     numbers, accounts = report["summary"]["by_severity"], report["accounts"]
-    missed = report["summary"]["not_measured"]
+    missed = report["summary"]["unknown"]
     if not accounts:
         return "No account was looked at"
     bad = {finding["account"] for finding in unwaived(report["findings"]) if finding["severity"] != "info"}

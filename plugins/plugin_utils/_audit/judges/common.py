@@ -24,7 +24,7 @@ class Wrong(NamedTuple):
     """One thing that is wrong with one resource.
 
     fields: which of its fields; severity: where it is not the rule's; about: what it is about, where that is not the
-    resource alone (several entries share a file); mend: what mends it there without a loss; case: which advice fits.
+    resource alone (several entries share a file); fix: what fixes it there without a loss; case: which advice fits.
     """
 
     rule: str
@@ -35,7 +35,7 @@ class Wrong(NamedTuple):
     place: str = ""
     cause: Cause | Literal[""] = ""
     about: str = ""
-    mend: Entry | None = None
+    auto_fix: Entry | None = None
     case: str = ""
 
 

@@ -21,8 +21,8 @@ def judge(entry: PlanEntry, outcome: Outcome, look: Look) -> list[Wrong]:
     before, opened = outcome["before"], outcome["evidence"].get("open_folder")
     reason = reason_of(outcome)
     if opened and reason and not outcome["fields"]:
-        mend: Entry = {"kind": "mended_access", "options": {"path": opened, "way": "folder"}}
-        return [Wrong("SEC-002", "changed", reason, cause="hand", about=f"folder {opened}", place=opened, mend=mend)]
+        fix: Entry = {"kind": "access_fix", "options": {"path": opened, "way": "folder"}}
+        return [Wrong("SEC-002", "changed", reason, cause="hand", about=f"folder {opened}", place=opened, auto_fix=fix)]
     if not before:
         return [
             in_the_way("KEY-004", outcome)

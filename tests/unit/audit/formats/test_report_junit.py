@@ -60,8 +60,8 @@ def test_what_fails_the_audit_is_a_failure_and_the_rest_passes() -> None:
     assert found["simone@wilson.watch PKG-002 conda init in ~/.bashrc at ~/.bashrc:41"] == [Skipped]
     assert found["ada@narval.account reached and measured"] == [Error]
     assert found["ada@daint.watch RUN-001 quota of /capstor/scratch at /capstor/scratch"] == [Error]
-    assert found["simone@wilson.enroot_credentials enroot credentials as wanted"] == [Skipped]
-    assert found["ada@dfki.conda conda as wanted"] == []
+    assert found["simone@wilson.enroot_credentials enroot credentials up to date"] == [Skipped]
+    assert found["ada@dfki.conda conda up to date"] == []
 
 
 @pytest.mark.parametrize(("fail_on", "failures"), [("critical", 1), ("medium", 5), ("low", 6), ("never", 0)])

@@ -49,7 +49,7 @@ def test_its_words_are_those_of_the_rules() -> None:
     assert tuple(NAMES["cause"]["enum"]) == CAUSES
     assert tuple(NAMES["run"]["properties"]["fail_on"]["enum"]) == (*SEVERITIES, "never")
     cells = NAMES["account"]["properties"]["capabilities"]["additionalProperties"]["enum"]
-    assert set(cells) == {"ok", *SEVERITIES, "not_applicable", "not_measured"}
+    assert set(cells) == {"ok", *SEVERITIES, "not_applicable", "unknown"}
     assert all(re.fullmatch(NAMES["rule"]["pattern"], rule) for rule in RULES)
 
 

@@ -18,13 +18,13 @@ OUT = {"path": "~/file", "state": "absent"}
 
 @table(
     Case("a missing file is made", {}, PUT, "missing", left={"~/file": OURS}),
-    Case("a file is left alone", {"~/file": OURS}, PUT, "in_place"),
+    Case("a file is left alone", {"~/file": OURS}, PUT, "ok"),
     Case("an older one of ours is replaced", {"~/file": OLD}, PUT, "different", left={"~/file": OURS}),
     Case("a file of the user's is kept", {"~/file": Plain(b"mine\n")}, PUT, "blocked", "not ours"),
     Case("a file changed by hand is kept", {"~/file": EDITED}, PUT, "blocked", "changed by hand"),
     Case("a folder in the way is kept", {"~/file": Folder()}, PUT, "blocked", "is a folder"),
-    Case("our file is taken out", {"~/file": OLD}, OUT, "unwanted", left={"~/file": None}),
-    Case("nothing is taken out twice", {}, OUT, "in_place"),
+    Case("our file is taken out", {"~/file": OLD}, OUT, "extra", left={"~/file": None}),
+    Case("nothing is taken out twice", {}, OUT, "ok"),
     Case("a file of the user's is not taken out", {"~/file": Plain(b"mine\n")}, OUT, "blocked", "not ours"),
 )
 def test_example_file(scene: Scene, case: Case) -> None:

@@ -1,0 +1,75 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The parts of fix.yml on this machine: show the offered fixes, ask to apply them, and judge the results."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ...module_utils._core.errors import AccountError
+from ...module_utils._core.resource import FAILURES
+from .._input import agreement, command_line, extra_vars
+from .._input.extra_vars import Value
+from .._state.durable_files import StateError
+from . import offered_fixes, run
+
+if TYPE_CHECKING:
+    from .._documents.result import AuditReported, FixAsked, FixShown, Refusal
+
+Variables = Mapping[str, Any]  # Ansible's, of the host that the part is run for
+SETTINGS = {"fix_sure": extra_vars.truth}
+QUESTION = "Fix this? Only what is listed above is touched. [y/N] "
+NOTHING = "nothing was fixed"
+
+
+def shown(variables: Variables, value: Value, called: run.Called) -> FixShown | Refusal:
+    """What the last audits of these accounts offer. An account that was never audited from here is an error."""
+    try:
+        _sure(variables, value)
+        run.checked(variables, value)
+        audit = shlex.join(command_line.command("audit"))
+        if not offered_fixes.was_audited(called.options):
+            raise AccountError(f"no audit of these accounts is remembered here, so what to fix is not known: {audit}")
+        offered = offered_fixes.of_run(variables, called.options)
+        if not offered and (left := offered_fixes.left_since(variables["ansible_play_hosts_all"])):
+            names = ", ".join(sorted(left))
+            raise AccountError(f"offboarded after the last audit: {names}. To know what is left to fix: {audit}")
+    except (AccountError, StateError) as error:
+        return {"kind": "fix_shown", "failed": True, "msg": str(error)}
+    told: FixShown = {"kind": "fix_shown", "changed": False, "offered": [one._asdict() for one in offered]}
+    return told
+
+
+def asked(
+    variables: Variables, value: Value, called: run.Called, is_check_run: bool, ask: Callable[[str], str]
+) -> FixAsked | Refusal:
+    """Whether the person agrees; without one at a terminal it must have been said before. ask: gives their answer."""
+    agreed: FixAsked = {"kind": "fix_asked", "changed": False}
+    try:
+        if is_check_run or _sure(variables, value) or not offered_fixes.of_run(variables, called.options):
+            return agreed
+        limit = ["-l", str(called.options["subset"])] if called.options.get("subset") else []
+        again = shlex.join(command_line.command("fix", [*limit, *command_line.unasked("fix")]))
+        agreement.check(ask(QUESTION), NOTHING, again)
+    except (AccountError, StateError) as error:
+        return {"kind": "fix_asked", "failed": True, "msg": str(error)}
+    return agreed
+
+
+def reported(
+    variables: Variables, value: Value, called: run.Called, warn: Callable[[str], None], begun: float
+) -> AuditReported | Refusal:
+    """The report of what is there now. What should have been fixed and was not fails the run, however mild it is."""
+    found = run.reported(variables, value, called, warn, begun)
+    results = [variables["hostvars"][host].get("audited") or {} for host in variables["ansible_play_hosts_all"]]
+    left = sum(one["status"] in FAILURES for result in results for one in result.get("outcomes") or [])
+    if not left or found["failed"]:
+        return found
+    return {**found, "failed": True, "msg": f"{left} could not be fixed: see above"}
+
+
+def _sure(variables: Variables, value: Value) -> bool:
+    """Whether nobody need be asked. Raises AccountError for a setting that is misspelt."""
+    return bool(extra_vars.read("fix", SETTINGS, variables, value).get("fix_sure"))

@@ -1,0 +1,80 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The lines of fix.yml: the fixes that are offered, and the result of each one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from .._text.amounts import count
+from .account import Result, View, heading
+from .audit import Part
+from .layout import Line, Look, Span, broken, indented, told
+
+DEEDS = {  # by the kind of the fix, and for those that take something away by what it is
+    "statement_fix": "the variable is taken out, and nothing else of the file",
+    "key_fix": "the key in it is made unreadable, and nothing else of the file",
+    "access_fix": "others are shut out, and nothing else changes",
+    "copy": "the copy is removed: all its lines are in the file itself",
+    "draft": "the draft is removed",
+    "link": "the link is removed",
+    "tokens": "the store is removed; its program makes it anew",
+    "cache": "it is emptied; its program makes it anew",
+}
+WORDS = {"ok": "gone", "extra": "fixed", "blocked": "left", "failed": "failed", "unknown": "not seen"}
+FORESEEN = {**WORDS, "extra": "to fix"}
+STYLES = {"ok": ("=", "ok"), "extra": ("-", "changed")}
+
+
+class Shown(Part):
+    """What is offered."""
+
+    def is_quiet(self, result: Result, view: View) -> bool:
+        return "offered" not in result
+
+    def lines(self, name: str, result: Result, view: View, like: str | None = None) -> list[Line]:
+        offered = result["offered"]
+        if not offered:
+            return indented("The last audit found nothing that can be fixed without a loss.", 0, view.look)
+        out: list[Line] = []
+        for account in dict.fromkeys(one["account"] for one in offered):
+            out += broken((Span(account, "bold"),), view.look)
+            for one in offered:
+                if one["account"] == account:
+                    out += _offered(one, view.look)
+        return out
+
+
+def _offered(one: Mapping[str, Any], look: Look) -> Iterator[Line]:
+    """One finding, and what would be done about it."""
+    fix = one["auto_fix"]
+    yield from told("-", one["rule"], "changed", f"{one['place']}: {one['text']}", look)
+    yield from told("", "", "", DEEDS[fix["options"].get("what", fix["kind"])], look)
+
+
+class Fixed(Part):
+    """What came of it on one account, before all are looked at together."""
+
+    def is_quiet(self, result: Result, view: View) -> bool:
+        return not result.get("outcomes")
+
+    def lines(self, name: str, result: Result, view: View, like: str | None = None) -> list[Line]:
+        words = FORESEEN if view.check else WORDS
+        statuses = [one["status"] for one in result["outcomes"]]
+        said = ", ".join(f"{statuses.count(one)} {words[one]}" for one in dict.fromkeys(statuses))
+        out = heading(name, result, said or count(0, "fix"), view)
+        for one in result["outcomes"]:
+            mark, style = STYLES.get(one["status"], ("!", "error"))
+            out += told(mark, words[one["status"]], style, _named(one), view.look)
+            if one["reason"]:
+                out += told("", "", "", one["reason"], view.look)
+        return out
+
+
+def _named(outcome: Mapping[str, Any]) -> str:
+    """What was fixed; of a link, where it led, so that it can be made again."""
+    target = outcome["before"].get("leads to")
+    said = [field for field in outcome["fields"] if field != "holds"]
+    fields = f"it led to {target}" if target else ", ".join(said)
+    return f"{outcome['identity']}: {fields}" if fields else str(outcome["identity"])

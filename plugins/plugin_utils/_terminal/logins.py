@@ -1,0 +1,110 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The lines of logins: of one account, and which accounts can be reached now."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import PurePath
+
+from .._text.amounts import count
+from .account import Renderer, Result, View, heading
+from .audit import Part
+from .layout import Line, Span, command, indented, told
+
+WORDS = {
+    "unasked": "nobody is asked for anything",
+    "each_time": "was entered; it asks in each run, for the site allows no session that stays",
+    "open": "a session is open",
+    "opened": "a session is open now, and stays for later runs",
+    "entered": "was entered",
+    "renewed": "a new certificate or ticket is there",
+    "closed": "needs a person",
+    "ended": "ended",
+    "refused": "not let in",
+}
+
+
+STATES = {  # of a preflight, in a word or two; the worst last
+    "open": "open",
+    "needs_person": "needs a person",
+    "ended": "ended",
+    "refused": "key refused",
+    "host_key_unknown": "host key unknown",
+    "host_key_changed": "HOST KEY CHANGED",
+    "unresolved": "no such name",
+    "unreachable": "no way there",
+    "dropped": "turned away",
+    "not_ready": "not ready",
+}
+
+
+class Login(Renderer):
+    """The login to one account."""
+
+    is_look = True
+
+    def lines(self, name: str, result: Result, view: View, like: str | None = None) -> list[Line]:
+        word = WORDS.get(str(result.get("state")), "no session")
+        lines = heading(name, {**result, "failed": "msg" in result}, word, view)
+        why = str(result.get("msg") or "").removeprefix(f"{word}: ")
+        return [*lines, *(indented(why, 4, view.look) if why else [])]
+
+
+class LoginBefore(Login):
+    """The login to one account before the work: nothing if the user was not asked."""
+
+    is_of_account = False
+    is_look = False
+
+    def is_quiet(self, result: Result, view: View) -> bool:
+        return result.get("state") not in ("opened", "each_time", "renewed")  # the work reports why there is no login
+
+
+class Exported(Renderer):
+    """A file that was written for an account which no program enters, and what to do with it."""
+
+    def lines(self, name: str, result: Result, view: View, like: str | None = None) -> list[Line]:
+        look, file, way = view.look, str(result["file"]), str(result["way"])
+        lines = heading(name, result, f"written to {file}", view)
+        asks = f"It asks there, unseen, for {', '.join(result['asks'])}." if result["asks"] else "It asks for no key."
+        lines += indented(f"No key is in it. {asks} Take it there, and run it:", 4, look)
+        *options, there = shlex.split(way)
+        lines += command(f"scp {shlex.join([*options, file, there])}:", 4, look)
+        lines += command(f"ssh -t {result['typed']} python3 {shlex.quote(PurePath(file).name)}", 4, look)
+        lines += indented("It says then how its answer is brought back. --help says what else it can do.", 4, look)
+        for note in result["notes"]:
+            lines += told("", "skipped", "note", f"{note['capability']}: {note['text']}", look)
+        return lines
+
+
+class Brought(Renderer):
+    """What came of an account by the answer that a person has brought back."""
+
+    def next_command(self, result: Result) -> str | None:
+        return ""  # the same answer is not taken again
+
+
+class Report(Part):
+    """Which accounts can be entered now, and what to do about the others."""
+
+    def is_quiet(self, result: Result, view: View) -> bool:
+        return "accounts" not in result
+
+    def error(self, result: Result) -> str:
+        return "" if "accounts" in result else super().error(result)
+
+    def lines(self, name: str, result: Result, view: View, like: str | None = None) -> list[Line]:
+        rows, look = result["accounts"], view.look
+        lines: list[Line] = []
+        for row in sorted(rows, key=lambda one: list(STATES).index(one["state"])):
+            is_open = row["state"] == "open"
+            mark, style = (look.mark("good"), "ok") if is_open else (look.mark("bad"), "error")
+            lines.append(
+                (Span(mark, style), Span(" "), Span(row["name"], "bold"), Span(f"  {STATES[row['state']]}", style))
+            )
+            for text in filter(None, (row["text"], row["next"])):
+                lines += indented(text.removeprefix(f"{STATES[row['state']]}: "), 4, look)
+        shut = sum(row["state"] != "open" for row in rows)
+        said = f"{count(len(rows), 'account')}: {len(rows) - shut} open" + (f", {shut} shut" if shut else "")
+        return [*lines, (), (Span(said, "error" if shut else "ok"),)]

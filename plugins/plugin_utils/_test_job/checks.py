@@ -1,0 +1,160 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The checks that a small job makes on a compute node for one account, and their results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlsplit
+
+from .._capabilities.parts.site import place_of_jobs
+from .._capabilities.table import keys, resource, usual_path
+
+if TYPE_CHECKING:
+    from .._documents.declaration import Note, PlanEntry
+    from .._documents.outcome import Outcome
+
+NAME = "test job"  # of its lines
+FOLDER = ".hpc.onboard-test-job"
+MINUTES = 5
+Check = dict[str, Any]  # what, way, words, and how many of these are paths: module_utils/_jobs/slurm_test_job.py
+NO_HOME = "jobs cannot read the home here"
+
+
+class JobTestSettings(NamedTuple):
+    """Settings of an account's jobs. image: empty if unset. home: the folder that replaces it in jobs, or empty."""
+
+    gpu: bool
+    image: str
+    home: str
+
+
+class SkippedCheck(NamedTuple):
+    """A check that the job does not make, and why."""
+
+    what: str
+    why: str
+
+
+class JobTest(NamedTuple):
+    """The checks of an account's job, and the skipped ones with their reason."""
+
+    checks: list[Check]
+    skipped: list[SkippedCheck]
+
+
+def plan_checks(cluster: Mapping[str, Any], declared: Sequence[PlanEntry], settings: JobTestSettings) -> JobTest:
+    """Return the checks for an account. cluster: the profile. declared: the resources of all its roles."""
+    there = [one for one in declared if one["options"].get("state", "present") == "present"]
+    found = JobTest([], [])
+    if settings.home:
+        found.skipped.append(SkippedCheck("~", NO_HOME))
+    else:
+        found.checks.append(_check("~ can be written", "writes", "~", paths=1))
+    for path in dict.fromkeys(_places(there)):
+        found.checks.append(_check(f"{path} can be written", "writes", path, paths=1))
+    for path in dict.fromkeys(_key_files(there)):
+        if settings.home and path.startswith("~"):
+            found.skipped.append(SkippedCheck(path, NO_HOME))
+        else:
+            found.checks.append(_check(f"{path} is found, for you alone", "key", path, paths=1))
+    if any(one["kind"] == "shell_environment" for one in there) and not settings.home:
+        found.checks.append(_check("the environment loads", "environment"))
+    _network(cluster, there, found)
+    _container(there, settings, found)
+    if settings.gpu:
+        found.checks.append(_check("a GPU is seen", "gpu"))
+    return found
+
+
+def entries(
+    cluster: Mapping[str, Any], declared: Sequence[PlanEntry], checks: list[Check], settings: JobTestSettings
+) -> list[Any]:
+    """The plan: the question for the Slurm account, as the launcher asks it, and the job."""
+    scheduler = cluster.get("scheduler", {})
+    asked = next((one["options"] for one in declared if one["kind"] == "scheduler"), {})
+    least = scheduler.get("test", scheduler.get("cpu", ""))
+    options = str(scheduler.get("gpu", "--gpus=1") if settings.gpu else least).split()
+    folder = f"{settings.home or place_of_jobs(cluster) or '~'}/{FOLDER}"
+    job = resource("slurm_test_job", folder=folder, checks=checks, options=options, minutes=MINUTES)
+    return [{**one, "capability": NAME} for one in (resource("scheduler", **asked), job)]
+
+
+def results(job: Outcome, told: Outcome) -> list[Outcome]:
+    """An outcome for each check. told: the look at the job that has ended; what it says is in the state."""
+    return [
+        {
+            **job,
+            "identity": what,
+            "status": "ok" if said == "yes" else "failed",
+            "fields": [],
+            "before": {"in a job": said},
+            "after": {"in a job": "yes"},
+            "reason": None if said == "yes" else said.removeprefix("no: "),
+            "evidence": {},
+            "was": {},
+            "progress": None,
+        }
+        for what, said in told["before"].items()
+    ]
+
+
+def notes(skipped: Sequence[SkippedCheck]) -> list[Note]:
+    """What is not tried, as the console tells what is left out."""
+    return [{"capability": NAME, "code": "not_here", "text": f"not tried: {one.what}: {one.why}"} for one in skipped]
+
+
+def _check(what: str, way: str, *words: str, paths: int = 0) -> Check:
+    return {"what": what, "way": way, "words": list(words), "paths": paths}
+
+
+def _places(there: Sequence[PlanEntry]) -> Iterator[str]:
+    """The folders of the account's own in the site's areas, and where its links lead."""
+    for one in there:
+        if one["kind"] == "storage_link":
+            yield str(one["options"]["target"])
+        elif one["kind"] == "directory" and one["capability"] == "storage_links":
+            yield str(one["options"]["path"])
+
+
+def _key_files(there: Sequence[PlanEntry]) -> Iterator[str]:
+    for one in there:
+        if one["kind"] in keys() and one["options"].get("secret"):
+            yield str(one["options"].get("path") or usual_path(one["kind"]))
+
+
+def _network(cluster: Mapping[str, Any], there: Sequence[PlanEntry], found: JobTest) -> None:
+    """The registry that a key is for, or the proxy in its place."""
+    hosts = [str(one["options"][name]) for one in there for name in ("machine", "registry") if one["options"].get(name)]
+    compute = cluster.get("compute", {})
+    proxy = urlsplit(str(compute.get("proxy") or cluster.get("proxies", {}).get("https", "")))
+    if not hosts:
+        return
+    host = next((name for name in hosts if "." in name and not name.startswith("authn")), hosts[0]).split("/")[0]
+    if "module" in compute:
+        module = str(compute["module"])
+        found.checks.append(_check(f"the proxy of the module {module} is reached", "proxy_module", module))
+    elif proxy.hostname:
+        words = (proxy.hostname, str(proxy.port or 80))
+        found.checks.append(_check(f"the proxy {proxy.hostname} is reached", "reach", *words))
+    elif compute.get("internet") == "none":
+        found.skipped.append(SkippedCheck(host, "compute nodes have no Internet here"))
+    else:
+        found.checks.append(_check(f"{host} is reached", "reach", host, "443"))
+
+
+def _container(there: Sequence[PlanEntry], settings: JobTestSettings, found: JobTest) -> None:
+    """The launcher with the image that it is told of, or else with the first one that is kept there."""
+    script = next((one for one in there if one["kind"] == "path_script" and one["capability"] == "launchers"), None)
+    if not script:
+        return
+    kept = (str(one["options"]["image"]) for one in there if one["kind"] == "container_image")
+    image = settings.image or next(kept, "")
+    if not image:
+        found.skipped.append(SkippedCheck("a container", "no image is named (launchers: {image: …})"))
+    elif settings.home:
+        found.skipped.append(SkippedCheck("a container", f"usrun.sh lies in the home, and {NO_HOME}"))
+    else:
+        words = (str(script["options"]["path"]), image)
+        found.checks.append(_check(f"a container starts from {image}", "container", *words, paths=1))

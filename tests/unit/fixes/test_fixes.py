@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a fix takes away, what it leaves, and when it refuses: on a real folder, by the engine, foreseen and taken."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pytest
+from account_scene import HOME, KEY, Folder, Link, Plain, Scene
+from ansible_collections.hpc.onboard.plugins.module_utils._engine.engine import answer
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.offered_fixes import KINDS
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import plan
+
+SECRET = "nvapi-" + "s" * 64
+RC = "~/.bashrc"
+
+
+def fix(scene: Scene, kind: str, foresee: bool = False, **options: Any) -> dict[str, Any]:
+    """The outcome of one fix."""
+    whole = KINDS[kind].whole(options)
+    document = {
+        "resources": [{"kind": kind, "capability": "watch", "options": whole}],
+        "work": "examine",
+        "fixes": 1,
+        "fixes_work": "foresee" if foresee else "reconcile",
+        "fingerprint_key": KEY,
+        "sandbox": {"root": str(scene.root), "home": HOME, "shell": "/bin/bash", "environment": {}},
+    }
+    said = answer(document, KINDS)
+    assert said["error"] is None
+    outcome: dict[str, Any] = said["outcomes"][0]
+    return outcome
+
+
+def life(scene: Scene, kind: str, **options: Any) -> str:
+    """Foresee, take, take again: what was foreseen comes, and the second time there is nothing to do."""
+    untouched = scene.footprints()
+    foreseen = fix(scene, kind, foresee=True, **options)
+    assert scene.footprints() == untouched
+    taken = fix(scene, kind, **options)
+    assert {**taken, "seconds": 0} == {**foreseen, "seconds": 0}
+    settled = scene.footprints()
+    again = fix(scene, kind, **options)
+    assert again["status"] == ("ok" if taken["status"] == "extra" else taken["status"])
+    assert scene.footprints() == settled
+    return str(taken["status"])
+
+
+def mark(scene: Scene, text: str) -> str:
+    """The fingerprint of a text on this account."""
+    return scene.host().fingerprint(text)
+
+
+def test_two_fixes_of_one_file_take_what_was_found_whatever_the_lines_are_by_then(scene: Scene) -> None:
+    scene.make({RC: Plain(f"export A={SECRET}\nalias ll='ls -l'\nexport B={SECRET}x\nlast=1\n".encode(), 0o640)})
+    for name, value in (("A", SECRET), ("B", SECRET + "x")):
+        assert life(scene, "statement_fix", path=RC, marks=[mark(scene, f"{name}={value}")]) == "extra"
+    assert scene.tree()[f"{HOME}/.bashrc"] == Plain(b"alias ll='ls -l'\nlast=1\n", 0o640)
+
+
+def test_a_start_up_file_that_is_a_link_stays_one(scene: Scene) -> None:
+    scene.make({"~/dotfiles": Folder(), "~/dotfiles/bashrc": Plain(b"K=v\n\xff\xfe=1\n", 0o600)})
+    scene.make({RC: Link("dotfiles/bashrc")})
+    assert life(scene, "statement_fix", path=RC, marks=[mark(scene, "K=v")]) == "extra"
+    assert scene.tree()[f"{HOME}/.bashrc"] == Link("dotfiles/bashrc")
+    assert scene.tree()[f"{HOME}/dotfiles/bashrc"] == Plain(b"\xff\xfe=1\n", 0o600)
+
+
+@pytest.mark.parametrize("text", ["if true; then\nK=v\nfi\n", "true && K=v\n", "K=v\necho $K\n"])
+def test_what_would_mean_something_else_is_left_to_a_person(scene: Scene, text: str) -> None:
+    scene.make({RC: Plain(text.encode())})
+    assert life(scene, "statement_fix", path=RC, marks=[mark(scene, "K=v")]) == "blocked"
+    assert scene.tree()[f"{HOME}/.bashrc"] == Plain(text.encode())
+
+
+def test_what_was_changed_meanwhile_is_left(scene: Scene) -> None:
+    scene.make({RC: Plain(b"K=w\n"), "~/copy": Plain(b"new"), "~/link": Link("/now")})
+    assert life(scene, "statement_fix", path=RC, marks=[mark(scene, "K=v")]) == "ok"
+    assert life(scene, "leftover_fix", path="~/copy", what="draft", mark=mark(scene, "old")) == "ok"
+    assert life(scene, "leftover_fix", path="~/link", what="link", mark=mark(scene, "/then")) == "ok"
+
+
+def test_a_file_with_two_names_keeps_both(scene: Scene) -> None:
+    scene.make({RC: Plain(b"K=v\n")})
+    os.link(scene.at(RC), scene.at("~/other"))
+    assert life(scene, "statement_fix", path=RC, marks=[mark(scene, "K=v")]) == "blocked"
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root may give a file to any group")
+def test_a_file_keeps_its_group(scene: Scene) -> None:
+    scene.make({RC: Plain(b"K=v\n", 0o640)})
+    os.chown(scene.at(RC), -1, 4242)
+    assert life(scene, "statement_fix", path=RC, marks=[mark(scene, "K=v")]) == "extra"
+    assert scene.at(RC).stat().st_gid == 4242
+    assert scene.tree()[f"{HOME}/.bashrc"] == Plain(b"", 0o640)
+
+
+def test_of_a_history_the_key_alone_goes(scene: Scene) -> None:
+    scene.make({"~/.bash_history": Plain(f"#17\nlogin --key {SECRET} now\nls\n".encode(), 0o600)})
+    assert life(scene, "key_fix", path="~/.bash_history", marks=[mark(scene, SECRET)]) == "extra"
+    left = b"#17\nlogin --key taken-out-by-hpc.onboard now\nls\n"
+    assert scene.tree()[f"{HOME}/.bash_history"] == Plain(left, 0o600)
+
+
+def test_access_is_shut_and_nothing_else_changes(scene: Scene) -> None:
+    scene.make({"~/.netrc": Plain(b"k", 0o644), "~/shared": Folder(0o2777)})
+    assert life(scene, "access_fix", path="~/.netrc", way="mode") == "extra"
+    assert life(scene, "access_fix", path="~/shared", way="folder") == "extra"
+    assert scene.tree()[f"{HOME}/.netrc"] == Plain(b"k", 0o600)
+    assert scene.tree()[f"{HOME}/shared"] == Folder(0o2755)
+
+
+def test_a_copy_goes_when_its_original_has_every_line(scene: Scene) -> None:
+    scene.make({"~/.netrc": Plain(b"a\nb\nc\n"), "~/.netrc.bak": Plain(b"c\na\n"), "~/.netrc.old": Plain(b"d\n")})
+    common = {"what": "copy", "of": ".netrc"}
+    assert life(scene, "leftover_fix", path="~/.netrc.bak", mark=mark(scene, "c\na\n"), **common) == "extra"
+    assert life(scene, "leftover_fix", path="~/.netrc.old", mark=mark(scene, "d\n"), **common) == "blocked"
+    assert {*scene.tree()} >= {f"{HOME}/.netrc", f"{HOME}/.netrc.old"}
+    assert f"{HOME}/.netrc.bak" not in scene.tree()
+
+
+def test_a_link_goes_while_nothing_is_behind_it(scene: Scene) -> None:
+    scene.make({"~/dead": Link("/gone"), "~/loop": Link("loop"), "~/alive": Link(".")})
+    for name, target in (("dead", "/gone"), ("loop", "loop"), ("alive", ".")):
+        found = life(scene, "leftover_fix", path=f"~/{name}", what="link", mark=mark(scene, target))
+        assert found == ("ok" if name == "alive" else "extra")
+
+
+CACHE = {"~/.cache": Folder(), "~/.cache/hf": Folder(), "~/.cache/hf/hub": Folder(), "~/.cache/hf/hub/m": Plain(b"m")}
+CACHE |= {"~/.cache/hf/token": Plain(b"t"), "~/.cache/hf/mine.yaml": Plain(b"y"), "~/.cache/hf/hub/l": Link("../token")}
+
+
+def test_of_a_cache_its_programs_own_goes_and_the_token_stays(scene: Scene) -> None:
+    scene.make(CACHE)
+    options = {"path": "~/.cache/hf", "what": "cache", "names": ["hub", "token"], "variable": "HF_HOME"}
+    assert life(scene, "leftover_fix", **options) == "extra"
+    left = {path for path in scene.tree() if path.startswith(f"{HOME}/.cache/hf/")}
+    assert left == {f"{HOME}/.cache/hf/token", f"{HOME}/.cache/hf/mine.yaml"}
+
+
+@pytest.mark.parametrize("line", ["export HF_HOME=/elsewhere", "cd ~/.cache/hf", "export X=$HOME/.cache/hf/hub"])
+def test_a_cache_that_a_start_up_file_speaks_of_stays(scene: Scene, line: str) -> None:
+    scene.make({**CACHE, RC: Plain(f'[ -z "$PS1" ] && return\n{line}\n'.encode())})
+    options = {"path": "~/.cache/hf", "what": "cache", "names": [], "variable": "HF_HOME"}
+    assert life(scene, "leftover_fix", **options) == "blocked"
+
+
+def test_what_the_receipt_says_is_ours_stays(scene: Scene) -> None:
+    scene.make(CACHE)
+    made = scene.plan([{"kind": "directory", "path": "~/.cache/hf/hub/ours", "mode": "0700"}])
+    assert answer({**made, "receipt": True}, plan.KINDS)["receipt"]["problem"] is None
+    options = {"path": "~/.cache/hf", "what": "cache", "names": [], "variable": ""}
+    assert life(scene, "leftover_fix", **options) == "blocked"

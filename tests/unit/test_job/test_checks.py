@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a job tries at each site, from what is declared there, and what is not tried, with the reason."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.hpc.onboard.plugins.plugin_utils._test_job.checks import (
+    JobTestSettings,
+    entries,
+    plan_checks,
+    results,
+)
+
+LINK = {"kind": "storage_link", "capability": "storage_links", "options": {"path": "~/work", "target": "/work/ada"}}
+KEY = {
+    "kind": "enroot_credential",
+    "capability": "enroot_credentials",
+    "options": {"machine": "nvcr.io", "secret": "ngc", "path": "~/enroot/.credentials"},
+}
+SCRIPT = {"kind": "path_script", "capability": "launchers", "options": {"path": "~/bin/usrun.sh"}}
+ENVIRONMENT = {"kind": "shell_environment", "capability": "tokens", "options": {"section": "tokens"}}
+PLAIN = JobTestSettings(False, "", "")
+EVERY: Any = [LINK, KEY, SCRIPT, ENVIRONMENT]
+
+
+def whats(cluster: Any, wishes: JobTestSettings, declared: Any = EVERY) -> tuple[list[str], list[str]]:
+    found = plan_checks(cluster, declared, wishes)
+    return [one["what"] for one in found.checks], [one.what for one in found.skipped]
+
+
+def test_what_is_declared_is_tried() -> None:
+    checks, skipped = whats({}, JobTestSettings(True, "/i.sqsh", ""))
+    assert checks == [
+        "~ can be written",
+        "/work/ada can be written",
+        "~/enroot/.credentials is found, for you alone",
+        "the environment loads",
+        "nvcr.io is reached",
+        "a container starts from /i.sqsh",
+        "a GPU is seen",
+    ]
+    assert skipped == []
+
+
+def test_what_cannot_work_is_not_tried_and_said() -> None:
+    checks, skipped = whats({"compute": {"internet": "none"}}, JobTestSettings(False, "", "/work/ada"))
+    assert checks == ["/work/ada can be written"]
+    assert skipped == ["~", "~/enroot/.credentials", "nvcr.io", "a container"]
+
+
+def test_a_proxy_stands_for_the_registry() -> None:
+    checks, _skipped = whats({"proxies": {"https": "http://proxy.example.org:3128"}}, JobTestSettings(False, "", ""))
+    assert "the proxy proxy.example.org is reached" in checks
+
+
+def test_the_proxy_of_jobs_goes_before_that_of_login_nodes_and_its_module_before_both() -> None:
+    cluster = {"proxies": {"https": "http://login.example.org:1"}, "compute": {"proxy": "http://jobs.example.org:2"}}
+    (check,) = [one for one in plan_checks(cluster, EVERY, PLAIN).checks if one["way"] == "reach"]
+    assert check["words"] == ["jobs.example.org", "2"]
+    by_module: Any = {**cluster, "compute": {"module": "httpproxy", "internet": "none"}}
+    (check,) = [one for one in plan_checks(by_module, EVERY, PLAIN).checks if "proxy" in one["what"]]
+    assert (check["way"], check["words"]) == ("proxy_module", ["httpproxy"])
+
+
+def test_what_is_to_be_absent_is_not_tried() -> None:
+    gone = [{**one, "options": {**one["options"], "state": "absent"}} for one in EVERY]
+    assert whats({}, JobTestSettings(False, "", ""), gone)[0] == ["~ can be written"]
+
+
+def test_where_no_image_is_usual_the_first_one_that_is_kept_is_started() -> None:
+    image: Any = {"kind": "container_image", "capability": "container_images", "options": {"image": "nvcr.io/a/b:1"}}
+    assert whats({}, JobTestSettings(False, "", ""), [SCRIPT, image])[0][-1] == "a container starts from nvcr.io/a/b:1"
+    assert whats({}, JobTestSettings(False, "/i.sqsh", ""), [SCRIPT, image])[0][-1] == "a container starts from /i.sqsh"
+
+
+def test_where_the_site_has_a_partition_for_tests_the_job_goes_there() -> None:
+    scheduler = {"gpu": "--gpus=1", "cpu": "--partition=cpu", "test": "--partition=debug"}
+    jobs = [entries({"scheduler": scheduler}, [], [], JobTestSettings(gpu, "", ""))[1] for gpu in (False, True)]
+    assert [one["options"]["options"] for one in jobs] == [["--partition=debug"], ["--gpus=1"]]
+
+
+def test_the_job_asks_for_the_least() -> None:
+    scheduler = {"gpu": "--partition=gpu --gres=gpu:1", "cpu": "--partition=cpu"}
+    question: Any = {"kind": "scheduler", "capability": "launchers", "options": {"account": "p1"}}
+    asked, job = entries({"scheduler": scheduler}, [question], [], JobTestSettings(False, "", ""))
+    assert asked["options"] == {"account": "p1"}
+    assert (job["options"]["folder"], job["options"]["options"]) == ("~/.hpc.onboard-test-job", ["--partition=cpu"])
+    job = entries({"scheduler": scheduler}, [], [], JobTestSettings(True, "", "/work/ada"))[1]
+    assert job["options"]["folder"] == "/work/ada/.hpc.onboard-test-job"
+    assert job["options"]["options"] == ["--partition=gpu", "--gres=gpu:1"]
+
+
+def test_each_check_is_an_outcome() -> None:
+    look: Any = {"before": {"a": "yes", "b": "no: its mode is 644"}}
+    found = results({"capability": "try"}, look)  # type: ignore[typeddict-item]
+    assert [(one["identity"], one["status"], one["reason"]) for one in found] == [
+        ("a", "ok", None),
+        ("b", "failed", "its mode is 644"),
+    ]
