@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAGES := check unit sanity integration packages
 
-.PHONY: help demo test exhaustive bench format clean lock locked release oldest $(STAGES)
+.PHONY: help demo test exhaustive bench generate format clean lock locked release oldest $(STAGES)
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z]+: .*## / { printf "    make %-14s %s\n", $$1, $$2 }' Makefile
@@ -25,6 +25,9 @@ $(STAGES) oldest: $(VENV)/installed-test
 
 bench: $(VENV)/installed-test $(VENV)/installed-bench debian-packages ## Measure the whole against a bare connection and other tools
 	@$(BIN)/python -m tests.bench
+
+generate: $(VENV)/installed-test ## Write the files that are generated from code
+	@$(BIN)/python tools/generate.py
 
 format: $(VENV)/installed-test ## Put all Python into the house's format
 	@$(BIN)/ruff check --fix .

@@ -34,9 +34,11 @@ from tools import sanity_cores  # noqa: E402  # the checkout comes first
 CHECKS = [
     "ruff format --check .",
     "ruff check .",
+    "python tools/generate.py --check",
     "yamllint --strict .",
     "vermin --target=3.6- --no-tips --violations plugins/module_utils",
-    "mypy plugins tools/stages.py tools/sanity_cores.py tools/measures.py tools/new_capability.py tests/packages",
+    "mypy plugins tools/stages.py tools/sanity_cores.py tools/measures.py tools/generate.py tools/new_capability.py"
+    " tests/packages",
     "antsibull-changelog lint",
     "antsibull-docs lint-collection-docs --plugin-docs --skip-rstcheck .",
     "ansible-lint --offline",

@@ -1,0 +1,50 @@
+"""Write the files that are generated from code, or check that they are up to date.
+
+    python tools/generate.py            # make generate
+    python tools/generate.py --check    # name each file that is out of date; exit code 1 if there is one
+
+A subject is a path below the checkout and the function that returns the whole text of that file. Generated files are
+checked in, so that reviewers see what a change does to them.
+
+SPDX-License-Identifier: GPL-3.0-or-later
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "collections")]
+
+from tools import make_schema  # noqa: E402  # the checkout comes first
+
+SUBJECTS: list[tuple[str, Callable[[], str]]] = [
+    ("docs/schemas/profile.schema.json", make_schema.page),
+]
+
+
+def is_stale(path: Path, text: str) -> bool:
+    """Return True if the file is missing or holds another text."""
+    return not path.is_file() or path.read_text(encoding="utf-8") != text
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Write each file that is out of date; with --check only name it and return 1."""
+    check = "--check" in arguments
+    stale = [
+        (name, text) for name, text in ((name, render()) for name, render in SUBJECTS) if is_stale(ROOT / name, text)
+    ]
+    for name, text in stale:
+        if check:
+            print(f"{name} is out of date. Run: make generate")
+        else:
+            (ROOT / name).parent.mkdir(parents=True, exist_ok=True)
+            (ROOT / name).write_text(text, encoding="utf-8")
+            print(f"Wrote {name}")
+    return 1 if check and stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
