@@ -105,7 +105,7 @@ def outcome(status: str, **more: Any) -> dict[str, Any]:
         (["missing", "ok"], True, False, False, "1 created, 1 unchanged"),
         (["missing", "different", "extra"], True, False, True, "1 to remove, 1 to change, 1 to create"),
         (["extra"], True, False, False, "1 removed"),
-        (["unknown", "missing"], True, True, False, "1 not measured, 1 created"),
+        (["unknown", "missing"], True, True, False, "1 unknown, 1 created"),
     ],
 )
 def test_a_result_counts_in_words(statuses: list[str], changed: bool, failed: bool, check: bool, msg: str) -> None:

@@ -45,7 +45,7 @@ def test_what_would_be_written_is_shown_with_the_names() -> None:
 def test_what_was_written_is_not_shown_again() -> None:
     assert lines(result("missing", False))[:2] == ["✓ names for ssh  written", "  = ssh wilson  ada@wilson"]
     assert "+   Host wilson" in "\n".join(lines(result("missing", False, diff=[])))
-    assert lines(result("extra", False))[0] == "✓ names for ssh  taken out"
+    assert lines(result("extra", False))[0] == "✓ names for ssh  removed"
 
 
 def test_where_nothing_would_change_the_question_has_nothing_before_it() -> None:

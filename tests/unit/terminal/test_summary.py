@@ -84,7 +84,7 @@ def test_with_sixty_accounts_the_exceptions_fit_on_one_screen() -> None:
     lines = said(sixty()).splitlines()
     assert len(lines) <= 24
     assert sum("Connection refused" in line for line in lines) == 1
-    assert sum("up to date  u00@d, u01@d" in line for line in lines) == 1
+    assert sum("unchanged  u00@d, u01@d" in line for line in lines) == 1
     assert lines[0].startswith("✗ unreachable  v00@w, v01@w")
     assert f"    {PLAY} -l w" in lines
     words = " ".join(" ".join(lines).split())

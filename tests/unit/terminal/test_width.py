@@ -66,7 +66,7 @@ def test_what_is_shortened_fits(said: str, room: int, ellipsis: str) -> None:
 
 def test_a_long_path_has_a_line_of_its_own_and_can_be_copied() -> None:
     path = "/dss/dssfs04/lwp-dss-0002/pr12ab/pr12ab-dss-0000/go42tum/a_long_name_too"
-    lines = told("+", "made", "changed", f"link ~/dss -> {path}", Look(80))
+    lines = told("+", "created", "changed", f"link ~/dss -> {path}", Look(80))
     assert [plain(line).strip() for line in lines] == ["+ created      link ~/dss ->", path]
 
 
