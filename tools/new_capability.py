@@ -22,7 +22,7 @@ NEXT = """Written. Make it into what is meant, in this order:
   tests/unit/resources/test_{kind}.py   found, wanted, status, left
   plugins/module_utils/_resources/{kind}.py   and plugins/modules/{kind}.py, which documents its options
   roles/{name}/   the interface; README.md of the role, and its line in README.md
-  plugins/plugin_utils/_capabilities/{name}.py   what is declared; parts/site.py gives it a site's facts
+  plugins/plugin_utils/_roles/{name}.py   what is declared; parts/site.py gives it a site's facts
   plugins/plugin_utils/_audit/judges/{kind}.py   and its rules, {prefix}-001 and {prefix}-002: rules.py, docs/rules.md
   tests/integration/onboard/test_both_ways.py   its life; and an observer over real ssh
   changelogs/fragments/{name}.yml
@@ -89,8 +89,8 @@ def _rules(root: Path) -> Path:
 
 def _enter(names: Names, root: Path) -> None:
     """Write the lines into the files that list all capabilities, kinds or rules."""
-    table = root / "plugins" / "plugin_utils" / "_capabilities" / "table.py"
-    _insert(table, r"^CAPABILITIES = \{.*?(?=^\})", names.filled('    "{name}": Capability(unless=("entries",)),\n'))
+    table = root / "plugins" / "plugin_utils" / "_roles" / "table.py"
+    _insert(table, r"^ROLES = \{.*?(?=^\})", names.filled('    "{name}": Role(unless=("entries",)),\n'))
     _insert(table, r"^KINDS = \{.*?(?=^\})", names.filled('    "{kind}": "",\n'))
     route = "    {kind}:\n      action_plugin: hpc.onboard.converge\n"
     _insert(root / "meta" / "runtime.yml", r"^  modules:\n(?:    .*\n)*", names.filled(route))

@@ -18,7 +18,6 @@ from ansible.plugins.action import ActionBase
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import watches
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.account import prepared, unmeasured
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import CAPABILITIES, PLACES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answer, payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import (
     AccountSession,
@@ -26,6 +25,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_sess
     prepare,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation import Conversation
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import PLACES, ROLES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import VersionError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
 
@@ -43,7 +43,7 @@ BEGUN = time.monotonic()
 EVERYTHING = {**PLACES, **payload.places(watches.KINDS)}
 ARGUMENTS = {
     "part": {"type": "str", "choices": ["settings", "account", "report"], "required": True},
-    "capabilities": {"type": "list", "elements": "str", "default": list(CAPABILITIES)},
+    "capabilities": {"type": "list", "elements": "str", "default": list(ROLES)},
     "resources": {"type": "list", "elements": "dict", "default": []},
     "seconds": {"type": "int", "default": 30},
 }

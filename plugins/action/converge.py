@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING, Any
 from ansible.errors import AnsibleConnectionFailure
 from ansible.plugins.action import ActionBase
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import RefusedValue, plain
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import PLACES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import (
     AccountSession,
     Variables,
@@ -25,6 +23,8 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_sess
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.answer import NoAnswer
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation import Conversation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.argument_spec import Spec, check
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import RefusedValue, plain
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import PLACES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import state_folder
 
 if TYPE_CHECKING:

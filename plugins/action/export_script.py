@@ -21,7 +21,6 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import watches
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.account import prepared
 from ansible_collections.hpc.onboard.plugins.plugin_utils._by_hand import program, rotation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._by_hand.session import PaperSession
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import CAPABILITIES, PLACES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import offboarding, payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import Variables, prepare
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation import Conversation
@@ -29,6 +28,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import version
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import near
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import copied, login
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import PLACES, ROLES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import LedgerError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import VersionError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import exports, receipts
@@ -71,7 +71,7 @@ def _written(session: PaperSession, output: str) -> Exported:
     if output and len(session.variables.get("ansible_play_hosts_all") or ()) > 1:
         raise AccountError("a file is for one account: name the one that it is for")
     target = Path(output or f"onboard-{session.name.replace('@', '-')}.py").expanduser().absolute()
-    names = list(CAPABILITIES)
+    names = list(ROLES)
     declared = left_out(session.collect(names, []), session.key)
     entries = rotation.with_versions(session.name, declared.resources)
     parts = {"onboard": _sent(session, entries)}

@@ -20,7 +20,6 @@ from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import Ac
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import offered_fixes, watches
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.account import prepared, unmeasured
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.run import Called
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import CAPABILITIES, PLACES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answer, payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import (
     AccountSession,
@@ -28,6 +27,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_sess
     prepare,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation import Conversation
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import PLACES, ROLES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import prompt
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import VersionError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
@@ -40,7 +40,7 @@ BEGUN = time.monotonic()
 EVERYTHING = {**PLACES, **payload.places(watches.KINDS), **payload.places(offered_fixes.KINDS)}
 ARGUMENTS = {
     "part": {"type": "str", "choices": ["show", "ask", "account", "report"], "required": True},
-    "capabilities": {"type": "list", "elements": "str", "default": list(CAPABILITIES)},
+    "capabilities": {"type": "list", "elements": "str", "default": list(ROLES)},
     "resources": {"type": "list", "elements": "dict", "default": []},
     "seconds": {"type": "int", "default": 30},
 }

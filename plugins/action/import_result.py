@@ -22,13 +22,13 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.account import 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._by_hand import brought as _brought
 from ansible_collections.hpc.onboard.plugins.plugin_utils._by_hand import program, rotation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._by_hand.session import PaperSession
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import Declared
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import CAPABILITIES, PLACES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import Variables, prepare
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.answer import NoAnswer
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation import Conversation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import command
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import Declared
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import PLACES, ROLES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import LedgerError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.next_step import RotationError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import VersionError
@@ -124,7 +124,7 @@ def _nothing_more(_notes: Notes) -> list[PlanEntry]:
 
 def _audited(session: PaperSession, entries: list[PlanEntry]) -> AuditAccount:
     """What was seen there, judged here."""
-    seen = prepared(session, list(CAPABILITIES), [])
+    seen = prepared(session, list(ROLES), [])
     if json.loads(json.dumps(program.without_keys(seen.entries))) != entries:
         again = command("export-script", ["-l", session.name])
         raise AccountError(

@@ -16,8 +16,6 @@ from ansible import context
 from ansible.errors import AnsibleConnectionFailure
 from ansible.plugins.action import ActionBase
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import Declared
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import CAPABILITIES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import offboard_question, offboarding
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import (
     AccountSession,
@@ -25,6 +23,8 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_sess
     prepare,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.answer import NoAnswer
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import Declared
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import ROLES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import prompt
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import receipts
 
@@ -42,7 +42,7 @@ IS_AT_TERMINAL = prompt.is_at_terminal()  # the processes of the tasks have no t
 
 ARGUMENTS = {
     "part": {"type": "str", "choices": ["settings", "show", "ask", "account"], "default": "account"},
-    "capabilities": {"type": "list", "elements": "str", "default": list(CAPABILITIES)},
+    "capabilities": {"type": "list", "elements": "str", "default": list(ROLES)},
     "resources": {"type": "list", "elements": "dict", "default": []},
     "only": {"type": "str", "default": "everything", "choices": ["everything", "undeclared"]},
     "seconds": {"type": "int", "default": 30},

@@ -19,7 +19,6 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.vars import load_extra_vars
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._by_hand.rotation import Shown
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import refuse_unknown
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answer
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import (
     AccountSession,
@@ -28,6 +27,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_sess
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation import Conversation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import refuse_unknown
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import coordinator, results
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import targets as _targets
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.adapters import Account

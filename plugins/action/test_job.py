@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING
 from ansible.errors import AnsibleConnectionFailure
 from ansible.plugins.action import ActionBase
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import Declared
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import CAPABILITIES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import result as _result
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import (
     AccountSession,
@@ -27,6 +25,8 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.answer impor
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation import Conversation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.offboarding import absent
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import Declared
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import ROLES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._test_job import checks, report
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def _tried(session: AccountSession) -> JobTestResult:
         str(session.value("launchers_image") or ""),
         str(session.value("launchers_home_in_jobs") or ""),
     )
-    declared = session.collect(list(CAPABILITIES), []).resources
+    declared = session.collect(list(ROLES), []).resources
     job_test = checks.plan_checks(cluster, declared, settings)
     plan = Plan.of(checks.entries(cluster, declared, job_test.checks, settings), session.key).entries
     wait = 0 if "asks_each_time" in (session.variables.get("account") or ()) else given.get("test_job_wait", WAIT)

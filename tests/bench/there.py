@@ -70,12 +70,12 @@ def _variables(folder: Path) -> Mapping[str, Any]:
 def _sent(variables: Mapping[str, Any]) -> list[tuple[list[str], bytes]]:
     """The commands and inputs of an onboarding and of an audit."""
     from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import watches
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import collect
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import CAPABILITIES, PLACES
     from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
     from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import collect
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import PLACES, ROLES
 
-    declared = collect(CAPABILITIES, [], [], variables.get).resources
+    declared = collect(ROLES, [], [], variables.get).resources
     entries = Plan.of(declared, lambda _name: KEY).entries
     looks = watches.watches(variables["cluster"], variables["account"], declared, {})
     common = {"fingerprint_key": FINGERPRINTS, "sandbox": variables["account"]["sandbox"], "seconds": 30}

@@ -21,10 +21,10 @@ from typing import Any, cast
 import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import Host
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import collect
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import CAPABILITIES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Mistakes
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import collect
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import ROLES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.account import Detail, View, account
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.cheatsheet import cheatsheet
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Look, plain
@@ -147,7 +147,7 @@ class Watch:
         """Make on an account what a document declares, and look at it."""
         variables = {**host.variables, **SETTINGS}
         try:
-            declared = collect(CAPABILITIES, [], [], variables.get).resources
+            declared = collect(ROLES, [], [], variables.get).resources
             plan = Plan.of(declared, lambda _name: "nvapi-" + "k" * 64)
         except AccountError as error:
             self.is_seen(f"{said}: refused", str(error).splitlines())

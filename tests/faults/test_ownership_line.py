@@ -20,7 +20,7 @@ from tests.effort import EXHAUSTIVE, chance, sample, turns
 from .harness import CALM, FAILURES, Writer, snapshot, writing
 from .test_ownership import HOMES, WAYS, Home, different, entries, laid_out, offboarded, plan, set_up
 
-table = importlib.import_module("ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table")
+table = importlib.import_module("ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table")
 payload = importlib.import_module("ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.payload")
 
 CUTS = 24  # in each direction, of each of both

@@ -31,7 +31,7 @@ HOSTILE = (
     "-- ?> *_~#",
 )
 
-CAPABILITIES = (
+ROLES = (
     "storage_links", "enroot_credentials", "registry_auth", "tokens", "container_caches", "conda", "path_scripts",
     "shell_environment", "watch",
 )  # fmt: skip
@@ -86,7 +86,7 @@ def account(name: str, **more: Any) -> dict[str, Any]:
         "seconds": 1.9,
         "checks": 32,
         "ok": 32,
-        "capabilities": dict.fromkeys(CAPABILITIES, "ok"),
+        "capabilities": dict.fromkeys(ROLES, "ok"),
         **more,
     }
 
@@ -294,7 +294,7 @@ def large(accounts: int, findings: int) -> dict[str, Any]:
     made = [
         finding(
             rules[number % len(rules)], bad[number % len(bad)], f"thing {number}", place=f"~/place/{number}:{number}",
-            capability=CAPABILITIES[number % len(CAPABILITIES)], new=number % 9 == 0,
+            capability=ROLES[number % len(ROLES)], new=number % 9 == 0,
             desired={"mode": "0600", "target": "/work/project/simone"}, actual={"mode": "0644", "target": "/work"},
             waiver=WAIVER if number % 50 == 49 else None, cause=CAUSES[number % len(CAUSES)],
             **{"class": CLASSES[number % len(CLASSES)]},

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .._capabilities.parts.site import site_settings
-from .._capabilities.table import prepare
 from .._input.collection import Roles
 from .._input.diagnostics import Lines, Mistake, Mistakes, nearest
 from .._input.json_schema import Checker, Schema, is_template, mapping
+from .._roles.parts.site import site_settings
+from .._roles.table import prepare
 from .profiles import PATTERNS, SHIPPED, Catalogue, Profile, mentions, render, schema
 
 KEEPALIVE = "-o ServerAliveInterval=15 -o ServerAliveCountMax=4"

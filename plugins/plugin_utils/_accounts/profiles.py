@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .._capabilities.parts.job_options import in_long_form
 from .._input.collection import COLLECTION
 from .._input.diagnostics import Lines, Mistake, Mistakes, Place, nearest, read_text
 from .._input.json_schema import Checker, Schema
+from .._roles.parts.job_options import in_long_form
 from .facts import Tree, Written, place_as_written, plain, spread, unwrapped
 from .source_checks import Wrong, cross_checks, source_checks, wrapper_advice
 

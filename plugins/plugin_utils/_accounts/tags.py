@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
-from .._capabilities.collect import selected
 from .._input.collection import COLLECTION
 from .._input.diagnostics import nearest
+from .._roles.collect import selected
 
 ANSIBLES = {"all", "always", "never", "tagged", "untagged"}
 CHOOSING = {  # playbooks whose tags choose among the capabilities, and what else each can be told to do

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from ...module_utils._core.errors import AccountError
 from ...module_utils._receipt import notes as _notes
 from ...module_utils._receipt.receipt import IDENTITY
-from .._capabilities.collect import Declared
 from .._delivery import offboarding
 from .._delivery.plan import KINDS, Plan, key_of, left_out
+from .._roles.collect import Declared
 from .._state import receipts
 from .._state.fingerprint_key import account_key
 from . import findings as _findings

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 
 from ...module_utils._core.resource import hashes
 from ...module_utils._receipt.notes import DONE, is_keyed
-from .._capabilities.table import ELSEWHERE, USUAL, options_of
+from .._roles.table import ELSEWHERE, USUAL, options_of
 from .._text.sanitise import flat
 from . import offered_fixes
 from .finding_text import Text, bare, ended, it

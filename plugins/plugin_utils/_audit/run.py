@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ...module_utils._core.errors import AccountError
-from .._capabilities.collect import refuse_unknown
 from .._input import command_line, extra_vars
 from .._input.collection import version
 from .._input.diagnostics import Lines, Mistakes
 from .._input.extra_vars import Reader, Value
+from .._roles.collect import refuse_unknown
 from .._state import audit_history
 from .._state.durable_files import StateError
 from . import accepted, offered_fixes

@@ -16,8 +16,8 @@ from ...module_utils._watches.scattered_keys import ScatteredKeys
 from ...module_utils._watches.shadowed_keys import ShadowedKeys
 from ...module_utils._watches.unread_keys import UnreadKeys
 from ...module_utils._watches.watch import Watch
-from .._capabilities.parts.enroot_caches import caches
-from .._capabilities.table import keys, usual_path
+from .._roles.parts.enroot_caches import caches
+from .._roles.table import keys, usual_path
 from .._secrets.backends import MissingKey
 from .._secrets.versions import Secret
 from .._state.fingerprint_key import shown_by

@@ -17,7 +17,7 @@ from ...module_utils._watches.quota import Quota
 from ...module_utils._watches.slurm_rights import SlurmRights
 from ...module_utils._watches.startup_files import StartupFiles
 from ...module_utils._watches.watch import Watch
-from .._capabilities.parts.conda_installer import uses_anacondas_channels
+from .._roles.parts.conda_installer import uses_anacondas_channels
 
 if TYPE_CHECKING:
     from .._documents.declaration import Options, PlanEntry

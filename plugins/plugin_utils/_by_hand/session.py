@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from .._capabilities.collect import Declared, Tolerated
 from .._delivery.account_session import AccountSession
 from .._delivery.plan import UNKNOWN_KEY
+from .._roles.collect import Declared, Tolerated
 from .._secrets.backends import MissingKey
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .._capabilities.collect import Declared, Tolerated, collect, prepare_settings, refuse_unknown, selected
-from .._capabilities.table import PLACES
+from .._roles.collect import Declared, Tolerated, collect, prepare_settings, refuse_unknown, selected
+from .._roles.table import PLACES
 from .._secrets.session import SESSION, current_version
 from .._state import receipts
 from . import answer as _answer

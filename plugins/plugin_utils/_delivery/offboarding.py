@@ -20,9 +20,9 @@ from ...module_utils._resources.kept_key import KeptKey
 from .plan import KINDS, asked_of, key_of
 
 if TYPE_CHECKING:
-    from .._capabilities.collect import Declared
     from .._documents.answer import Notes
     from .._documents.declaration import Note, PlanEntry
+    from .._roles.collect import Declared
 
 AROUND = ("directory", "storage_link")  # kinds that other things may lie below
 LONGEST = 4096  # characters of a path; no system takes more, and the notes of an account may hold any

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...module_utils._core.errors import AccountError
 from ...module_utils._resources.kept_key import KeptKey
-from .._capabilities.collect import refuse_keys
+from .._roles.collect import refuse_keys
 from .plan import KINDS, asked_of
 from .result import CHANGES, FAILURES, diffs
 

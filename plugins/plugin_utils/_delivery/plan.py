@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ...module_utils._core.errors import AccountError
 from ...module_utils._core.values import Options
-from .._capabilities.collect import DIRECT, Declared, RefusedValue, Tolerated, reason
-from .._capabilities.table import MODULE_UTILS, PLACES, options_of
+from .._roles.collect import DIRECT, Declared, RefusedValue, Tolerated, reason
+from .._roles.table import MODULE_UTILS, PLACES, options_of
 from .._secrets.backends import MissingKey
 from .result import unmet
 

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .._capabilities.collect import Declared
     from .._documents.outcome import Outcome, Status
     from .._documents.result import AccountResult, Diff
+    from .._roles.collect import Declared
 
 WORDS: dict[Status, str] = {  # for each status of an outcome (see module_utils/_core/resource.py)
     "ok": "unchanged",

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 COLLECTION = Path(__file__).resolve().parents[3]
-ROLES = Path(__file__).parents[3] / "roles"  # by the way that Ansible came, links and all: it names them so
+ROLES_FOLDER = Path(__file__).parents[3] / "roles"  # by the way that Ansible came, links and all: it names them so
 
 
 def version() -> str:
@@ -37,7 +37,7 @@ def refusals(result: Mapping[str, Any]) -> list[str]:
     context = result.get("validate_args_context") or {}
     name = str(context.get("name", ""))
     role = name.removeprefix("hpc.onboard.")
-    is_ours = role != name or str(context.get("path", "")).startswith(str(ROLES))
+    is_ours = role != name or str(context.get("path", "")).startswith(str(ROLES_FOLDER))
     said = dict.fromkeys(str(message).strip() for message in result.get("argument_errors") or ())
     return [f"role {role}: {message}" for message in said] if is_ours else []
 
@@ -46,7 +46,7 @@ def refusals(result: Mapping[str, Any]) -> list[str]:
 class Roles:
     """The roles below a folder, and what each can be told. All of it is plain data, read without Ansible."""
 
-    folder: Path = ROLES
+    folder: Path = ROLES_FOLDER
 
     def names(self) -> set[str]:
         """Names of the roles that have an argument spec."""

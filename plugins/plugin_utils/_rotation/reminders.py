@@ -22,7 +22,7 @@ from .next_step import playbook, resume, said_dead
 from .standing import Situation, unrecorded
 
 if TYPE_CHECKING:
-    from .._capabilities.collect import Declared
+    from .._roles.collect import Declared
     from .._state.signed_record import Record
 
 

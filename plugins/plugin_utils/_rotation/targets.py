@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ...module_utils._core.errors import AccountError
 from ...module_utils._formats.key_forms import NGC
-from .._capabilities.collect import Declared, Value, collect
-from .._capabilities.table import CAPABILITIES, keys, options_of, usual_path
+from .._roles.collect import Declared, Value, collect
+from .._roles.table import ROLES, keys, options_of, usual_path
 
 if TYPE_CHECKING:
     from .._documents.declaration import Note, Options, PlanEntry
     from .._documents.rotation import Registry
 
 KEYS = keys()  # before the forks, one for each account
-HOLDERS = [name for name, capability in CAPABILITIES.items() if capability.holds_keys]
+HOLDERS = [name for name, capability in ROLES.items() if capability.holds_keys]
 NOT_PLACING = ("path", "password", "state")  # of the options; the others tell one place in a file from another
 
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
-from .._capabilities.parts.site import place_of_jobs
-from .._capabilities.table import keys, resource, usual_path
+from .._roles.parts.site import place_of_jobs
+from .._roles.table import keys, resource, usual_path
 
 if TYPE_CHECKING:
     from .._documents.declaration import Note, PlanEntry

@@ -14,8 +14,8 @@ from typing import Any
 
 import jsonschema
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import PLACES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import PLACES
 
 from tests.effort import turns
 from tests.integration.runs import KEY, REPOSITORY, onboard, play, seen_from

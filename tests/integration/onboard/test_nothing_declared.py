@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import CAPABILITIES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import ROLES
 
 from tests.integration.command.test_command import AWAY, Desk
 from tests.testbed.signing import Signing
 
 pytestmark = pytest.mark.testbed
 
-NOTHING: dict[str, Any] = {"without": list(CAPABILITIES)}
+NOTHING: dict[str, Any] = {"without": list(ROLES)}
 LOOKS = (("onboard",), ("plan",), ("audit",), ("offboard", "-e", "offboard_sure=true"))
 
 
@@ -95,9 +95,7 @@ def test_with_nothing_declared_an_expired_certificate_is_still_told(bed: Any, tm
 
 def test_in_a_sandbox_nothing_declared_is_said_too(bed: Any, tmp_path: Path) -> None:
     file = tmp_path / "accounts.yml"
-    text = (
-        f"plugin: hpc.onboard.accounts\nsandbox: true\naccounts:\n  ada@lrz: {{without: [{', '.join(CAPABILITIES)}]}}\n"
-    )
+    text = f"plugin: hpc.onboard.accounts\nsandbox: true\naccounts:\n  ada@lrz: {{without: [{', '.join(ROLES)}]}}\n"
     file.write_text(text)
     ran = bed.ansible("onboard", "-i", str(file), program="hpc-onboard", cwd=tmp_path)
     assert ran.returncode == 0, words(ran)

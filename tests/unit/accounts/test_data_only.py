@@ -30,20 +30,20 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_fil
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.facts import is_wrapped
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import schema
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.watches import watches
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities import launchers
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import collect
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import CAPABILITIES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import ROLES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import ROLES_FOLDER
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Mistakes
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import ssh_arguments
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles import launchers
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import collect
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import ROLES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config import entries
 
 from tests.effort import sample
 from tests.hostile_documents import accounts, changed, documents, hosts_of, laid, profile, texts, with_sources
 
-USRUN = yaml.safe_load((ROLES / "launchers/defaults/main.yml").read_text())
+USRUN = yaml.safe_load((ROLES_FOLDER / "launchers/defaults/main.yml").read_text())
 USRUN = {name.removeprefix("launchers_"): value for name, value in USRUN.items()}
 PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@-]*")
 JUMP = re.compile(r"ProxyJump=[A-Za-z0-9_][A-Za-z0-9_.@-]*@[A-Za-z0-9][A-Za-z0-9.-]*")
@@ -156,7 +156,7 @@ def test_every_word_of_the_schema_is_known_to_all_roles_and_to_the_audit(tmp_pat
     found = looked_at(changed(profile(), way, word), accounts(), tmp_path)
     for host in found or ():
         variables = {**host.variables, "job_scripts_templates": ["all"], "conda_state": "present"}
-        listed = collect(CAPABILITIES, [], [], variables.get).resources
+        listed = collect(ROLES, [], [], variables.get).resources
         Plan.of(listed, lambda _name: "nvapi-" + "k" * 64)
         watches(host.variables["cluster"], host.variables["account"], listed, {})
     assert found is not None, "the schema takes it, so the accounts file does"

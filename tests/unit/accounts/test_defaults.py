@@ -10,10 +10,10 @@ import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import AccountsFile, Host, hosts
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.defaults import together
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import SHIPPED
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import collect
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import CAPABILITIES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import Roles
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, Mistakes
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import collect
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import ROLES
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -95,7 +95,7 @@ defaults:
     with_settings, without = made(shared + accounts), made(plain + accounts)
 
     def declared(host: Host) -> list[tuple[str, str]]:
-        found = collect(CAPABILITIES, [], [], host.variables.get)
+        found = collect(ROLES, [], [], host.variables.get)
         return [(one["kind"], one["capability"]) for one in found.resources]
 
     assert {name: declared(host) for name, host in with_settings.items()} == {

@@ -24,8 +24,8 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import (
     SEVERITIES,
     WATCHED,
 )
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import ELSEWHERE
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import ELSEWHERE
 
 MINE = "mine"
 KEPT = sorted(  # the others are steps of a rotation, and what jobs leave nothing of

@@ -22,12 +22,12 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.watch_keys impo
     known_keys,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.watch_keys import watches as watches_of
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import collect
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.parts.site import site_settings
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import CAPABILITIES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answer as _answer
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import collect
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.parts.site import site_settings
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import ROLES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.backends import MissingKey
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import shown_by
@@ -56,7 +56,7 @@ def watches(
 def declared(name: str) -> list[dict[str, Any]]:
     """What all roles declare that keep keys or variables."""
     settings = {**site_settings(cluster(name)), "tokens_programs": PROGRAMS}
-    roles = [role for role in CAPABILITIES if role not in ("conda", "storage_links")]
+    roles = [role for role in ROLES if role not in ("conda", "storage_links")]
     return collect(roles, [], [], settings.get).resources
 
 

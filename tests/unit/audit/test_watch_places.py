@@ -16,12 +16,12 @@ from ansible_collections.hpc.onboard.plugins.module_utils._engine.engine import 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import AccountsFile, Host, hosts
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.watch_places import KINDS as WATCHED
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.watch_places import watches
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import collect
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import CAPABILITIES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.payload import BROKEN, command, payload, places
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS, TYPES, Plan
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import Roles
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import collect
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import ROLES
 from watching import whole
 
 FILE = Path(__file__).parents[3] / "inventory" / "practice.yml"
@@ -39,7 +39,7 @@ ACCOUNTS = shipped()
 def declared(host: Host) -> list[dict[str, Any]]:
     """What the roles declare for an account, where every program has its token."""
     variables = {**host.variables, "tokens_programs": [{"program": "huggingface"}]}
-    return collect(CAPABILITIES, host.variables["account"]["without"], [], variables.get).resources
+    return collect(ROLES, host.variables["account"]["without"], [], variables.get).resources
 
 
 def given(name: str) -> dict[str, dict[str, Any]]:

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 import yaml
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import ELSEWHERE
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import ELSEWHERE
 
 CHECKOUT = Path(__file__).parent.parent.parent.parent
 PLUGINS = CHECKOUT / "plugins"

@@ -14,7 +14,7 @@ from tools.rooms import Source, read
 PROSE = {"error", "reason", "reasons", "remark", "remarks", "fix", "msg", "['text']", "sentence"}
 """Names of variables, attributes and members whose value was written for a person."""
 RESULTS = {  # rooms in which a variable called text is a sentence; elsewhere it is what a file holds
-    *("_capabilities", "_delivery", "_rotation", "_audit", "_audit/formats", "_terminal", "_doctor"),
+    *("_roles", "_delivery", "_rotation", "_audit", "_audit/formats", "_terminal", "_doctor"),
     *("_documents", "action", "callback"),
 }
 METHODS = {

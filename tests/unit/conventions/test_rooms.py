@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import CAPABILITIES, PLACES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import PLACES, ROLES
 
 from tools.rooms import ROOT, Source, circles, file_graph, module_of, read
 
@@ -39,12 +39,12 @@ CONTROLLER = {
     "_state": {"_documents", "_core", "_receipt"},
     "_secrets": {"_input/command_line", "_state", "_core", "_formats/key_forms"},
     "_validate": {"_text", "_secrets/key_faults", "_core", "_formats"},
-    "_capabilities/parts": {"_documents", "_input", "_core", "_options", "_formats/key_forms"},
-    "_capabilities": {"_documents", "_input", "_capabilities/parts", "_core", "_options/image_name"},
+    "_roles/parts": {"_documents", "_input", "_core", "_options", "_formats/key_forms"},
+    "_roles": {"_documents", "_input", "_roles/parts", "_core", "_options/image_name"},
     "_authentication": {"_text", "_input", "_state", "_secrets/prompt", "_core"},
     "_accounts": {
-        *("_text/sanitise", "_input", "_state", "_capabilities", "_authentication/credential"),
-        *("_capabilities/parts/site", "_capabilities/parts/job_options"),
+        *("_text/sanitise", "_input", "_state", "_roles", "_authentication/credential"),
+        *("_roles/parts/site", "_roles/parts/job_options"),
     },
     "_ssh_config": {
         *("_documents", "_input", "_state", "_accounts/open_sessions", "_authentication/ssh_login"),
@@ -57,14 +57,14 @@ CONTROLLER = {
             "_input",
             "_state",
             "_secrets",
-            "_capabilities",
+            "_roles",
             "_authentication",
             "_ssh_config/texts",
         ),
         *("_core", "_formats/key_files", "_receipt", "_jobs", "_resources"),
     },
     "_rotation": {
-        *("_documents", "_input", "_state", "_secrets", "_validate", "_capabilities", "_capabilities/parts"),
+        *("_documents", "_input", "_state", "_secrets", "_validate", "_roles", "_roles/parts"),
         *("_core", "_formats"),
     },
     "_transfer": {"_text", "_state", "_secrets", "_rotation/ledger", "_core"},
@@ -77,13 +77,13 @@ CONTROLLER = {
             "_input",
             "_state",
             "_secrets",
-            "_capabilities",
+            "_roles",
             "_accounts",
             "_authentication",
             "_delivery",
         ),
         *(
-            "_capabilities/parts",
+            "_roles/parts",
             "_audit/judges",
             "_audit/formats",
             "_core",
@@ -94,13 +94,13 @@ CONTROLLER = {
         ),
     },
     "_preflight": {"_documents", "_text", "_input", "_state", "_authentication", "_delivery", "_audit"},
-    "_test_job": {"_documents", "_input", "_state", "_capabilities", "_capabilities/parts"},
+    "_test_job": {"_documents", "_input", "_state", "_roles", "_roles/parts"},
     "_by_hand": {
         "_documents",
         "_input/command_line",
         "_state",
         "_secrets",
-        "_capabilities",
+        "_roles",
         "_delivery",
         "_rotation",
         "_core",
@@ -133,7 +133,7 @@ DOORS = {  # what Ansible and the keyring library load; nothing but an action im
     "modules": set(),
     "inventory": {"_input", "_accounts"},
     "action": {
-        *("_documents", "_input", "_state", "_secrets", "_capabilities", "_accounts"),
+        *("_documents", "_input", "_state", "_secrets", "_roles", "_accounts"),
         *(
             "_delivery",
             "_authentication",
@@ -158,7 +158,7 @@ KNOW_ANSIBLE = {  # beside the doors
 }
 OF_OTHER_PYTHONS = {"_sha256", "_sha2"}  # modules of their standard library that this Python has no more, or not yet
 MOST_FILES = 16  # beside those that are found by the name of what they are for
-FOUND_BY_NAME = {*CAPABILITIES, *PLACES}
+FOUND_BY_NAME = {*ROLES, *PLACES}
 FOREIGN_PRIVATE = {  # names that look private and are documented by their library
     *("_replace", "_asdict", "_fields", "_make"),  # of named tuples
     "_exit",  # of os

@@ -10,10 +10,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import Declared
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import conversation, payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import AccountSession
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.answer import NoAnswer
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import Declared
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import receipts
 
 ADA = {"inventory_hostname": "ada@dfki", "account": {"without": []}, "cluster": {}}

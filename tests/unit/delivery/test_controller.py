@@ -15,17 +15,17 @@ import pytest
 from account_scene import Scene
 from ansible_collections.hpc.onboard.plugins.module_utils._core import resource as engine
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities import (
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import result as words
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import counted, diffs, result, unmet
+from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Declaration
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles import (
     collect,
     container_caches,
     enroot_credentials,
     shell_environment,
     storage_links,
 )
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import result as words
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import counted, diffs, result, unmet
-from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Declaration
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import local_key
 
 NOTHING = collect.Declared([], [], {})

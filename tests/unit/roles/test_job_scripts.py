@@ -14,14 +14,14 @@ import yaml
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.module_utils._options.file_options import with_found
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import read_profile, render
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.job_scripts import OURS, WORD, declare, filled
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.parts.site import site_settings
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import ROLES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import ROLES_FOLDER
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.job_scripts import OURS, WORD, declare, filled
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.parts.site import site_settings
 
 CHECKOUT = Path(__file__).parents[3]
 PROFILES = {file.stem: read_profile(file) for file in sorted((CHECKOUT / "inventory/clusters").glob("*.yml"))}
 START = "job_scripts_"
-DEFAULTS = yaml.safe_load((ROLES / "job_scripts/defaults/main.yml").read_text(encoding="utf-8"))
+DEFAULTS = yaml.safe_load((ROLES_FOLDER / "job_scripts/defaults/main.yml").read_text(encoding="utf-8"))
 RICH: dict[str, Any] = {
     "mail": "ada@uni.example",
     "qos": "regular",

@@ -13,12 +13,12 @@ from typing import Any
 import yaml
 
 from ....module_utils._core.errors import AccountError
-from ..._input.collection import ROLES
+from ..._input.collection import ROLES_FOLDER
 from ..._input.yaml_loader import SafeLoader
 
 Settings = Mapping[str, Any]
 
-PINNED = ROLES / "conda" / "files" / "installers.yml"
+PINNED = ROLES_FOLDER / "conda" / "files" / "installers.yml"
 ANACONDAS = ("defaults", "main", "r", "anaconda", "msys2")
 SCRIPTS = {"sh": "etc/profile.d/conda.sh", "csh": "etc/profile.d/conda.csh", "fish": "etc/fish/conf.d/conda.fish"}
 LICENCE = (

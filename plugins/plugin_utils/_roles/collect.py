@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ...module_utils._core.errors import AccountError
 from .._input.argument_spec import check
 from .._input.collection import Roles
-from .table import CAPABILITIES, USUAL, declaring, load, options_of
+from .table import ROLES, USUAL, declaring, load, options_of
 
 if TYPE_CHECKING:
     from .._documents.declaration import Declaration, Entry, Note, PlanEntry
@@ -24,7 +24,7 @@ Value = Callable[[str], Any]
 Tolerated = tuple[type[AccountError], ...]
 """Errors in the settings of one role that a caller handles itself; any other one is raised."""
 
-PREFIXES = tuple(f"{name}_" for name in CAPABILITIES)
+PREFIXES = tuple(f"{name}_" for name in ROLES)
 DIRECT = "resources"  # what resources belong to that no capability declares
 
 
@@ -71,8 +71,8 @@ def collect(
             why = "the accounts file says so (without)"
             declared.notes.append({"capability": name, "code": "without", "text": why})
             continue
-        if name not in CAPABILITIES:
-            raise AccountError(f"{name} is no capability; there are: {', '.join(sorted(CAPABILITIES))}")
+        if name not in ROLES:
+            raise AccountError(f"{name} is no capability; there are: {', '.join(sorted(ROLES))}")
         try:
             declaration = _declaration(name, value)
         except tolerated as error:
@@ -100,7 +100,7 @@ def refuse_unknown(variables: Iterable[object]) -> None:
     """Raise AccountError for a variable that is named like a setting of a role and is none: nobody would heed it."""
     for name in map(str, variables):
         if name.startswith(PREFIXES):
-            role = next(role for role in CAPABILITIES if name.startswith(f"{role}_"))
+            role = next(role for role in ROLES if name.startswith(f"{role}_"))
             known = role_settings(role).spec
             if name not in known:
                 raise AccountError(_unknown(name, role, known))
@@ -145,7 +145,7 @@ def _declaration(name: str, value: Value) -> Declaration:
         raise AccountError("\n".join(f"role {name}: {sentence(violation)}" for violation in checked.violations))
     whole = {**role.defaults, **checked.values}
     settings = {key.removeprefix(name + "_"): setting for key, setting in whole.items()}
-    if CAPABILITIES[name].is_off(settings):
+    if ROLES[name].is_off(settings):
         return {"resources": [], "notes": []}
     try:
         return declaring(name)(settings)
@@ -160,7 +160,7 @@ def _entries(name: str, resources: Iterable[Entry]) -> list[PlanEntry]:
 
 def _is_unasked(name: str, value: Value) -> bool:
     """Whether nobody has said a word about the keys of a capability, which it keeps because of the site."""
-    asked_by = CAPABILITIES[name].asked_by
+    asked_by = ROLES[name].asked_by
     return bool(asked_by) and all(value(f"{name}_{setting}") is None for setting in asked_by)
 
 
@@ -194,7 +194,7 @@ def role_settings(name: str) -> RoleSettings:
 
 def prepare_settings() -> None:
     """Read the settings of all roles, and what is asked of usual kinds, for the processes forked from this one."""
-    for name in CAPABILITIES:
+    for name in ROLES:
         role_settings(name)
     for kind in USUAL:
         options_of(kind)

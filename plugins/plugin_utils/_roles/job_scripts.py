@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...module_utils._core.errors import AccountError
-from .._input.collection import ROLES
+from .._input.collection import ROLES_FOLDER
 from .launchers import LINE, PLAIN, PLAIN_WORDS, one_gpu
 from .table import SLURM_ACCOUNT, Settings, nothing, resource, scheduler_question
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .._documents.declaration import Declaration
 
 OURS = ("batch", "gpus", "nodes", "chain", "interactive", "staging", "import")
-FILES = ROLES / "job_scripts" / "files"
+FILES = ROLES_FOLDER / "job_scripts" / "files"
 WORD = re.compile(r"@([a-z_]+)@")
 MAIL = re.compile(r"[A-Za-z0-9._+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+\Z")
 COMMAND = re.compile(r"[^\0-\x1f\x7f]+\Z")

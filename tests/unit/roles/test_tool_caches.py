@@ -11,14 +11,16 @@ import pytest
 import yaml
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import read_profile, render
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.parts.site import site_settings
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import CAPABILITIES
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.tool_caches import TOOLS, declare
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import ROLES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import ROLES_FOLDER
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.parts.site import site_settings
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import ROLES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.tool_caches import TOOLS, declare
 
 CLUSTERS = Path(__file__).parents[3] / "inventory/clusters"
 WANTED = {"wilson": "/work1/p/ada/caches", "dfki": "/data/ada/caches", "dfki_pegasus": "/netscratch/ada/caches"}
-SPEC = yaml.safe_load((ROLES / "tool_caches/meta/argument_specs.yml").read_text(encoding="utf-8"))["argument_specs"]
+SPEC = yaml.safe_load((ROLES_FOLDER / "tool_caches/meta/argument_specs.yml").read_text(encoding="utf-8"))[
+    "argument_specs"
+]
 
 
 def declared(**settings: Any) -> list[dict[str, Any]]:
@@ -32,7 +34,7 @@ def test_they_are_off_the_home_where_the_site_asks_for_it(file: Path) -> None:
     settings = site_settings(render(read_profile(file), {"user": "ada", "project": "p"}, {}))
     assert settings["tool_caches_folder"] == WANTED.get(file.stem, "")
     asked = {name.removeprefix("tool_caches_"): value for name, value in settings.items() if "tool_caches" in name}
-    assert CAPABILITIES["tool_caches"].is_off(asked) == (file.stem not in WANTED)
+    assert ROLES["tool_caches"].is_off(asked) == (file.stem not in WANTED)
 
 
 def test_each_tool_is_told_by_its_own_variables() -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Settings = Mapping[str, Any]
 
 
-class Capability(NamedTuple):
+class Role(NamedTuple):
     """What must be known of a capability before its file is loaded.
 
     unless: settings of which one must say something, else nothing is declared and the file is not needed; with none of
@@ -56,21 +56,21 @@ class Key(NamedTuple):
     copy: str = ""
 
 
-CAPABILITIES = {  # in the order in which an account gets them
-    "storage_links": Capability(),
-    "enroot_credentials": Capability(holds_keys=True),
-    "registry_auth": Capability(unless=("runtime",), asked_by=("registries", "secret"), holds_keys=True),
-    "tokens": Capability(unless=("programs",), holds_keys=True),
-    "container_caches": Capability(),
-    "tool_caches": Capability(unless=("folder",)),
-    "container_images": Capability(unless=("images",)),
-    "conda": Capability(),
-    "python_envs": Capability(unless=("environments",)),
-    "launchers": Capability(),
-    "job_scripts": Capability(unless=("templates", "own")),
-    "path_scripts": Capability(unless=("scripts",)),
-    "shell_environment": Capability(unless=("variables", "path")),
-    "own_files": Capability(unless=("files",)),
+ROLES = {  # in the order in which an account gets them
+    "storage_links": Role(),
+    "enroot_credentials": Role(holds_keys=True),
+    "registry_auth": Role(unless=("runtime",), asked_by=("registries", "secret"), holds_keys=True),
+    "tokens": Role(unless=("programs",), holds_keys=True),
+    "container_caches": Role(),
+    "tool_caches": Role(unless=("folder",)),
+    "container_images": Role(unless=("images",)),
+    "conda": Role(),
+    "python_envs": Role(unless=("environments",)),
+    "launchers": Role(),
+    "job_scripts": Role(unless=("templates", "own")),
+    "path_scripts": Role(unless=("scripts",)),
+    "shell_environment": Role(unless=("variables", "path")),
+    "own_files": Role(unless=("files",)),
 }
 KINDS = {  # of resources, each with the module that says what is asked of it; "" where its own class does
     "conda_install": "_options.conda_options",
@@ -108,7 +108,7 @@ PLACES = {kind: f"{ELSEWHERE.get(kind, '_resources')}.{kind}.{_class_name(kind)}
 USUAL = [kind for kind, module in KINDS.items() if module == "_core.values"] + ["path_script"]
 """Those that most plans hold."""
 
-MODULE_UTILS = __name__.replace("plugin_utils._capabilities.table", "module_utils")
+MODULE_UTILS = __name__.replace("plugin_utils._roles.table", "module_utils")
 SLURM_ACCOUNT = "@slurm_account@"
 
 
@@ -129,7 +129,7 @@ def usual_path(kind: str) -> str:
 @cache
 def keys() -> dict[str, Key]:
     """All kinds of files that hold a key."""
-    return {kind: key for name, one in CAPABILITIES.items() if one.holds_keys for kind, key in load(name).KEYS.items()}
+    return {kind: key for name, one in ROLES.items() if one.holds_keys for kind, key in load(name).KEYS.items()}
 
 
 def declaring(name: str) -> Callable[[Settings], Declaration]:
@@ -149,7 +149,7 @@ def prepare(accounts: Iterable[Settings]) -> None:
     accounts: of each, the variables that are known by then. What others turn on, or a role's default, is loaded later.
     """
     known = list(accounts)
-    for name, capability in CAPABILITIES.items():
+    for name, capability in ROLES.items():
         start = f"{name}_"
         own = [{key.removeprefix(start): one[key] for key in one if key.startswith(start)} for one in known]
         wanting = [settings for settings in own if not capability.is_off(settings)]

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import Settings, resource
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import Settings, resource
 
 if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Declaration

@@ -12,10 +12,10 @@ import pytest
 import yaml
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import read_profile, render
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.launchers import declare, one_gpu, script_of
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.parts.site import site_settings
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import SLURM_ACCOUNT
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import ROLES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import ROLES_FOLDER
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.launchers import declare, one_gpu, script_of
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.parts.site import site_settings
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import SLURM_ACCOUNT
 from hypothesis import given
 from hypothesis import settings as at_most
 from hypothesis import strategies as st
@@ -24,7 +24,9 @@ CHECKOUT = Path(__file__).parents[3]
 PROFILES = {file.stem: read_profile(file) for file in sorted((CHECKOUT / "inventory/clusters").glob("*.yml"))}
 DEFAULTS = {
     name.removeprefix("launchers_"): value
-    for name, value in yaml.safe_load((ROLES / "launchers/defaults/main.yml").read_text(encoding="utf-8")).items()
+    for name, value in yaml.safe_load(
+        (ROLES_FOLDER / "launchers/defaults/main.yml").read_text(encoding="utf-8")
+    ).items()
 }
 Settings = dict[str, Any]
 Finished = subprocess.CompletedProcess[str]

@@ -13,22 +13,22 @@ import pytest
 import yaml
 from ansible_collections.hpc.onboard.plugins.module_utils._formats.key_forms import TITLES
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.rotated_key import PLACES as ROTATED
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities import container_caches
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.collect import collect, role_settings
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.parts.site import CACHING
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import (
-    CAPABILITIES,
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS as RESOURCES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles import container_caches
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import collect, role_settings
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.parts.site import CACHING
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import (
     KINDS,
-    Capability,
+    ROLES,
+    Role,
     declaring,
     keys,
     load,
     options_of,
 )
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS as RESOURCES
 
 CHECKOUT = Path(__file__).parents[3]
-HERE = "ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities"
+HERE = "ansible_collections.hpc.onboard.plugins.plugin_utils._roles"
 
 
 def defaults(name: str) -> dict[str, Any]:
@@ -37,14 +37,14 @@ def defaults(name: str) -> dict[str, Any]:
 
 
 def test_every_capability_is_a_role_and_onboarding_takes_them_in_this_order() -> None:
-    assert set(CAPABILITIES) == {folder.name for folder in (CHECKOUT / "roles").iterdir() if folder.is_dir()}
+    assert set(ROLES) == {folder.name for folder in (CHECKOUT / "roles").iterdir() if folder.is_dir()}
     play = yaml.safe_load((CHECKOUT / "playbooks" / "onboard.yml").read_text(encoding="utf-8"))[-1]
-    assert play["tasks"][0]["hpc.onboard.converge"]["capabilities"] == list(CAPABILITIES)
+    assert play["tasks"][0]["hpc.onboard.converge"]["capabilities"] == list(ROLES)
 
 
-@pytest.mark.parametrize("name", [name for name, capability in CAPABILITIES.items() if capability.unless])
+@pytest.mark.parametrize("name", [name for name, capability in ROLES.items() if capability.unless])
 def test_what_is_off_declares_nothing(name: str) -> None:
-    capability, settings = CAPABILITIES[name], defaults(name)
+    capability, settings = ROLES[name], defaults(name)
     assert {*capability.unless} <= {*settings}
     silent = {**settings, **{one: type(settings[one])() for one in capability.unless}}
     assert capability.is_off(silent)
@@ -63,7 +63,7 @@ def test_what_is_off_declares_nothing(name: str) -> None:
     ],
 )
 def test_one_word_turns_a_capability_on(settings: dict[str, Any], off: bool) -> None:
-    assert Capability(unless=("a", "b")).is_off(settings) == off
+    assert Role(unless=("a", "b")).is_off(settings) == off
 
 
 def test_a_cache_is_looked_for_where_one_can_be_moved() -> None:

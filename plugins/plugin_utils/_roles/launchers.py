@@ -9,13 +9,13 @@ import shlex
 from typing import TYPE_CHECKING
 
 from ...module_utils._core.errors import AccountError
-from .._input.collection import ROLES
+from .._input.collection import ROLES_FOLDER
 from .table import SLURM_ACCOUNT, Settings, nothing, resource, scheduler_question
 
 if TYPE_CHECKING:
     from .._documents.declaration import Declaration
 
-BODY = ROLES / "launchers" / "files" / "usrun.sh.template"
+BODY = ROLES_FOLDER / "launchers" / "files" / "usrun.sh.template"
 ONE_GPU = re.compile(r"(--gres=gpu:|--gpus=|--gpus-per-node=)(?:([A-Za-z0-9_.-]+):)?1\Z")
 PLAIN = re.compile(r"[A-Za-z0-9_./:@#+=,$~-]*\Z")
 PLAIN_WORDS = re.compile(r"[A-Za-z0-9_./:=,$ -]*\Z")
