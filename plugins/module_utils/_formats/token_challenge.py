@@ -9,12 +9,24 @@ a challenge by these functions and by no others: of two readers, the laxer one d
 Sources: distribution.github.io/distribution/spec/auth/token, RFC 9110 sections 11.2 to 11.6.
 """
 
+import base64
+import json
 import re
 from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 LONGEST = 8192
 REALMS = {"nvcr.io": ("nvcr.io", "authn.nvidia.com"), "registry-1.docker.io": ("auth.docker.io",)}
+MANIFEST_TYPES = ", ".join(
+    "application/vnd.%s+json" % kind
+    for kind in (
+        "docker.distribution.manifest.list.v2",
+        "oci.image.index.v1",
+        "docker.distribution.manifest.v2",
+        "oci.image.manifest.v1",
+    )
+)
 
+_BEARER = re.compile(r"[A-Za-z0-9._~+/=-]{1,65536}")
 _TOKEN = r"[A-Za-z0-9!#$%&'*+.^_`|~-]+"
 _SCHEME = re.compile(r"[\s,]*(%s)(?:[ \t]+|$|(?=,))(?![ \t]*=)" % _TOKEN)
 _PARAMETER = re.compile(r'[\s,]*(%s)[ \t]*=[ \t]*(?:"((?:[^"\\]|\\.)*)"|(%s))[ \t]*(?=,|$)' % (_TOKEN, _TOKEN))
@@ -82,6 +94,21 @@ def token_address(challenge: Challenge, allowed: Sequence[str], repository: str)
     service = [("service", challenge.service)] if challenge.service else []
     scope = [("scope", "repository:%s:pull" % repository)]
     return "https://%s%s?%s" % (host, path or "/", urlencode(kept + service + scope))
+
+
+def basic_authorization(user: str, password: str) -> str:
+    """Return the value of an Authorization header for user and password."""
+    return "Basic " + base64.b64encode(("%s:%s" % (user, password)).encode("utf-8")).decode("ascii")
+
+
+def read_token(body: bytes) -> Optional[str]:
+    """Return the token in a response, which registries call by two names; None if it contains none."""
+    try:
+        document = json.loads(body.decode("utf-8"))
+    except (ValueError, RecursionError):
+        return None
+    found = [document.get(name) for name in ("token", "access_token")] if isinstance(document, dict) else []
+    return next((value for value in found if isinstance(value, str) and _BEARER.fullmatch(value)), None)
 
 
 def _checked(realm: str, allowed: Sequence[str]) -> Tuple[str, str, str]:

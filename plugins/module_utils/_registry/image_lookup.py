@@ -6,26 +6,24 @@ container tool will show, so that one that is not taken is known before a job wa
 Source: https://distribution.github.io/distribution/spec/api/#pulling-an-image
 """
 
-import base64
 import hashlib
 import json
 import os
 from typing import Any, Dict, Mapping, NamedTuple, Optional, Tuple
 
 from .._formats import docker_auth, enroot
-from .._formats.token_challenge import Refused, allowed_hosts, read_challenge, token_address
+from .._formats.token_challenge import (
+    MANIFEST_TYPES,
+    Refused,
+    allowed_hosts,
+    basic_authorization,
+    read_challenge,
+    read_token,
+    token_address,
+)
 from .._options.image_name import ImageName
 from .token_check import Answer, Unclear, asked
 
-ACCEPT = ", ".join(
-    "application/vnd." + kind
-    for kind in (
-        "docker.distribution.manifest.list.v2+json",
-        "oci.image.index.v1+json",
-        "docker.distribution.manifest.v2+json",
-        "oci.image.manifest.v1+json",
-    )
-)
 MACHINES = {"x86_64": "amd64", "aarch64": "arm64", "ppc64le": "ppc64le"}
 
 
@@ -73,23 +71,19 @@ def _token(image: ImageName, login: Tuple[str, str]) -> Dict[str, str]:
         raise Unclear(
             "the registry does not say where it gives tokens, or names a host that may not see a key"
         ) from None
-    headers: Dict[str, str] = {}
-    if login[1]:
-        auth = base64.b64encode(("%s:%s" % login).encode("utf-8")).decode("ascii")
-        headers["Authorization"] = "Basic " + auth
+    headers = {"Authorization": basic_authorization(*login)} if login[1] else {}
     answer = asked(where, headers, {})
     if answer.status != 200:
         return {}  # without one, the registry says itself that it cannot be had
-    document = _json(answer.body)
-    token = document.get("token") or document.get("access_token")
-    if not isinstance(token, str) or not token.isprintable():
-        raise Unclear("no token is in the answer: does a proxy or a login page answer in the registry's place?")
+    token = read_token(answer.body)
+    if token is None:
+        raise Unclear("the response contains no token: does a proxy or a login page answer for the registry?")
     return {"Authorization": "Bearer " + token}
 
 
 def _manifest(image: ImageName, reference: str, header: Mapping[str, str]) -> Answer:
     address = "https://%s/v2/%s/manifests/%s" % (image.registry, image.repository, reference)
-    return asked(address, dict(header, Accept=ACCEPT), {})
+    return asked(address, dict(header, Accept=MANIFEST_TYPES), {})
 
 
 def _json(body: bytes) -> Dict[str, Any]:

@@ -6,11 +6,16 @@ The key goes to hosts that the plan names and to no others; no redirect is follo
 https://distribution.github.io/distribution/spec/auth/token/
 """
 
-import base64
-import json
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional
 
-from .._formats.token_challenge import Refused, allowed_hosts, read_challenge, token_address
+from .._formats.token_challenge import (
+    Refused,
+    allowed_hosts,
+    basic_authorization,
+    read_challenge,
+    read_token,
+    token_address,
+)
 
 SECONDS = 10
 LARGEST = 1024 * 1024
@@ -65,21 +70,12 @@ def realm_of(registry: Mapping[str, Any]) -> str:
 
 
 def _status(where: str, registry: Mapping[str, Any], login: str, password: str) -> int:
-    auth = base64.b64encode(("%s:%s" % (login, password)).encode("utf-8")).decode("ascii")
-    answer = asked(where, {"Authorization": "Basic " + auth}, registry)
-    if answer.status == 200 and not _has_token(answer.body):
-        raise Unclear("no token is in the answer: does a proxy or a login page answer in the registry's place?")
+    answer = asked(where, {"Authorization": basic_authorization(login, password)}, registry)
+    if answer.status == 200 and not read_token(answer.body):
+        raise Unclear("the response contains no token: does a proxy or a login page answer for the registry?")
     if answer.status not in (200, 401, 403):
         raise Unclear("the registry answers %d" % answer.status)
     return answer.status
-
-
-def _has_token(body: bytes) -> bool:
-    try:
-        document = json.loads(body.decode("utf-8"))
-    except ValueError:
-        return False
-    return isinstance(document, dict) and bool(document.get("token") or document.get("access_token"))
 
 
 def asked(address: str, headers: Dict[str, str], registry: Mapping[str, Any]) -> Answer:

@@ -19,10 +19,9 @@ from .._secrets.session import SESSION, MissingKey
 from .._secrets.version_store import Sidecar
 from .._secrets.versions import Version
 from .._state.fingerprint_key import machine_id
-from .._validate.key_kinds import Key, Malformed, recognised
-from .._validate.key_pages import KEY_PAGES
-from .._validate.validate import Settings, judged
-from .._validate.verdict import Judgement, Verdict
+from .._validate.key_kinds import KEY_PAGES, CheckedKey, MalformedKey, check_key
+from .._validate.validate import ValidationSettings, judge_key
+from .._validate.verdict import Judgement, KeyVerdict
 from .ledger import record_key
 from .new_key import asked_day
 from .ports import Found, NotHeld, Outdated, Refused, Unanswered, Unreachable
@@ -37,9 +36,9 @@ if TYPE_CHECKING:
 DAY = r"20\d\d-[01]\d-[0-3]\d"
 
 
-def kind_of(key: Key) -> str:
+def kind_of(key: CheckedKey) -> str:
     """The kind of a version, for its label."""
-    return "legacy" if key.legacy else "personal" if key.service == "ngc" else "token"
+    return "legacy" if key.is_legacy else "personal" if key.service == "ngc" else "token"
 
 
 def fingerprint(value: str) -> str:
@@ -102,7 +101,7 @@ class Nothing:
 class Controller(Nothing):
     """The keyring and the services that are asked from this machine."""
 
-    def __init__(self, name: str, service: str, settings: Settings, new: Callable[[str], Key]) -> None:
+    def __init__(self, name: str, service: str, settings: ValidationSettings, new: Callable[[str], CheckedKey]) -> None:
         """new: gives the new key, for the keyring username that it is to have."""
         self._name, self._service, self._settings, self._new = name, service, settings, new
         self.sentences: dict[str, str] = {}
@@ -124,10 +123,10 @@ class Controller(Nothing):
         user = versions.username(self._name, version)
         try:
             stored = SESSION.stored(user)
-            key = recognised(stored, self._service) if stored else self._new(user)
+            key = check_key(stored, self._service) if stored else self._new(user)
             if not stored:
                 SESSION.store(user, key.value)
-        except (MissingKey, Malformed) as error:
+        except (MissingKey, MalformedKey) as error:
             raise Refused(str(error)) from None
         own = record_key()
         sealed = key_marks.sealed(key.value, self._name, version, own)
@@ -138,16 +137,16 @@ class Controller(Nothing):
         """What the services say of the version; dead only where every one that was asked says so."""
         try:
             value, _warnings = SESSION.value(versions.username(self._name, version))
-            key = recognised(value, self._service)
-            found = judged(key, self._settings)
-        except (MissingKey, Malformed) as error:
+            key = check_key(value, self._service)
+            found = judge_key(key, self._settings)
+        except (MissingKey, MalformedKey) as error:
             raise Refused(str(error)) from None
         self.sentences[version] = found.sentence
         said = next((one.details["expires"] for one in found.findings if "expires" in one.details), "")
         self._days[version] = said[:10] if re.fullmatch(DAY, said[:10]) else ""
-        if found.verdict is Verdict.VALID and self._service == NGC and not key.legacy:
+        if found.verdict is KeyVerdict.VALID and self._service == NGC and not key.is_legacy:
             self._dated.add(version)  # others say it, or never end
-        if found.verdict is Verdict.INVALID and version != self._current() and not self._control(found):
+        if found.verdict is KeyVerdict.INVALID and version != self._current() and not self._control(found):
             return Found("inconclusive")
         status = next((one.status for one in found.findings if one.status), None)
         evidence: dict[str, str | int] = {"http_status": status} if status else {}
@@ -156,7 +155,7 @@ class Controller(Nothing):
     def _control(self, found: Judgement) -> bool:
         """Whether a refusal can be believed: all who were asked refuse, and in the same minute take the current key."""
         value, _warnings = SESSION.value(versions.username(self._name, self._current()))
-        return found.dead and judged(recognised(value, self._service), self._settings).verdict is Verdict.VALID
+        return found.is_dead and judge_key(check_key(value, self._service), self._settings).verdict is KeyVerdict.VALID
 
     def forget(self, version: str) -> None:
         """Take the value out of the keyring, if it is there."""

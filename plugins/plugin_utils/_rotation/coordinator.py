@@ -18,7 +18,7 @@ from ...module_utils._formats.key_forms import NGC
 from .._input.diagnostics import nearest
 from .._secrets import versions
 from .._secrets.version_store import Sidecar
-from .._validate.key_pages import KEY_PAGES
+from .._validate.key_kinds import KEY_PAGES
 from . import messages as words
 from . import targets as _targets
 from .ledger import Ledger, now, record_key
@@ -216,7 +216,7 @@ class Lead:
         """The registry as the accounts ask it."""
         if self._service != NGC:
             return {}
-        place = self._settings.place(self._settings.canary or self._settings.image)
+        place = self._settings.registry_image(self._settings.canary or self._settings.image)
         file = self._settings.transport.ca_file
         return {
             "address": f"https://{place.registry}",

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ...module_utils._core.errors import AccountError
 from .._secrets.prompt import NotAnswered, NoTerminal, asked
-from .._validate.key_kinds import Key, Malformed, recognised
+from .._validate.key_kinds import CheckedKey, MalformedKey, check_key
 from .options import day_to_come
 
 LARGEST = 10_000
@@ -19,14 +19,14 @@ NOBODY = "there is no terminal to ask for the new key: name a file with it, mode
 NOTHING_PIPED = "nothing came on standard input: pipe the new key in, or leave rotate_key_file out to be asked for it"
 
 
-def new_key(secret: str, service: str, file: str, given: bytes, hint: str = "") -> Key:
+def new_key(secret: str, service: str, file: str, given: bytes, hint: str = "") -> CheckedKey:
     """The new key in its form; given is what came on standard input. Raises AccountError, which never holds it.
 
     hint: what a person at the terminal is told before they are asked.
     """
     try:
-        return recognised(_typed(secret, file, given, hint), service)
-    except Malformed as error:
+        return check_key(_typed(secret, file, given, hint), service)
+    except MalformedKey as error:
         raise AccountError(f"the new key of '{secret}' was not taken, and nothing was changed: {error}") from None
 
 

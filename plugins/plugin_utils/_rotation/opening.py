@@ -12,10 +12,9 @@ from ...module_utils._core.errors import AccountError
 from ...module_utils._formats.key_forms import NGC
 from .._secrets import key_marks, versions
 from .._secrets.session import SESSION, MissingKey
-from .._validate.key_kinds import Key, Malformed, recognised
-from .._validate.key_pages import KEY_PAGES
-from .._validate.validate import judged
-from .._validate.verdict import ISSUER, Judgement, Verdict
+from .._validate.key_kinds import KEY_PAGES, CheckedKey, MalformedKey, check_key
+from .._validate.validate import judge_key
+from .._validate.verdict import ISSUER, Judgement, KeyVerdict
 from . import messages as words
 from .adapters import Controller, fingerprint, kind_of
 from .ledger import record_key
@@ -44,19 +43,19 @@ class Opening:
 
     # -- the new key ---------------------------------------------------------------------------
 
-    def new(self, hint: str = "") -> Key:
+    def new(self, hint: str = "") -> CheckedKey:
         """The new key: what was given on standard input, in a file, or what a person types."""
         return new_key(self._secret, self._service, self._wishes.key_file, self._stdin, hint)
 
-    def at_hand(self, user: str) -> Key:
+    def at_hand(self, user: str) -> CheckedKey:
         """The key that this run was given; else one that is asked for now, and is good."""
         value = SESSION.kept(user)
         if value:
-            return recognised(value, self._service)
+            return check_key(value, self._service)
         try:
             key = self.new(self._hint())
-            found = judged(key, self.settings)
-            if found.verdict is not Verdict.VALID:
+            found = judge_key(key, self.settings)
+            if found.verdict is not KeyVerdict.VALID:
                 raise AccountError(f"the new key of '{self._secret}' was not taken ({found.verdict}): {found.sentence}")
         except AccountError as error:
             raise AccountError(f"{error}. Then: {resume(self._secret)}") from None
@@ -125,13 +124,13 @@ class Opening:
         self.check_targets()
         return self._first(situation)
 
-    def _fit(self, situation: Situation, first: str) -> tuple[Key | None, TargetCheck]:
+    def _fit(self, situation: Situation, first: str) -> tuple[CheckedKey | None, TargetCheck]:
         """Return the new key, or None for one that must not replace the first one, and the line that says why."""
         key = self.new()
         if fingerprint(key.value) == first:
             return None, words.check("new key", "ok", "is the current one already; nothing is to be done")
-        found = judged(key, self.settings)
-        if found.verdict is not Verdict.VALID:
+        found = judge_key(key, self.settings)
+        if found.verdict is not KeyVerdict.VALID:
             return None, judgement_check(found)
         less = self._opens_less(found, situation)
         if less:
@@ -145,10 +144,10 @@ class Opening:
             return ""
         current = situation.secret.current.id if situation.secret else versions.FIRST
         try:
-            old = recognised(SESSION.value(versions.username(self._secret, current))[0], self._service)
-        except (MissingKey, Malformed):
+            old = check_key(SESSION.value(versions.username(self._secret, current))[0], self._service)
+        except (MissingKey, MalformedKey):
             return ""
-        before, after = told_by_issuer(judged(old, replace(self.settings, levels=(ISSUER,)))), told_by_issuer(new)
+        before, after = told_by_issuer(judge_key(old, replace(self.settings, levels=(ISSUER,)))), told_by_issuer(new)
         if before.get("org") and after.get("org") and before["org"] != after["org"]:
             return f"it is of the organisation {after['org']}, and the old one of {before['org']}"
         there = set(after.get("products", "").split(", "))
@@ -173,8 +172,8 @@ class Opening:
         except MissingKey as error:
             raise AccountError(f"{error}; without the old key nobody can say when it is dead") from None
         try:
-            return fingerprint(value), kind_of(recognised(value, self._service))
-        except Malformed:
+            return fingerprint(value), kind_of(check_key(value, self._service))
+        except MalformedKey:
             return fingerprint(value), ""
 
 
@@ -185,5 +184,5 @@ def told_by_issuer(found: Judgement) -> Mapping[str, str]:
 
 def judgement_check(found: Judgement) -> TargetCheck:
     """What the services say of the new key, as a line of the table."""
-    status: CheckStatus = "ok" if found.verdict is Verdict.VALID else "failed"
+    status: CheckStatus = "ok" if found.verdict is KeyVerdict.VALID else "failed"
     return words.check("new key", status, f"{found.verdict}: {found.sentence}")

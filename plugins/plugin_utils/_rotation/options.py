@@ -14,7 +14,7 @@ from ...module_utils._core.errors import AccountError
 from .._input import extra_vars
 from .._input.extra_vars import Reader
 from .._validate.https import Transport
-from .._validate.validate import Settings
+from .._validate.validate import ValidationSettings
 from .standing import COMPROMISED, SCHEDULED
 
 PREFIX = "rotate_"
@@ -44,13 +44,13 @@ class Wishes:
     realms: tuple[str, ...] = ()
     ca_file: str = ""
 
-    def settings(self, service: str) -> Settings:
+    def settings(self, service: str) -> ValidationSettings:
         """The services that are asked, with their own addresses as defaults. Raises AccountError."""
-        chosen = Settings()
+        chosen = ValidationSettings()
         field = {"ngc": "issuer"}.get(service, service)
         issuers: dict[str, Any] = {field: self.issuer} if self.issuer else {}
         try:
-            return Settings(
+            return ValidationSettings(
                 levels=chosen.levels if self.levels is None else self.levels,
                 **issuers,
                 registry=self.registry or chosen.registry,

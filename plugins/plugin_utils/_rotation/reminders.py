@@ -15,7 +15,7 @@ from .._secrets.version_store import Sidecar, known_secrets
 from .._secrets.versions import Secret, Version, VersionError
 from .._state.durable_files import StateError
 from .._state.fingerprint_key import local_key
-from .._validate.key_pages import KEY_PAGES
+from .._validate.key_kinds import KEY_PAGES
 from . import targets
 from .ledger import Ledger, NewerLedger
 from .next_step import playbook, resume, said_dead

@@ -1,9 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which keys have the form of a key of NGC, wandb or Hugging Face, so that nothing else is ever sent to a service.
+"""Check that a text has the form of a key of NGC, wandb or Hugging Face, so that nothing else is sent to a service.
 
-A key of another service, half a key or a key with a line break must not leave this machine: a service may log
-what it refuses. So whoever sends a key wants a `Key`, and `recognised` alone makes one.
+A key of another service, half a key or a key with a line break must not leave this machine: a service may log what it
+refuses. So a `CheckedKey` is what can be sent, and `check_key` is the way to make one.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import re
 import secrets
 import string
 import uuid
+from dataclasses import dataclass, field
 from typing import NoReturn
 
 from ...module_utils._core.errors import AccountError
@@ -20,108 +21,90 @@ from ...module_utils._core.values import check_secret
 from ...module_utils._formats.key_forms import HUGGING_FACE, LEGACY, NGC, TITLES, WANDB, WANDB_OLD, Form, form_of, title
 from .._secrets.key_faults import damage_of
 
+KEY_PAGES = {  # where keys are made and deactivated
+    NGC: "https://org.ngc.nvidia.com/setup/api-keys",
+    WANDB: "https://wandb.ai/authorize",
+    HUGGING_FACE: "https://huggingface.co/settings/tokens",
+}
+_EXPECTED = {
+    NGC: "an NGC key begins with nvapi- and has 70 characters; a legacy key has 84",
+    WANDB: "a wandb key has 40 characters or more",
+    HUGGING_FACE: "a Hugging Face token begins with hf_",
+}
 
-class Malformed(Exception):
-    """The text has not the form of a key of that service. The words are fixed and never hold the text."""
+
+class MalformedKey(Exception):
+    """The text does not have the form of a key of that service. The message never holds the text."""
 
 
-_RECOGNISER = object()
+@dataclass(frozen=True, repr=False)
+class CheckedKey:
+    """A key whose form was checked. It shows its kind and never its value, and cannot be pickled or copied."""
 
+    value: str = field(repr=False)
+    form: Form
 
-class Key:
-    """A key whose form was checked. It shows its kind and never itself, and cannot be pickled or copied."""
-
-    __slots__ = ("_form", "_value")
-
-    def __init__(self, value: str, form: Form, maker: object = None) -> None:
-        if maker is not _RECOGNISER:
-            raise TypeError("a Key is made by recognised() alone")
-        self._value = value
-        self._form = form
-
-    @property
-    def value(self) -> str:
-        """The key itself, for the one place that sends or writes it."""
-        return self._value
+    def __post_init__(self) -> None:
+        if form_of(self.value) is not self.form:
+            raise ValueError("this text does not have the form of such a key")
 
     @property
     def service(self) -> str:
-        """Whose key it is: ngc, wandb or huggingface."""
-        return self._form.service
+        """The service that made it: ngc, wandb or huggingface."""
+        return self.form.service
 
     @property
-    def legacy(self) -> bool:
-        """Whether it is an NGC key of the old kind, of which there is one per user."""
-        return self._form is LEGACY
-
-    @property
-    def rotates(self) -> bool:
-        """Whether the old and the new key can both be valid for a while."""
-        return self._form.rotates
-
-    @property
-    def replaces_at_once(self) -> bool:
-        """Whether making the new key ends the old one."""
-        return not self._form.rotates
+    def is_legacy(self) -> bool:
+        """True for an NGC legacy key, of which each user has one: making a new one revokes it."""
+        return self.form is LEGACY
 
     @property
     def kind(self) -> str:
-        """What it is, in words: 'NGC legacy key'."""
-        return title(self._form)
+        """The kind of key in words: 'NGC legacy key'."""
+        return title(self.form)
 
     def __repr__(self) -> str:
-        return f"<Key: {self.kind}>"
+        return f"<CheckedKey: {self.kind}>"
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("a Key is not written anywhere: pass its name")
+        raise TypeError("a key is never written anywhere: pass its name")
 
 
-def recognised(value: object, service: str) -> Key:
-    """The key, if it has a form of that service's keys. Raises Malformed, with what to do about it."""
+def check_key(value: object, service: str) -> CheckedKey:
+    """Return the key if it has a form of that service's keys. Raises MalformedKey, which says what to do."""
     try:
         check_secret(value)
     except AccountError as error:
-        raise Malformed(str(error)) from None
+        raise MalformedKey(str(error)) from None
     text = str(value)
     form = form_of(text)
     if form is None or form.service != service:
-        raise Malformed(_why(text, service, form))
-    return Key(text, form, _RECOGNISER)
+        raise MalformedKey(_explain_malformed(text, service, form))
+    return CheckedKey(text, form)
 
 
-def stranger(key: Key) -> Key:
-    """A random key of the same form, which nobody was ever given: what a service says to it is the control."""
-    form = key._form
-    if form is LEGACY:
-        client = _random(26, string.ascii_lowercase + string.digits)
+def random_key_like(key: CheckedKey) -> CheckedKey:
+    """Return a random key of the same form: what a service answers to it is the control of a measurement."""
+    if key.is_legacy:
+        client = _random_text(26, string.ascii_lowercase + string.digits)
         text = base64.b64encode(f"{client}:{uuid.uuid4()}".encode()).decode()
-    elif form is WANDB_OLD:
+    elif key.form is WANDB_OLD:
         text = secrets.token_hex(20)
     else:
-        text = form.beginning + _random(len(key.value) - len(form.beginning), string.ascii_letters + string.digits)
-    return Key(text, form, _RECOGNISER)
+        beginning = key.form.beginning
+        text = beginning + _random_text(len(key.value) - len(beginning), string.ascii_letters + string.digits)
+    return CheckedKey(text, key.form)
 
 
-def _random(length: int, alphabet: str) -> str:
+def _random_text(length: int, alphabet: str) -> str:
     return "".join(secrets.choice(alphabet) for _letter in range(length))
 
 
-def _why(text: str, service: str, form: Form | None) -> str:
-    """What is wrong with it, in fixed words."""
+def _explain_malformed(text: str, service: str, form: Form | None) -> str:
+    """Return what is wrong with a text that is not a key of the service, in fixed words."""
     if form is not None:
         return f"this is a key of {TITLES[form.service]}, not of {TITLES[service]}: store it under its own name"
     if re.search(r"[\"'`]", text):
-        return "the key holds a quote: it was copied out of a script; store the plain key"
-    damage = damage_of(text)
-    if damage:
-        return damage
-    if service == NGC:
-        return (
-            "no NGC key looks like this: it begins with nvapi- and has 70 characters, or is a legacy key of 84;"
-            " copy it again from https://org.ngc.nvidia.com/setup/api-keys"
-        )
-    where = {
-        WANDB: "it has 40 characters or more; copy it again from https://wandb.ai/authorize",
-        HUGGING_FACE: "it begins with hf_; copy it again from https://huggingface.co/settings/tokens",
-    }
-    return f"no key of {TITLES[service]} looks like this: {where[service]}"
+        return "the key contains a quote, so it was copied from a script: store the plain key"
+    other = f"this does not look like a key: {_EXPECTED[service]}; copy it again from {KEY_PAGES[service]}"
+    return damage_of(text) or other

@@ -1,59 +1,54 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a container registry says of a key: the token that it gives for it, and the image that the token opens.
+"""Ask a container registry about a key: the token that it gives for the key, and the image that the token opens.
 
-A 200 alone proves nothing: registries give tokens and public images to anybody. So each 200 is compared with what a
-random key of the same form gets, and an image also with what nobody gets. The specification wants 401 for wrong
-credentials even where anonymous access would do; where a registry does not keep to that, the level is not measured.
+A 200 alone proves nothing: registries give tokens and public images to anyone. So each 200 is compared with the
+response to a random key of the same form, and an image also with that to no key. The specification wants 401 for wrong
+credentials even where anonymous access would do; at a registry that does not keep to that, the level is unknown.
 Sources: distribution.github.io/distribution/spec/auth/token and spec/api; github.com/NVIDIA/enroot issue 161.
 """
 
 from __future__ import annotations
 
-import base64
-import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from ...module_utils._formats.token_challenge import Refused, allowed_hosts, read_challenge, token_address
-from .https import Answer, Line, Question, Unreached
-from .key_kinds import Key, stranger
-from .verdict import MANIFEST, TOKEN, Finding, Verdict
+from ...module_utils._formats.token_challenge import (
+    MANIFEST_TYPES,
+    Refused,
+    allowed_hosts,
+    basic_authorization,
+    read_challenge,
+    read_token,
+    token_address,
+)
+from .https import HttpRequest, HttpResponse, HttpsClient, ServiceUnreachable
+from .key_kinds import CheckedKey, random_key_like
+from .verdict import MANIFEST, TOKEN, KeyVerdict, LevelFinding
 
 LOGIN = "$oauthtoken"
-MEDIA = ", ".join(
-    f"application/vnd.{kind}+json"
-    for kind in (
-        "oci.image.index.v1",
-        "oci.image.manifest.v1",
-        "docker.distribution.manifest.list.v2",
-        "docker.distribution.manifest.v2",
-    )
-)
 
 _HOST = re.compile(r"(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?")
 _WORD = r"[a-z0-9]+(?:[._-]+[a-z0-9]+)*"
 _IMAGE = re.compile(rf"{_WORD}(?:/{_WORD})*:[A-Za-z0-9_][A-Za-z0-9._-]{{0,127}}")
-_BEARER = re.compile(r"[A-Za-z0-9._~+/=-]{1,65536}")
 
 
 @dataclass(frozen=True)
-class Place:
-    """An image in a registry, and the hosts that may see a key for it."""
+class RegistryImage:
+    """An image (repository:tag) in a registry, and the hosts that may see a key for it."""
 
     registry: str
     image: str
     realms: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if not _HOST.fullmatch(self.registry) or not _IMAGE.fullmatch(self.image):
-            raise ValueError(
-                f"{self.registry!r} is no registry (host or host:port), or {self.image!r} no image of one"
-                " (repository:tag, without the registry's name)"
-            )
+        if not _HOST.fullmatch(self.registry):
+            raise ValueError(f"{self.registry!r} is not a registry: expected HOST or HOST:PORT")
+        if not _IMAGE.fullmatch(self.image):
+            raise ValueError(f"{self.image!r} is not an image: expected REPOSITORY:TAG without the registry's name")
 
     @property
     def repository(self) -> str:
@@ -66,154 +61,145 @@ class Place:
         return allowed_hosts(self.registry, self.realms)
 
     @property
-    def manifest(self) -> str:
+    def manifest_url(self) -> str:
         """The address of the image's manifest."""
         repository, _colon, tag = self.image.rpartition(":")
         return f"https://{self.registry}/v2/{repository}/manifests/{tag}"
 
 
-class _Step(NamedTuple):
-    """How far somebody got: the status where the token is given, and that of the manifest for who has a token."""
+class PullStatus(NamedTuple):
+    """HTTP status of the request for a token, and of that for the manifest if there was a token."""
 
     token: int
     manifest: int | None = None
 
 
-class _Open(Exception):
-    """The registry wants no login at all for this image."""
+class _LoginNotRequired(Exception):
+    """The registry gives this image to anyone."""
 
 
-def token_level(key: Key, place: Place, line: Line) -> Finding:
-    """Whether the registry gives a token for this key and not for a wrong one."""
-    return _reported(TOKEN, place, lambda: _token_finding(key, place, line))
+def check_token(key: CheckedKey, image: RegistryImage, client: HttpsClient) -> LevelFinding:
+    """Return whether the registry gives a token for this key and none for a wrong one."""
+    return _as_finding(TOKEN, image, lambda: _find_token(key, image, client))
 
 
-def manifest_level(key: Key, place: Place, line: Line) -> Finding:
-    """Whether this key opens the image, which a wrong key and nobody at all do not."""
-    return _reported(MANIFEST, place, lambda: _manifest_finding(key, place, line))
+def check_manifest(key: CheckedKey, image: RegistryImage, client: HttpsClient) -> LevelFinding:
+    """Return whether this key opens the image, and neither a wrong key nor no key does."""
+    return _as_finding(MANIFEST, image, lambda: _find_manifest(key, image, client))
 
 
-def _reported(level: str, place: Place, find: Callable[[], Finding]) -> Finding:
-    """The finding, also where there was no answer to find it in."""
+def _as_finding(level: str, image: RegistryImage, find: Callable[[], LevelFinding]) -> LevelFinding:
     try:
         return find()
-    except Unreached as error:
-        return Finding(level, Verdict.UNREACHABLE, str(error), error.status)
+    except ServiceUnreachable as error:
+        return LevelFinding(level, KeyVerdict.UNREACHABLE, str(error), error.status)
     except Refused as error:
-        return Finding(level, Verdict.NOT_MEASURED, str(error))
-    except _Open:
-        return Finding(level, Verdict.NOT_MEASURED, _public(place), 200)
+        return LevelFinding(level, KeyVerdict.NOT_MEASURED, str(error))
+    except _LoginNotRequired:
+        return LevelFinding(level, KeyVerdict.NOT_MEASURED, _describe_public(image), 200)
 
 
-def _token_finding(key: Key, place: Place, line: Line) -> Finding:
-    address = _token_address(place, line)
-    status, _token = _granted(address, key, line)
+def _find_token(key: CheckedKey, image: RegistryImage, client: HttpsClient) -> LevelFinding:
+    address = _ask_token_address(image, client)
+    status, _token = _request_token(address, key, client)
     if status == 401:
-        return _invalid(TOKEN, place)
-    why = ""
+        return _invalid(TOKEN, image)
     try:
-        control, _token = _granted(address, stranger(key), line)
-    except Unreached as error:
-        control, why = 0, str(error)
+        control, _token = _request_token(address, random_key_like(key), client)
+    except ServiceUnreachable as error:
+        if status == 403:
+            return _not_entitled(TOKEN, image, 403, is_same=False)
+        sentence = f"{image.registry} gave a token, but no wrong key could be tried, so it proves nothing ({error})"
+        return LevelFinding(TOKEN, KeyVerdict.NOT_MEASURED, sentence, status)
     if status == 403:
-        return _not_entitled(TOKEN, place, 403, same=control == 403)
-    if control == 0:
-        sentence = f"{place.registry} gave a token, but a wrong key could not be tried, so it proves nothing ({why})"
-        return Finding(TOKEN, Verdict.NOT_MEASURED, sentence, status)
+        return _not_entitled(TOKEN, image, 403, is_same=control == 403)
     if control == 200:
         sentence = (
-            f"inconclusive: {place.registry} gives a token for a wrong key too;"
-            " name a private image of yours as the canary"
+            f"inconclusive: {image.registry} gives a token for a wrong key too; name a private image of yours:"
+            " -e rotate_canary_image=REPOSITORY:TAG"
         )
-        return Finding(TOKEN, Verdict.NOT_MEASURED, sentence, status)
-    return Finding(TOKEN, Verdict.VALID, f"{place.registry} takes the key and refuses a wrong one", status)
+        return LevelFinding(TOKEN, KeyVerdict.NOT_MEASURED, sentence, status)
+    return LevelFinding(TOKEN, KeyVerdict.VALID, f"{image.registry} accepts the key and refuses a wrong one", status)
 
 
-def _manifest_finding(key: Key, place: Place, line: Line) -> Finding:
-    address = _token_address(place, line)
-    step = _pulled(address, place, key, line)
-    if step.token == 401:
-        return _invalid(MANIFEST, place)
-    if step.manifest != 200:
-        wrong = _pulled(address, place, stranger(key), line)
-        return _not_entitled(MANIFEST, place, step.manifest or step.token, same=wrong == step)
-    for other in (stranger(key), None):
-        if _pulled(address, place, other, line).manifest == 200:
-            return Finding(MANIFEST, Verdict.NOT_MEASURED, _public(place), 200)
-    return Finding(MANIFEST, Verdict.VALID, f"the key opens {place.image}, which is shut to others", 200)
+def _find_manifest(key: CheckedKey, image: RegistryImage, client: HttpsClient) -> LevelFinding:
+    address = _ask_token_address(image, client)
+    pulled = _pull(address, image, key, client)
+    if pulled.token == 401:
+        return _invalid(MANIFEST, image)
+    if pulled.manifest != 200:
+        control = _pull(address, image, random_key_like(key), client)
+        return _not_entitled(MANIFEST, image, pulled.manifest or pulled.token, is_same=control == pulled)
+    for other in (random_key_like(key), None):
+        if _pull(address, image, other, client).manifest == 200:
+            return LevelFinding(MANIFEST, KeyVerdict.NOT_MEASURED, _describe_public(image), 200)
+    return LevelFinding(MANIFEST, KeyVerdict.VALID, f"the key opens {image.image}, which is closed to others", 200)
 
 
-def _token_address(place: Place, line: Line) -> str:
-    """Where the registry gives tokens for this image. Nothing secret is sent to learn it."""
-    answer = line.ask(Question(place.manifest, "HEAD", {"Accept": MEDIA}))
-    if answer.status == 200 and _is_manifest(answer):
-        raise _Open
-    if answer.status != 401:
-        raise Unreached(
-            f"{place.registry} answers HTTP {answer.status} where a registry asks for a login: is the address right?",
-            answer.status,
+def _ask_token_address(image: RegistryImage, client: HttpsClient) -> str:
+    """Return where the registry gives tokens for this image. Nothing secret is sent to learn it."""
+    response = client.send(HttpRequest(image.manifest_url, "HEAD", {"Accept": MANIFEST_TYPES}))
+    if response.status == 200 and _is_manifest(response):
+        raise _LoginNotRequired
+    if response.status != 401:
+        raise ServiceUnreachable(
+            f"{image.registry} answers HTTP {response.status} where a registry asks for a login: is the address right?",
+            response.status,
         )
-    return token_address(
-        read_challenge(answer.headers.get_all("WWW-Authenticate") or []), place.allowed, place.repository
-    )
+    challenge = read_challenge(response.headers.get_all("WWW-Authenticate") or [])
+    return token_address(challenge, image.allowed, image.repository)
 
 
-def _granted(address: str, key: Key | None, line: Line) -> tuple[int, str]:
-    """200 and a token, or 401 or 403."""
-    headers = {}
-    if key is not None:
-        headers["Authorization"] = "Basic " + base64.b64encode(f"{LOGIN}:{key.value}".encode()).decode()
-    answer = line.ask(Question(address, "GET", headers))
-    if answer.status in (401, 403):
-        return answer.status, ""
-    token = _token_in(answer.body) if answer.status == 200 else None
+def _request_token(address: str, key: CheckedKey | None, client: HttpsClient) -> tuple[int, str]:
+    """Return 200 and a token, or 401 or 403. Without a key, ask as an anonymous user."""
+    headers = {"Authorization": basic_authorization(LOGIN, key.value)} if key else {}
+    response = client.send(HttpRequest(address, "GET", headers))
+    if response.status in (401, 403):
+        return response.status, ""
+    token = read_token(response.body) if response.status == 200 else None
     if token is None:
-        host = urlsplit(address).netloc
-        raise Unreached(
-            f"{host} answers HTTP {answer.status} without a token: does a proxy stand between?", answer.status
+        raise ServiceUnreachable(
+            f"{urlsplit(address).netloc} answers HTTP {response.status} without a token: is a proxy between?",
+            response.status,
         )
     return 200, token
 
 
-def _token_in(body: bytes) -> str | None:
-    """The token of an answer; registries call it by two names."""
-    try:
-        document = json.loads(body)
-    except (ValueError, RecursionError):
-        return None
-    named = [document.get(name) for name in ("token", "access_token")] if isinstance(document, dict) else []
-    return next((one for one in named if isinstance(one, str) and _BEARER.fullmatch(one)), None)
-
-
-def _pulled(address: str, place: Place, key: Key | None, line: Line) -> _Step:
-    """How far this key, or nobody, gets on the way to the image."""
-    status, token = _granted(address, key, line)
+def _pull(address: str, image: RegistryImage, key: CheckedKey | None, client: HttpsClient) -> PullStatus:
+    """Return how far a pull of the image gets with this key, or with none."""
+    status, token = _request_token(address, key, client)
     if status != 200:
-        return _Step(status)
-    answer = line.ask(Question(place.manifest, "HEAD", {"Accept": MEDIA, "Authorization": f"Bearer {token}"}))
-    if answer.status not in (200, 401, 403, 404) or (answer.status == 200 and not _is_manifest(answer)):
-        raise Unreached(f"{place.registry} answers HTTP {answer.status} to a token that it gave", answer.status)
-    return _Step(200, answer.status)
+        return PullStatus(status)
+    headers = {"Accept": MANIFEST_TYPES, "Authorization": f"Bearer {token}"}
+    response = client.send(HttpRequest(image.manifest_url, "HEAD", headers))
+    if response.status not in (200, 401, 403, 404) or (response.status == 200 and not _is_manifest(response)):
+        raise ServiceUnreachable(
+            f"{image.registry} answers HTTP {response.status} to a token that it gave", response.status
+        )
+    return PullStatus(200, response.status)
 
 
-def _is_manifest(answer: Answer) -> bool:
-    """Whether a 200 comes from a registry, and not from what stands between."""
-    return answer.headers.get_content_type() in MEDIA and bool(answer.headers.get("Docker-Content-Digest"))
+def _is_manifest(response: HttpResponse) -> bool:
+    """Return True if a 200 comes from a registry and not from a proxy."""
+    is_known = response.headers.get_content_type() in MANIFEST_TYPES
+    return is_known and bool(response.headers.get("Docker-Content-Digest"))
 
 
-def _invalid(level: str, place: Place) -> Finding:
-    sentence = f"{place.registry} does not know the key (HTTP 401): it was revoked, has expired or is another one's"
-    return Finding(level, Verdict.INVALID, sentence, 401)
+def _invalid(level: str, image: RegistryImage) -> LevelFinding:
+    sentence = f"{image.registry} does not know the key (HTTP 401): it was revoked, has expired or is another user's"
+    return LevelFinding(level, KeyVerdict.INVALID, sentence, 401)
 
 
-def _not_entitled(level: str, place: Place, status: int, same: bool) -> Finding:
-    """same: a wrong key is refused in the same way, so this one may be wrong altogether."""
-    what = f"the key does not open {place.image} (HTTP {status}): "
-    what += "does its user see that image, and do its services include NGC Catalog and Private Registry?"
-    what += " A tag that does not exist looks the same." if status == 404 else ""
-    doubt = " A wrong key is refused in the same way, so it may be wrong altogether." if same else ""
-    return Finding(level, Verdict.NOT_ENTITLED, what + doubt, status)
+def _not_entitled(level: str, image: RegistryImage, status: int, is_same: bool) -> LevelFinding:
+    """is_same: a wrong key is refused in the same way, so this one may be wrong altogether."""
+    sentence = (
+        f"the key does not open {image.image} (HTTP {status}): does its user see that image, and do its services"
+        " include NGC Catalog and Private Registry?"
+    )
+    sentence += " A tag that does not exist looks the same." if status == 404 else ""
+    sentence += " A wrong key is refused in the same way, so it may be wrong altogether." if is_same else ""
+    return LevelFinding(level, KeyVerdict.NOT_ENTITLED, sentence, status)
 
 
-def _public(place: Place) -> str:
-    return f"inconclusive: {place.image} is open to anybody; name an image that only you can pull"
+def _describe_public(image: RegistryImage) -> str:
+    return f"inconclusive: {image.image} is public; name an image that only you can pull"

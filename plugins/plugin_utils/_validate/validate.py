@@ -1,11 +1,11 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether a key is valid, as far as can be seen from this machine: level by level, each of which can be switched off.
+"""Check a key from this machine, level by level. Each level can be switched off.
 
-form       it looks like a key of its service; without that it is no `Key` and goes nowhere
+form       it looks like a key of its service; otherwise it is no `CheckedKey` and is sent nowhere
 issuer     the service that made it knows it
-token      the registry gives a token for it, and none for a wrong one
-manifest   it opens an image that is shut to others
+token      the registry gives a token for it, and none for a wrong key
+manifest   it opens an image that is closed to others
 """
 
 from __future__ import annotations
@@ -14,26 +14,26 @@ import re
 from dataclasses import dataclass, field
 
 from ...module_utils._formats.key_forms import HUGGING_FACE, NGC, WANDB
-from . import issuers
-from .https import Line, Transport, Unreached
-from .key_kinds import Key
-from .registry import Place, manifest_level, token_level
-from .verdict import FORM, ISSUER, LEVELS, MANIFEST, TOKEN, Finding, Judgement, Verdict
+from .https import HttpsClient, ServiceUnreachable, Transport
+from .issuers import HUGGING_FACE_ISSUER, NGC_ISSUER, WANDB_ISSUER, check_issuer
+from .key_kinds import CheckedKey
+from .registry import RegistryImage, check_manifest, check_token
+from .verdict import FORM, ISSUER, LEVELS, MANIFEST, TOKEN, Judgement, KeyVerdict, LevelFinding
 
 _ADDRESS = re.compile(r"https://(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?(?:[/?][!-~]*)?")
 
 
 @dataclass(frozen=True)
-class Settings:
-    """What is asked, and where. The defaults are NVIDIA's, wandb's and Hugging Face's own addresses."""
+class ValidationSettings:
+    """Which levels are checked, and where. The defaults are NVIDIA's, wandb's and Hugging Face's own addresses."""
 
     levels: tuple[str, ...] = LEVELS
-    issuer: str = issuers.NGC_ISSUER
-    wandb: str = issuers.WANDB_ISSUER
-    huggingface: str = issuers.HUGGING_FACE_ISSUER
+    issuer: str = NGC_ISSUER
+    wandb: str = WANDB_ISSUER
+    huggingface: str = HUGGING_FACE_ISSUER
     registry: str = "nvcr.io"
     image: str = "nvidia/cuda:12.4.1-base-ubuntu22.04"
-    """repository:tag that a token is asked for; it may be public."""
+    """repository:tag that a token is requested for; it may be public."""
     canary: str = ""
     """repository:tag that only the key's user can pull; empty: the level manifest is not measured."""
     realms: tuple[str, ...] = ()
@@ -45,45 +45,39 @@ class Settings:
             raise ValueError(f"a level is one of {', '.join(LEVELS)}")
         for address in (self.issuer, self.wandb, self.huggingface):
             if not _ADDRESS.fullmatch(address):
-                raise ValueError(f"{address!r} is no address that a key may go to: it begins with https:// and a host")
+                raise ValueError(f"{address!r} is not an address that a key may go to: expected https://HOST/…")
         for image in filter(None, (self.image, self.canary)):
-            self.place(image)
+            self.registry_image(image)
 
-    def place(self, image: str) -> Place:
-        """That image in the registry. Raises ValueError for what is none."""
-        return Place(self.registry, image, self.realms)
-
-    def address(self, service: str) -> str:
-        """Where the issuer of that service's keys answers."""
-        return {NGC: self.issuer, WANDB: self.wandb, HUGGING_FACE: self.huggingface}[service]
+    def registry_image(self, image: str) -> RegistryImage:
+        """Return that image in the registry. Raises ValueError if it is invalid."""
+        return RegistryImage(self.registry, image, self.realms)
 
 
-def judged(key: Key, settings: Settings | None = None) -> Judgement:
-    """What the services say of the key. Takes a Key only, so that what has no key's form is never sent."""
-    if not isinstance(key, Key):
-        raise TypeError("only a Key can be judged: recognised() makes one")
-    chosen = settings or Settings()
-    form = Finding(FORM, Verdict.VALID, f"it has the form of its kind ({key.kind})")
+def judge_key(key: CheckedKey, settings: ValidationSettings | None = None) -> Judgement:
+    """Return what the services say about the key. Takes a CheckedKey only, so that nothing else is ever sent."""
+    if not isinstance(key, CheckedKey):
+        raise TypeError("only a CheckedKey can be judged: check_key() makes one")
+    settings = settings or ValidationSettings()
+    levels = LEVELS if key.service == NGC else (ISSUER,)
+    form = LevelFinding(FORM, KeyVerdict.VALID, f"it has the form of its kind ({key.kind})")
     try:
-        line = Line(chosen.transport)
-    except Unreached as error:
-        return Judgement(key.kind, (form, *(Finding(level, Verdict.UNREACHABLE, str(error)) for level in _levels(key))))
-    return Judgement(key.kind, (form, *(_level(name, key, chosen, line) for name in _levels(key))))
+        client = HttpsClient(settings.transport)
+    except ServiceUnreachable as error:
+        unreachable = [LevelFinding(level, KeyVerdict.UNREACHABLE, str(error)) for level in levels]
+        return Judgement(key.kind, (form, *unreachable))
+    return Judgement(key.kind, (form, *(_check_level(level, key, settings, client) for level in levels)))
 
 
-def _levels(key: Key) -> tuple[str, ...]:
-    """The levels that there are for this key."""
-    return LEVELS if key.service == NGC else (ISSUER,)
-
-
-def _level(name: str, key: Key, settings: Settings, line: Line) -> Finding:
-    """The finding of one level."""
-    if name not in settings.levels:
-        return Finding(name, Verdict.NOT_MEASURED, "switched off")
-    if name == ISSUER:
-        return issuers.issuer_level(key, settings.address(key.service), line)
-    if name == TOKEN:
-        return token_level(key, settings.place(settings.image), line)
+def _check_level(level: str, key: CheckedKey, settings: ValidationSettings, client: HttpsClient) -> LevelFinding:
+    if level not in settings.levels:
+        return LevelFinding(level, KeyVerdict.NOT_MEASURED, "switched off")
+    if level == ISSUER:
+        addresses = {NGC: settings.issuer, WANDB: settings.wandb, HUGGING_FACE: settings.huggingface}
+        return check_issuer(key, addresses[key.service], client)
+    if level == TOKEN:
+        return check_token(key, settings.registry_image(settings.image), client)
     if not settings.canary:
-        return Finding(MANIFEST, Verdict.NOT_MEASURED, "no canary is named: name an image that only you can pull")
-    return manifest_level(key, settings.place(settings.canary), line)
+        sentence = "name an image that only you can pull: -e rotate_canary_image=REPOSITORY:TAG"
+        return LevelFinding(MANIFEST, KeyVerdict.NOT_MEASURED, sentence)
+    return check_manifest(key, settings.registry_image(settings.canary), client)

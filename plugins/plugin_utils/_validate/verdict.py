@@ -1,13 +1,13 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is said of a key: a finding per level of proof, and the judgement that they make together.
+"""The verdict on a key: one finding per level of proof, and what they come to together.
 
-What was not measured never counts as proof, and a refusal at one level is never outvoted by another one.
+A level that was not measured never counts as proof, and a refusal at one level is never outvoted by another level.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -15,8 +15,8 @@ FORM, ISSUER, TOKEN, MANIFEST = "form", "issuer", "token", "manifest"
 LEVELS = (ISSUER, TOKEN, MANIFEST)
 
 
-class Verdict(StrEnum):
-    """What one level, or all of them, say of a key."""
+class KeyVerdict(StrEnum):
+    """The verdict of one level, or of all levels together."""
 
     VALID = "valid"
     INVALID = "invalid"
@@ -25,70 +25,63 @@ class Verdict(StrEnum):
     NOT_MEASURED = "unknown"
 
 
-_SAYS = (Verdict.VALID, Verdict.INVALID, Verdict.NOT_ENTITLED)
-_ALIVE = (Verdict.VALID, Verdict.NOT_ENTITLED)
+_BY_RANK = (KeyVerdict.INVALID, KeyVerdict.NOT_ENTITLED, KeyVerdict.VALID, KeyVerdict.UNREACHABLE)
 
 
 @dataclass(frozen=True)
-class Finding:
-    """What one level found: the verdict, the HTTP status that says so, and one sentence with the next step."""
+class LevelFinding:
+    """The finding of one level: the verdict, its HTTP status, and one sentence with the next step."""
 
     level: str
-    verdict: Verdict
+    verdict: KeyVerdict
     sentence: str
     status: int | None = None
     details: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def measured(self) -> bool:
-        """Whether this level says something about the key."""
-        return self.verdict in _SAYS
+    def is_measured(self) -> bool:
+        """True if this level says something about the key."""
+        return self.verdict not in (KeyVerdict.UNREACHABLE, KeyVerdict.NOT_MEASURED)
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """All findings about one key, and what they come to."""
+    """All findings about one key. kind: what the key is, in words; the first finding is that of its form."""
 
     kind: str
-    findings: tuple[Finding, ...]
+    findings: tuple[LevelFinding, ...]
 
     @property
-    def verdict(self) -> Verdict:
-        """The worst that a service says; the form alone says nothing about validity."""
-        found = {finding.verdict for finding in self._asked}
-        if not self.agreed:
-            return Verdict.INVALID if self._of(ISSUER) == Verdict.INVALID else Verdict.NOT_ENTITLED
-        order = (Verdict.INVALID, Verdict.NOT_ENTITLED, Verdict.VALID, Verdict.UNREACHABLE)
-        return next((verdict for verdict in order if verdict in found), Verdict.NOT_MEASURED)
+    def verdict(self) -> KeyVerdict:
+        """The worst verdict of a service; the form alone says nothing about validity."""
+        verdicts = {finding.verdict for finding in self._service_findings}
+        if not self.is_agreed:
+            refused = any((one.level, one.verdict) == (ISSUER, KeyVerdict.INVALID) for one in self.findings)
+            return KeyVerdict.INVALID if refused else KeyVerdict.NOT_ENTITLED
+        return next((verdict for verdict in _BY_RANK if verdict in verdicts), KeyVerdict.NOT_MEASURED)
 
     @property
-    def agreed(self) -> bool:
-        """Whether no level calls the key dead that another one finds alive."""
-        found = {finding.verdict for finding in self._asked}
-        return Verdict.INVALID not in found or not found & set(_ALIVE)
+    def is_agreed(self) -> bool:
+        """False if one level refuses a key that another level accepts."""
+        verdicts = {finding.verdict for finding in self._service_findings}
+        return KeyVerdict.INVALID not in verdicts or not verdicts & {KeyVerdict.VALID, KeyVerdict.NOT_ENTITLED}
 
     @property
-    def dead(self) -> bool:
-        """Whether every level that was to be measured answered, and none of them found the key alive."""
-        asked = {finding.verdict for finding in self._asked} - {Verdict.NOT_MEASURED}
-        return asked == {Verdict.INVALID}
-
-    @property
-    def measured(self) -> tuple[str, ...]:
-        """The names of the levels that say something about the key."""
-        return tuple(finding.level for finding in self.findings if finding.measured)
+    def is_dead(self) -> bool:
+        """True if every level that was to be measured responded and refused the key."""
+        verdicts = {finding.verdict for finding in self._service_findings} - {KeyVerdict.NOT_MEASURED}
+        return verdicts == {KeyVerdict.INVALID}
 
     @property
     def sentence(self) -> str:
-        """What was found where, what was not measured, and the next step."""
-        heard = sorted((f for f in self._asked if f.measured), key=lambda f: f.verdict != self.verdict)
-        missing = [f for f in self._asked if not f.measured]
-        said = [f.sentence for f in heard] + [f"not measured at {f.level}: {f.sentence}" for f in missing]
-        return ("" if self.agreed else "the services disagree: ") + "; ".join(said)
+        """What each level found, the worst first, what was not measured, and the next step."""
+        measured = sorted(
+            (one for one in self._service_findings if one.is_measured), key=lambda one: one.verdict != self.verdict
+        )
+        missing = [one for one in self._service_findings if not one.is_measured]
+        texts = [one.sentence for one in measured] + [f"not measured at {one.level}: {one.sentence}" for one in missing]
+        return ("" if self.is_agreed else "the services disagree: ") + "; ".join(texts)
 
     @property
-    def _asked(self) -> Sequence[Finding]:
+    def _service_findings(self) -> list[LevelFinding]:
         return [finding for finding in self.findings if finding.level != FORM]
-
-    def _of(self, level: str) -> Verdict | None:
-        return next((finding.verdict for finding in self.findings if finding.level == level), None)

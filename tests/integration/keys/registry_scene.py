@@ -8,9 +8,9 @@ from pathlib import Path
 
 from ansible_collections.hpc.onboard.plugins.module_utils._formats.enroot import entry
 from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.https import Transport
-from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.key_kinds import recognised
-from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.validate import Settings, judged
-from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.verdict import Finding, Judgement
+from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.key_kinds import check_key
+from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.validate import ValidationSettings, judge_key
+from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.verdict import Judgement, LevelFinding
 
 from tests.integration.onboard.leaks import forms
 from tests.testbed.registry import PRIVATE, PUBLIC, TAG, Registry, new_key, new_legacy_key
@@ -20,7 +20,7 @@ QUICK = Transport(timeout=2, total=8, attempts=2, pause=0.05, proxies={})
 ALL = ("issuer", "token", "manifest")
 
 
-def settings(here: Registry, /, **changes: object) -> Settings:
+def settings(here: Registry, /, **changes: object) -> ValidationSettings:
     """What reaches this registry and its issuers."""
     base = f"https://{here.address}"
     chosen = {
@@ -34,12 +34,12 @@ def settings(here: Registry, /, **changes: object) -> Settings:
         "transport": replace(QUICK, ca_file=str(here.ca_file)),
         **changes,
     }
-    return Settings(**chosen)  # type: ignore[arg-type]  # chosen by tests, of any type
+    return ValidationSettings(**chosen)  # type: ignore[arg-type]  # chosen by tests, of any type
 
 
-def verdict_of(key: str, chosen: Settings, service: str = "ngc") -> Judgement:
+def verdict_of(key: str, chosen: ValidationSettings, service: str = "ngc") -> Judgement:
     """The judgement, in which no form of the key shows."""
-    found = judged(recognised(key, service), chosen)
+    found = judge_key(check_key(key, service), chosen)
     shown = f"{found!r} {found.sentence}".encode()
     assert [name for name, form in forms(key).items() if form in shown] == []
     return found
@@ -50,7 +50,12 @@ def by_level(found: Judgement) -> dict[str, str]:
     return {finding.level: str(finding.verdict) for finding in found.findings if finding.level != "form"}
 
 
-def level(found: Judgement, name: str) -> Finding:
+def measured(found: Judgement) -> tuple[str, ...]:
+    """The levels that say something about the key."""
+    return tuple(finding.level for finding in found.findings if finding.is_measured)
+
+
+def level(found: Judgement, name: str) -> LevelFinding:
     """The finding of that level."""
     return next(finding for finding in found.findings if finding.level == name)
 

@@ -4,18 +4,18 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.key_kinds import Malformed, recognised
-from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.validate import judged
+from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.key_kinds import MalformedKey, check_key
+from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.validate import judge_key
 
 from tests.testbed.registry import EMAIL, PRIVATE, PUBLIC, Registry, new_key
 
-from .registry_scene import ALL, OPEN, SECRET, allowed_key, by_level, level, settings, verdict_of
+from .registry_scene import ALL, OPEN, SECRET, allowed_key, by_level, level, measured, settings, verdict_of
 
 
 def test_a_valid_key_is_valid_at_every_level(registry: Registry) -> None:
     found = verdict_of(allowed_key(registry, PRIVATE), settings(registry))
     assert by_level(found) == dict.fromkeys(ALL, "valid")
-    assert (found.verdict, found.measured, found.dead) == ("valid", ("form", *ALL), False)
+    assert (found.verdict, measured(found), found.is_dead) == ("valid", ("form", *ALL), False)
 
 
 def test_of_the_issuers_answer_no_persons_data_is_kept(registry: Registry) -> None:
@@ -33,7 +33,7 @@ def test_of_the_issuers_answer_no_persons_data_is_kept(registry: Registry) -> No
 def test_a_legacy_key_is_measured_at_the_registry(registry: Registry) -> None:
     found = verdict_of(allowed_key(registry, PRIVATE, legacy=True), settings(registry))
     assert by_level(found) == {"issuer": "unknown", "token": "valid", "manifest": "valid"}
-    assert found.measured == ("form", "token", "manifest")
+    assert measured(found) == ("form", "token", "manifest")
 
 
 @pytest.mark.parametrize("revoked", [False, True], ids=["unknown", "revoked"])
@@ -46,7 +46,7 @@ def test_a_key_that_nobody_knows_is_dead(registry: Registry, revoked: bool) -> N
     found = verdict_of(key, settings(registry))
     assert by_level(found) == dict.fromkeys(ALL, "invalid")
     assert [finding.status for finding in found.findings] == [None, 401, 401, 401]
-    assert (found.verdict, found.dead) == ("invalid", True)
+    assert (found.verdict, found.is_dead) == ("invalid", True)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_a_key_that_one_service_still_takes_is_neither_valid_nor_dead(
     key = allowed_key(registry, PRIVATE)
     registry.revoke(key, only=where)
     found = verdict_of(key, settings(registry))
-    assert (found.verdict, found.agreed, found.dead) == (verdict, False, False)
+    assert (found.verdict, found.is_agreed, found.is_dead) == (verdict, False, False)
     assert "disagree" in found.sentence
 
 
@@ -85,7 +85,7 @@ def test_an_image_that_is_not_there_is_no_proof(registry: Registry) -> None:
 def test_an_image_for_anybody_proves_nothing(registry: Registry, canary: str) -> None:
     registry.doorkeeper.public = {PUBLIC, PRIVATE}
     found = verdict_of(allowed_key(registry, PRIVATE), settings(registry, canary=canary, levels=("manifest",)))
-    assert (found.verdict, found.measured) == ("unknown", ("form",))
+    assert (found.verdict, measured(found)) == ("unknown", ("form",))
     assert "inconclusive" in found.sentence
 
 
@@ -111,7 +111,7 @@ def test_a_level_that_is_switched_off_is_not_measured_and_asks_nothing(registry:
     on = tuple(name for name in ALL if name != off)
     found = verdict_of(allowed_key(registry, PRIVATE), settings(registry, levels=on))
     assert by_level(found) == {**dict.fromkeys(on, "valid"), off: "unknown"}
-    assert off not in found.measured
+    assert off not in measured(found)
     assert f"not measured at {off}: switched off" in found.sentence
     paths = {"issuer": "/v3/keys/get-caller-info", "token": f"/v2/{PUBLIC}/", "manifest": f"/v2/{PRIVATE}/"}
     assert not [one for one in registry.requests if one.path.startswith(paths[off])]
@@ -124,18 +124,18 @@ def test_no_level_at_all_asks_nobody(registry: Registry) -> None:
 
 def test_without_a_canary_the_manifest_is_not_measured(registry: Registry) -> None:
     found = verdict_of(allowed_key(registry), settings(registry, canary=""))
-    assert (found.verdict, found.measured) == ("valid", ("form", "issuer", "token"))
+    assert (found.verdict, measured(found)) == ("valid", ("form", "issuer", "token"))
     assert "name an image that only you can pull" in found.sentence
 
 
 @pytest.mark.parametrize("change", ["{}\r", " {}", "'{}'", "{}x", "nvapi-", "${}", "{}\u200b", "hf_" + "a" * 34])
 def test_what_is_malformed_is_never_sent(registry: Registry, change: str) -> None:
     text = change.format(new_key())
-    with pytest.raises(Malformed) as refusal:
-        recognised(text, "ngc")
+    with pytest.raises(MalformedKey) as refusal:
+        check_key(text, "ngc")
     assert text not in str(refusal.value)
     with pytest.raises(TypeError):
-        judged(text, settings(registry))  # type: ignore[arg-type]  # wrong on purpose
+        judge_key(text, settings(registry))  # type: ignore[arg-type]  # wrong on purpose
     assert registry.requests == []
 
 
@@ -154,7 +154,7 @@ def test_tokens_of_other_services_are_tried_at_their_issuer_alone(registry: Regi
     assert level(found, "issuer").details == ({"type": "user", "role": "read"} if service == "huggingface" else {})
     assert EMAIL not in repr(found)
     registry.revoke(text)
-    assert verdict_of(text, settings(registry), service).dead
+    assert verdict_of(text, settings(registry), service).is_dead
     assert len(registry.requests) == 2
 
 

@@ -24,8 +24,8 @@ import json, sys
 from pathlib import Path
 from ansible_collections.hpc.onboard.plugins.module_utils._formats.enroot import entry
 from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.https import Transport
-from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.key_kinds import recognised
-from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.validate import Settings, judged
+from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.key_kinds import check_key
+from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.validate import ValidationSettings, judge_key
 from tests.integration.keys import curl_as_enroot
 from tests.testbed.registry import PRIVATE, TAG, Registry, new_key
 
@@ -33,7 +33,7 @@ names, realm, folder = sys.argv[1].split(","), sys.argv[2], Path(sys.argv[3])
 image = f"{PRIVATE}:{TAG}"
 with Registry(names, listen="0.0.0.0", port=443, realm=realm) as registry:
     registry.doorkeeper.public.add("nvidia/cuda")
-    settings = Settings(canary=image, transport=Transport(ca_file=str(registry.ca_file), proxies={}))
+    settings = ValidationSettings(canary=image, transport=Transport(ca_file=str(registry.ca_file), proxies={}))
     told = {}
     for case, repositories in (("valid", [PRIVATE]), ("not_entitled", []), ("invalid", None)):
         key = new_key()
@@ -41,9 +41,9 @@ with Registry(names, listen="0.0.0.0", port=443, realm=realm) as registry:
             registry.allow(key, repositories)
         path = folder / case
         path.write_text("".join(entry(host, "$oauthtoken", key) + "\\n" for host in names[:2]))
-        found = judged(recognised(key, "ngc"), settings)
+        found = judge_key(check_key(key, "ngc"), settings)
         curl = curl_as_enroot.pull("nvcr.io", image, path, registry.ca_file)
-        told[case] = [found.verdict, list(found.measured), curl.verdict]
+        told[case] = [found.verdict, [one.level for one in found.findings if one.is_measured], curl.verdict]
     print(json.dumps(told))
 """
 

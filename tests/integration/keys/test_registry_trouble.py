@@ -24,13 +24,13 @@ TROUBLE = [
 
 
 SAID = {
-    "slow": "no whole answer within 1 s",
-    "drip": "no whole answer within 1 s",
+    "slow": "timed out after 1 s",
+    "drip": "timed out after 1 s",
     "broken": "busy or broken (HTTP 500)",
     "busy": "busy or broken (HTTP 429)",
     "garbage": "HTTP 200",
-    "huge": "far more than it should",
-    "cut": "broke off",
+    "huge": "more than 256 KiB",
+    "cut": "closed the connection early",
     "elsewhere": "does not follow",
 }
 
@@ -47,7 +47,7 @@ def test_a_service_in_trouble_is_unreachable_and_soon(registry: Registry, part: 
     assert found.verdict == "unreachable", found.sentence
     assert f":{registry.port}" in found.sentence
     assert SAID["garbage" if (part, mode) == ("registry", "huge") else mode] in found.sentence
-    assert not found.dead
+    assert not found.is_dead
 
 
 def test_who_refuses_everybody_says_nothing_of_the_key(registry: Registry) -> None:
@@ -79,7 +79,7 @@ def test_a_question_that_is_given_up_leaves_no_thread(registry: Registry, mode: 
     chosen = settings(registry, levels=("issuer",), transport=replace(settings(registry).transport, timeout=0.5))
     verdict_of(allowed_key(registry), chosen)
     end = time.monotonic() + 3
-    while left := [one for one in threading.enumerate() if one.name.startswith("question")]:
+    while left := [one for one in threading.enumerate() if one.name.startswith("request to")]:
         assert time.monotonic() < end, left
         time.sleep(0.05)
 

@@ -12,12 +12,12 @@ import string
 import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._formats.key_forms import LEGACY
 from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.key_kinds import (
-    Key,
-    Malformed,
-    recognised,
-    stranger,
+    CheckedKey,
+    MalformedKey,
+    check_key,
+    random_key_like,
 )
-from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.validate import judged
+from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.validate import judge_key
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -30,12 +30,12 @@ WANDB_NOW = "wandb_v1_" + "Ab0_" * 19
 HF = "hf_" + "aB" * 17
 
 KEYS = [
-    (NEW, "ngc", "NGC personal or service key", True),
-    (OLD, "ngc", "NGC legacy key", False),
-    (WANDB_OLD, "wandb", "wandb key of the first form", True),
-    (f"local-{WANDB_OLD}", "wandb", "wandb key of the first form", True),
-    (WANDB_NOW, "wandb", "wandb key", True),
-    (HF, "huggingface", "Hugging Face token", True),
+    (NEW, "ngc", "NGC personal or service key"),
+    (OLD, "ngc", "NGC legacy key"),
+    (WANDB_OLD, "wandb", "wandb key of the first form"),
+    (f"local-{WANDB_OLD}", "wandb", "wandb key of the first form"),
+    (WANDB_NOW, "wandb", "wandb key"),
+    (HF, "huggingface", "Hugging Face token"),
 ]
 
 OTHERS = [
@@ -58,12 +58,17 @@ OTHERS = [
     ("too long", NEW + "a", "ngc", "too long"),
     ("twice", NEW + NEW, "ngc", "too long"),
     ("slash", NEW[:-1] + "/", "ngc", "holds a character"),
-    ("other case of the prefix", "NVAPI-" + NEW[6:], "ngc", "no NGC key looks like this"),
-    ("assignment", f"NGC_API_KEY={NEW}", "ngc", "no NGC key looks like this"),
-    ("legacy cut", OLD[:-4], "ngc", "no NGC key looks like this"),
-    ("base64 of something else", base64.b64encode(b"x" * 63).decode(), "ngc", "no NGC key looks like this"),
-    ("base64 of control characters", base64.b64encode(b"\r\n" * 31 + b"x").decode(), "ngc", "no NGC key looks like"),
-    ("a password", "correct-horse-battery", "ngc", "no NGC key looks like this"),
+    ("other case of the prefix", "NVAPI-" + NEW[6:], "ngc", "this does not look like a key: an NGC key"),
+    ("assignment", f"NGC_API_KEY={NEW}", "ngc", "this does not look like a key: an NGC key"),
+    ("legacy cut", OLD[:-4], "ngc", "this does not look like a key: an NGC key"),
+    (
+        "base64 of something else",
+        base64.b64encode(b"x" * 63).decode(),
+        "ngc",
+        "this does not look like a key: an NGC key",
+    ),
+    ("base64 of control characters", base64.b64encode(b"\r\n" * 31 + b"x").decode(), "ngc", "does not look like a key"),
+    ("a password", "correct-horse-battery", "ngc", "this does not look like a key: an NGC key"),
     ("wandb's for NGC", WANDB_OLD, "ngc", "a key of wandb, not of NGC"),
     ("Hugging Face's for NGC", HF, "ngc", "a key of Hugging Face, not of NGC"),
     ("NGC's for wandb", NEW, "wandb", "a key of NGC, not of wandb"),
@@ -76,17 +81,17 @@ OTHERS = [
 ]
 
 
-@pytest.mark.parametrize(("text", "service", "kind", "rotates"), KEYS, ids=[kind for _, _, kind, _ in KEYS])
-def test_a_key_is_recognised_by_its_form(text: str, service: str, kind: str, rotates: bool) -> None:
-    key = recognised(text, service)
+@pytest.mark.parametrize(("text", "service", "kind"), KEYS, ids=[row[2] for row in KEYS])
+def test_a_key_is_recognised_by_its_form(text: str, service: str, kind: str) -> None:
+    key = check_key(text, service)
     assert (key.value, key.service, key.kind) == (text, service, kind)
-    assert (key.rotates, key.replaces_at_once, key.legacy) == (rotates, not rotates, kind == "NGC legacy key")
+    assert key.is_legacy == (kind == "NGC legacy key")
 
 
 @pytest.mark.parametrize(("text", "service", "why"), [row[1:] for row in OTHERS], ids=[row[0] for row in OTHERS])
 def test_anything_else_is_refused_in_words_that_do_not_hold_it(text: object, service: str, why: str) -> None:
-    with pytest.raises(Malformed) as refusal:
-        recognised(text, service)
+    with pytest.raises(MalformedKey) as refusal:
+        check_key(text, service)
     said = str(refusal.value)
     assert why in said
     assert not text or str(text) not in said or text in ("hello", "nvapi-")
@@ -94,10 +99,10 @@ def test_anything_else_is_refused_in_words_that_do_not_hold_it(text: object, ser
 
 @given(st.text(max_size=100), st.sampled_from(["ngc", "wandb", "huggingface"]))
 def test_what_is_said_of_any_text_is_one_of_a_few_sentences(text: str, service: str) -> None:
-    with pytest.raises(Malformed) as refusal:
-        recognised(text, service)
+    with pytest.raises(MalformedKey) as refusal:
+        check_key(text, service)
     said = str(refusal.value)
-    assert said.startswith(("the key ", "no NGC key", "no key of ", "this is a key of "))
+    assert said.startswith(("the key ", "this does not look like a key: ", "this is a key of "))
     assert not set(said) - set(string.printable)
 
 
@@ -106,26 +111,26 @@ def test_what_is_put_into_a_key_makes_it_another_key_or_none(inserted: str, at: 
     text = NEW[:at] + inserted + NEW[at:]
     if text == NEW:
         return
-    with pytest.raises(Malformed):
-        recognised(text, "ngc")
+    with pytest.raises(MalformedKey):
+        check_key(text, "ngc")
 
 
 @given(st.binary(min_size=63, max_size=63))
 def test_84_letters_are_a_legacy_key_only_if_they_name_a_client(raw: bytes) -> None:
-    with pytest.raises(Malformed):
-        recognised(base64.b64encode(raw).decode(), "ngc")
+    with pytest.raises(MalformedKey):
+        check_key(base64.b64encode(raw).decode(), "ngc")
 
 
 @pytest.mark.parametrize(("text", "service"), [row[:2] for row in KEYS])
 def test_a_stranger_has_the_same_form_and_is_another_key(text: str, service: str) -> None:
-    key = recognised(text, service)
-    other, third = stranger(key), stranger(key)
-    assert recognised(other.value, service).kind == key.kind
+    key = check_key(text, service)
+    other, third = random_key_like(key), random_key_like(key)
+    assert check_key(other.value, service).kind == key.kind
     assert len({key.value, other.value, third.value}) == 3
 
 
 def test_a_key_shows_its_kind_only_and_cannot_be_written() -> None:
-    key = recognised(OLD, "ngc")
+    key = check_key(OLD, "ngc")
     for shown in (repr(key), str(key), f"{key}", f"{[key]}", "%s" % key):  # noqa: UP031  # the ways to show it
         assert OLD[:8] not in shown
         assert "NGC legacy key" in shown
@@ -134,13 +139,13 @@ def test_a_key_shows_its_kind_only_and_cannot_be_written() -> None:
             write(key)
 
 
-def test_nobody_makes_a_key_but_the_recogniser() -> None:
-    with pytest.raises(TypeError):
-        Key("whatever", LEGACY)
+def test_a_key_is_not_made_of_another_text() -> None:
+    with pytest.raises(ValueError, match="form"):
+        CheckedKey("whatever", LEGACY)
 
 
 @pytest.mark.parametrize("text", [NEW, None, 7, ["nvapi-"]])
 def test_what_is_no_key_is_not_judged(text: object) -> None:
     with pytest.raises(TypeError) as refusal:
-        judged(text)  # type: ignore[arg-type]  # wrong on purpose
+        judge_key(text)  # type: ignore[arg-type]  # wrong on purpose
     assert NEW not in str(refusal.value)

@@ -5,21 +5,21 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.registry import Place
+from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.registry import RegistryImage
 
 
 def test_an_image_is_asked_for_where_its_registry_sends() -> None:
-    assert Place("nvcr.io", "a:1").allowed == ("nvcr.io", "authn.nvidia.com")
-    assert Place("registry.example", "a:1", ("auth.example",)).allowed == ("auth.example",)
+    assert RegistryImage("nvcr.io", "a:1").allowed == ("nvcr.io", "authn.nvidia.com")
+    assert RegistryImage("registry.example", "a:1", ("auth.example",)).allowed == ("auth.example",)
 
 
 @pytest.mark.parametrize("image", ["", "a", "a:", ":1", "A:1", "a/:1", "/a:1", "a:1?x", "a/../b:1", "a b:1", "a:1\r\n"])
 def test_what_is_no_image_is_refused(image: str) -> None:
-    with pytest.raises(ValueError, match="no image"):
-        Place("nvcr.io", image)
+    with pytest.raises(ValueError, match="is not an image"):
+        RegistryImage("nvcr.io", image)
 
 
 @pytest.mark.parametrize("host", ["", "https://nvcr.io", "nvcr.io/", "user@nvcr.io", "nvcr.io:x", "nvcr.io\n", "a b"])
 def test_what_is_no_registry_is_refused(host: str) -> None:
-    with pytest.raises(ValueError, match="no registry"):
-        Place(host, "a:1")
+    with pytest.raises(ValueError, match="is not a registry"):
+        RegistryImage(host, "a:1")

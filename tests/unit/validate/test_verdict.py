@@ -7,10 +7,15 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.validate import Settings
-from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.verdict import LEVELS, Finding, Judgement, Verdict
+from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.validate import ValidationSettings
+from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.verdict import (
+    LEVELS,
+    Judgement,
+    KeyVerdict,
+    LevelFinding,
+)
 
-VALID, INVALID, NOT_ENTITLED, UNREACHABLE, NOT_MEASURED = Verdict
+VALID, INVALID, NOT_ENTITLED, UNREACHABLE, NOT_MEASURED = KeyVerdict
 TABLE = [  # issuer, token, manifest -> verdict, agreed, dead
     ((VALID, VALID, VALID), VALID, True, False),
     ((VALID, NOT_MEASURED, NOT_MEASURED), VALID, True, False),
@@ -28,43 +33,47 @@ TABLE = [  # issuer, token, manifest -> verdict, agreed, dead
 ]
 
 
-def judgement(verdicts: tuple[Verdict, ...]) -> Judgement:
+def judgement(verdicts: tuple[KeyVerdict, ...]) -> Judgement:
     """The judgement of a key whose form is right."""
     findings = [
-        Finding(level, verdict, f"{level} says {verdict}") for level, verdict in zip(LEVELS, verdicts, strict=True)
+        LevelFinding(level, verdict, f"{level} says {verdict}") for level, verdict in zip(LEVELS, verdicts, strict=True)
     ]
-    return Judgement("a key", (Finding("form", VALID, "looks well"), *findings))
+    return Judgement("a key", (LevelFinding("form", VALID, "looks well"), *findings))
 
 
 @pytest.mark.parametrize(("verdicts", "wanted", "agreed", "dead"), TABLE, ids=["-".join(row[0]) for row in TABLE])
-def test_the_verdict_of_all_levels(verdicts: tuple[Verdict, ...], wanted: Verdict, agreed: bool, dead: bool) -> None:
+def test_the_verdict_of_all_levels(
+    verdicts: tuple[KeyVerdict, ...], wanted: KeyVerdict, agreed: bool, dead: bool
+) -> None:
     found = judgement(verdicts)
-    assert (found.verdict, found.agreed, found.dead) == (wanted, agreed, dead)
+    assert (found.verdict, found.is_agreed, found.is_dead) == (wanted, agreed, dead)
 
 
-@pytest.mark.parametrize("verdicts", list(itertools.product(Verdict, repeat=3)), ids="-".join)
-def test_valid_means_that_a_service_said_so_and_none_refused(verdicts: tuple[Verdict, ...]) -> None:
+@pytest.mark.parametrize("verdicts", list(itertools.product(KeyVerdict, repeat=3)), ids="-".join)
+def test_valid_means_that_a_service_said_so_and_none_refused(verdicts: tuple[KeyVerdict, ...]) -> None:
     found = judgement(verdicts)
     if found.verdict == VALID:
         assert VALID in verdicts
         assert not {INVALID, NOT_ENTITLED} & set(verdicts)
-    assert not (found.dead and found.verdict != INVALID)
+    assert not (found.is_dead and found.verdict != INVALID)
     for level, verdict in zip(LEVELS, verdicts, strict=True):
-        assert (level in found.measured) == (verdict in (VALID, INVALID, NOT_ENTITLED))
+        assert (level in [one.level for one in found.findings if one.is_measured]) == (
+            verdict in (VALID, INVALID, NOT_ENTITLED)
+        )
         assert f"{level} says {verdict}" in found.sentence
 
 
 def test_a_level_that_does_not_exist_is_refused() -> None:
     with pytest.raises(ValueError, match="issuer, token, manifest"):
-        Settings(levels=("issuer", "everything"))
+        ValidationSettings(levels=("issuer", "everything"))
 
 
 def test_settings_refuse_what_is_no_image() -> None:
-    with pytest.raises(ValueError, match="no image"):
-        Settings(canary="nvcr.io/nvidia/cuda")
+    with pytest.raises(ValueError, match="is not an image"):
+        ValidationSettings(canary="nvcr.io/nvidia/cuda")
 
 
 @pytest.mark.parametrize("address", ["", "http://a/", "https://", "https://[", "https://u:p@a/", "https://a b/", "a/b"])
 def test_settings_refuse_an_address_that_no_key_may_go_to(address: str) -> None:
-    with pytest.raises(ValueError, match="begins with https"):
-        Settings(issuer=address)
+    with pytest.raises(ValueError, match="expected https://"):
+        ValidationSettings(issuer=address)
