@@ -48,7 +48,25 @@ rm -f tried.new
 
 
 class SlurmTestJob(Resource):
-    """The job, until its result was read; then it and all its files are taken out. It is submitted once."""
+    """Test in a small Slurm job what an account was set up for.
+
+    Submits one job, once, whose checks report what works on a compute node. Its result file shows when it is done.
+
+    Used by C(test_job.yml), which chooses the checks, reads the result, and removes the job and its files
+    (see M(hpc.onboard.test_job)).
+
+    Options:
+        folder: The job's own folder, which nodes can see, in one that no other user can change.
+        checks: The checks, each with C(what) it is called, C(way), C(words) and how many of these are C(paths).
+        options: Options of sbatch.
+        minutes: The time limit.
+        state: Whether the job exists. C(absent) cancels it and removes its files.
+
+    Example: Test whether a job can write in the home
+        folder: ~/.hpc.onboard-test-job
+        checks:
+          - {what: the home, way: writes, words: ["~"], paths: 1}
+    """
 
     KIND = "slurm_test_job"
     TITLE = "job that tries what was set up"

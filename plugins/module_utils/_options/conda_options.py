@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is asked of a conda, and what must not reach an account; apart from the others, since few plans hold one."""
+"""The options of a conda. Their docstring is the module's documentation (tools/module_pages.py)."""
 
 import re
 from typing import Any, Dict
@@ -15,7 +15,38 @@ CHANNEL = re.compile(r"^[A-Za-z0-9._~:/@%+=-]+\Z")
 
 
 class CondaInstallOptions(Options):
-    """What is asked of a conda and its environments."""
+    """Keep a conda of your own, with its environments.
+
+    Installs conda from an installer whose checksum is known, writes its settings next to it, and creates environments
+    from files. C(conda init) is never run, and no terms of service are accepted for you.
+
+    The work continues on its own if the connection drops, and is never started twice. A half-finished installation of
+    hpc-onboard's is created again. A prefix that hpc-onboard did not create is not changed.
+
+    Options:
+        prefix: The folder to install into. It may begin with C(~) or with a variable of the site such as C($SCRATCH);
+            C({machine}) in it is the architecture of the login node.
+        root: The folder that must exist already. Defaults to the one above O(prefix).
+        distribution: The distribution to install.
+        version: The installer's version. A newer one that is installed already stays.
+        installers: The installers by architecture, each an address C(url) and a C(sha256).
+        glibc: The oldest glibc that its programs run with.
+        bytes: The size of an installation in bytes. It is not started with less free space.
+        files: The number of files of an installation. It is not started if the quota allows fewer.
+        channels: The channels that packages come from, in order of priority.
+        environments: Environments, each a C(name) and a C(content), that of an environment.yml or of an explicit lock.
+        proxies: Proxies, by C(http), C(https), and C(no) for hosts that need none.
+        state: Whether it exists. C(absent) removes what hpc-onboard installed, unless it holds environments of yours.
+
+    Example: Keep Miniforge in the data area
+        prefix: /data/ada/miniforge3
+        distribution: miniforge
+        version: 26.1.1-3
+        installers:
+          x86_64:
+            url: https://github.com/conda-forge/miniforge/releases/download/26.1.1-3/Miniforge3-26.1.1-3-Linux-x86_64.sh
+            sha256: b25b828b702df4dd2a6d24d4eb56cfa912471dd8e3342cde2c3d86fe3dc2d870
+    """
 
     KIND = "conda_install"
     TITLE = "conda %(prefix)s"

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is asked of a Python environment, and what must not reach an account; loaded for accounts that have one."""
+"""The options of a Python environment. Their docstring is the module's documentation (tools/module_pages.py)."""
 
 import re
 from typing import Any, Dict, List
@@ -20,7 +20,43 @@ TMP = re.compile(r"^(?:\$[A-Za-z_][A-Za-z0-9_]*)?\Z")
 
 
 class PythonEnvOptions(Options):
-    """What is asked of a Python environment."""
+    """Keep a Python environment with a lock.
+
+    Creates a Python environment from the site's modules and wheels, or from an index, with the list of what was
+    installed next to it. If the modules or packages change, a new one is created next to the old one and replaces it
+    when it is complete; O(path) is a link to it.
+
+    If packages come from the site's own wheels, missing ones, and the versions that exist instead, are reported before
+    anything is created.
+
+    The work continues on its own if the connection drops, and is never started twice. Environments that hpc-onboard
+    did not create, and packages that were installed by hand, are not changed.
+
+    Options:
+        path: The link to the environment. It may begin with C(~) or with a variable of the site such as C($SCRATCH).
+        root: The folder that must exist already. Defaults to the one above O(path).
+        modules: The environment modules to load, in this order.
+        python: The Python to start, such as V(python3.11).
+        maker: The program that creates it. V(any) is uv if the account has it, else venv.
+        packages: Packages, as pip takes them, such as V(numpy) or V(torch==2.4.0).
+        offline: Whether packages come only from the wheels of the site, and from O(wheels).
+        wheels: Folders with wheels, in addition to those that the site's pip knows.
+        index: The address of a package index. Empty is PyPI.
+        search: The command that lists the site's wheels. It is printed, never run.
+        proxies: Proxies, by C(http), C(https), and C(no) for hosts that need none.
+        in_job: The variable that names a node's own disk in a job, such as V($SLURM_TMPDIR). If set,
+            C(activate-in-job) is written, which creates the environment there from the lock.
+        state: Whether it exists. C(absent) removes what hpc-onboard created, unless its packages were changed by hand.
+
+    Example: Keep an environment from the site's wheels
+        path: ~/envs/ml
+        root: "~"
+        modules: [StdEnv/2023, python/3.11]
+        maker: virtualenv
+        packages: [numpy, torch]
+        offline: true
+        in_job: $SLURM_TMPDIR
+    """
 
     KIND = "python_env"
     TITLE = "Python environment %(path)s"

@@ -1,8 +1,8 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is asked of files with a text of their own, and of what is found on the account for these texts.
+"""The options of text files and scripts, and of the Slurm query whose answer these texts may contain.
 
-They are loaded for accounts that have some.
+Their docstrings are the modules' documentation (tools/module_pages.py).
 """
 
 import re
@@ -16,7 +16,27 @@ FOUND = ("slurm_account",)  # what a text can have found on the account: it stan
 
 
 class OwnFileOptions(Options):
-    """What is asked of a text file."""
+    """Keep a text file of yours on the account.
+
+    Writes a text file as it is. Its checksum is recorded on the account.
+
+    The task fails, and changes nothing, if the file existed before or was edited on the account.
+
+    A text that contains a key is refused. Use M(hpc.onboard.enroot_credential), M(hpc.onboard.netrc_entry) and the
+    like for keys.
+
+    Options:
+        path: The file.
+        content: The whole text, at most 64 KiB.
+        found: The names that the text contains as C(@NAME@) and that M(hpc.onboard.scheduler) finds on the account.
+            Only C(slurm_account) exists.
+        mode: The mode of the file.
+
+    Example: Let conda use only conda-forge
+        path: ~/.condarc
+        content: |
+          channels: [conda-forge]
+    """
 
     KIND = "own_file"
     TITLE = "file %(path)s"
@@ -38,7 +58,25 @@ class OwnFileOptions(Options):
 
 
 class PathScriptOptions(OwnFileOptions):
-    """What is asked of a script."""
+    """Keep a script of yours on the account.
+
+    Writes an executable file that carries a stamp of hpc-onboard.
+
+    The task fails, and changes nothing, if the file exists without the stamp or was edited by hand.
+
+    Options:
+        path: The file.
+        content: The whole text. It begins with C(#!) and ends with a newline.
+        asks: The check that Slurm makes in each run; its answer is among the remarks. Nothing is submitted.
+        found: The names that the text contains as C(@NAME@) and that M(hpc.onboard.scheduler) finds on the account.
+            Only C(slurm_account) exists.
+
+    Example: Keep a launcher in ~/bin
+        path: ~/bin/hello.sh
+        content: |
+          #!/bin/sh
+          echo hello
+    """
 
     KIND = "path_script"
     TITLE = "script %(path)s"
@@ -55,10 +93,22 @@ class PathScriptOptions(OwnFileOptions):
 
 
 class SchedulerOptions(Options):
-    """What is asked of the batch system.
+    """Ask Slurm what it lets the account do.
 
-    account: that the person has chosen. likely: the project, where a site names accounts so. required: "yes" where no
-    job starts without one, so that what names it waits until one is chosen.
+    Asks Slurm's own programs on the login node (C(sacctmgr), C(sinfo), and C(sshare) if the first one does not answer)
+    for the account's Slurm accounts, qualities of service, partitions and types of GPUs. Nothing is changed. The answer
+    is C(evidence.slurm) in the outcome.
+
+    Each program is asked once, for ten seconds at most. No answer is reported as unknown, not as a failure.
+
+    In a plan it comes before the files whose O(hpc.onboard.own_file#module:found) names C(slurm_account).
+
+    Options:
+        account: The Slurm account that you have chosen for jobs.
+        likely: The Slurm account to use if you have several and this is one of them.
+        required: Whether jobs need a Slurm account here. If so, files that name it wait until one is chosen.
+
+    Example: Show what Slurm offers
     """
 
     KIND = "scheduler"

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is asked of images and their caches, and what must not reach an account; apart, since few ask for them."""
+"""The options of images and their caches. Their docstrings are the modules' documentation (tools/module_pages.py)."""
 
 import re
 from typing import Any, Dict
@@ -13,7 +13,40 @@ OPTION = re.compile(r"^--[a-z][a-z-]*(?:=[A-Za-z0-9_.:,@%+-]+)?\Z")
 
 
 class ContainerImageOptions(Options):
-    """What is asked of an image in a folder of the account's."""
+    """Keep a container image in a folder of the account.
+
+    Imports an image from a registry with enroot or Apptainer, into a file that is named for its digest, and keeps a
+    link to it under a name without the digest.
+
+    The work continues on its own, on the login node or as a Slurm job, which is submitted once. If the tag now has
+    another digest, the new image is imported next to the old one and the link is changed.
+
+    The container tool reads the key from its own file. The key is in no argument and in no variable.
+
+    Options:
+        image: The image, such as C(nvcr.io/nvidia/pytorch:24.03-py3). C(@sha256:...) pins its digest.
+        folder: The folder for the image. It may begin with C(~) or with a variable of the site such as C($SCRATCH).
+        root: The folder that must exist already. Defaults to the one above O(folder).
+        runtime: The program that imports it.
+        module: The environment module that provides this program.
+        credentials: The file with its keys, for queries to the registry.
+        by: Whether it is imported on the login node, or on a compute node by a job.
+        job_options: Options of sbatch for the job.
+        minutes: The time limit of the job.
+        temporary: The folder for temporary files. Defaults to one next to the image.
+        site_images: A folder with images of the site. If it has one of the same name, nothing is imported.
+        packages: Packages that the list next to such an image must name.
+        old: Whether images that the tag stood for before are kept or removed.
+        state: Whether it exists. C(absent) cancels the job and removes what was imported, unless it was changed.
+
+    Example: Keep PyTorch where jobs can read it
+        image: nvcr.io/nvidia/pytorch:24.03-py3
+        folder: /data/ada/images
+        runtime: enroot
+        credentials: ~/enroot/.credentials
+        by: job
+        job_options: [--partition=cpu]
+    """
 
     KIND = "container_image"
     TITLE = "image %(image)s"
@@ -57,7 +90,22 @@ class ContainerImageOptions(Options):
 
 
 class EmptiedCacheOptions(Options):
-    """What is asked of a container tool's cache that is to be emptied."""
+    """Empty the cache of a container tool.
+
+    Removes from a cache of enroot or Apptainer what these can fetch again, which are the layers of images that enroot
+    keeps under their digests, and the folders that C(apptainer cache clean) empties. All else in the folder stays.
+
+    The size is reported, in check mode too. A pull that is running has to be repeated.
+
+    Options:
+        path: The cache, which is what E(ENROOT_CACHE_PATH) names, or C(cache) in what E(APPTAINER_CACHEDIR) names.
+        runtime: The program whose cache it is.
+        state: With C(absent) nothing is looked at and nothing is done.
+
+    Example: Empty the cache of Apptainer
+        path: $SCRATCH/apptainer/cache
+        runtime: apptainer
+    """
 
     KIND = "emptied_cache"
     TITLE = "cache %(path)s"

@@ -9,7 +9,7 @@ from typing import List, Optional
 from .._core.files import Entry
 from .._core.host import Host
 from .._core.resource import Resource, State
-from .._core.values import DirectoryOptions
+from .._options.folder_options import DirectoryOptions
 
 FOREIGN, OPEN = "folder of somebody else", "folder that everybody may write in"
 

@@ -5,8 +5,8 @@
 from typing import Optional
 
 from .._core.resource import State
-from .._core.values import EnrootCredentialOptions
 from .._formats import enroot
+from .._options.key_options import EnrootCredentialOptions
 from .kept_key import Kept, KeptKey
 
 

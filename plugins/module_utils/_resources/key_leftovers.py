@@ -12,7 +12,24 @@ from .._scan.strays import SHOWN, Stray, Strays
 
 
 class KeyLeftovers(Resource):
-    """No draft of ours and no store of tokens is there any more. What is not ours to remove is among the remarks."""
+    """Remove what a replaced key left behind, and report where else it is.
+
+    Searches the home for a replaced key, which it knows only by its fingerprint, in start-up files, histories, scripts
+    and copies of key files.
+
+    Removes drafts that a killed run of hpc-onboard left next to the files in O(own), and the tokens that enroot keeps
+    of its pulls. All else stays, and is named in the outcome's remarks with its line.
+
+    Options:
+        known: What to call the key of each fingerprint, such as C("key 0123456789ab") and C(the old key).
+        own: The files that hold the key rightly.
+        caches: Folders in which enroot may keep its tokens, such as that of E(ENROOT_CACHE_PATH).
+
+    Example: Find where the old key still is
+        known: {"key 0123456789ab": the key that was replaced}
+        own: [~/enroot/.credentials]
+        caches: [~/.cache/enroot]
+    """
 
     KIND = "key_leftovers"
     OPTIONS: Dict[str, Dict[str, Any]] = {

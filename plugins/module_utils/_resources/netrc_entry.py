@@ -5,8 +5,8 @@
 from typing import Optional
 
 from .._core.resource import State
-from .._core.values import NetrcEntryOptions
 from .._formats import netrc
+from .._options.key_options import NetrcEntryOptions
 from .kept_key import Kept, KeptKey
 
 

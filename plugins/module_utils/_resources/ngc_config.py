@@ -6,8 +6,8 @@ from typing import List, Optional
 
 from .._core.host import Host
 from .._core.resource import State
-from .._core.values import NgcConfigOptions
 from .._formats import ngc_config
+from .._options.key_options import NgcConfigOptions
 from .kept_key import Kept, KeptKey, text_of
 
 COPY = ".BAK"

@@ -7,8 +7,8 @@ from typing import List, Optional
 
 from .._core.host import Host
 from .._core.resource import State
-from .._core.values import APPTAINERS, RegistryAuthOptions
 from .._formats import docker_auth
+from .._options.key_options import APPTAINER_AUTH_FILE, RegistryAuthOptions
 from .kept_key import Kept, KeptKey, text_of
 
 DOCKERS = ".docker/config.json"
@@ -42,7 +42,7 @@ class RegistryAuth(RegistryAuthOptions, KeptKey):
     def remarks(self, host: Host) -> List[str]:
         """Apptainer reads Docker's file only while it has none of its own: what is hidden thereby is said."""
         dockers = os.path.join(host.home, DOCKERS)
-        if self.path != os.path.join(host.home, APPTAINERS) or host.kind_behind(dockers) != "file":
+        if self.path != os.path.join(host.home, APPTAINER_AUTH_FILE) or host.kind_behind(dockers) != "file":
             return []
         own = docker_auth.registries(text_of(host, self.path)) if host.kind_behind(self.path) == "file" else []
         hidden = docker_auth.registries(text_of(host, host.resolve(dockers) or dockers))
@@ -51,5 +51,5 @@ class RegistryAuth(RegistryAuthOptions, KeptKey):
             return []
         return [
             "Apptainer reads ~/%s and no longer ~/%s, which has the logins for %s: log in to them with"
-            " 'apptainer registry login' if you need them there" % (APPTAINERS, DOCKERS, ", ".join(lost))
+            " 'apptainer registry login' if you need them there" % (APPTAINER_AUTH_FILE, DOCKERS, ", ".join(lost))
         ]

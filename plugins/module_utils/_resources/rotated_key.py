@@ -8,7 +8,7 @@ from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.resource import Evidence, Resource, State, reconcile
 from .._core.undo_log import Remembering
-from .._core.values import PASSWORD
+from .._options.key_options import PASSWORD
 from .._registry import token_check
 from .enroot_credential import EnrootCredential
 from .kept_key import KeptKey, text_of
@@ -23,11 +23,35 @@ PLACES: Dict[str, Type[KeptKey]] = {
 
 
 class RotatedKey(Resource):
-    """All places of one file that hold a key hold this one, and the registry takes it as it stands there.
+    """Replace the key in one file, wherever the file holds one, and test it.
 
-    A place without a key stays without one: only onboarding creates entries, and records them. known: the fingerprints
-    of the keys that may be replaced; None for any key.
+    Puts the key in all places of one file that hold a key, reads it back as its reader does, and asks the registry
+    whether it accepts the key from here. A place that holds no key stays without one. If anything fails, the file gets
+    its exact old bytes and mode back.
+
+    If the login node cannot reach the registry, the answer is unknown, which the outcome's remarks say. It is no
+    failure.
+
+    Options:
+        path: The file.
+        places: The places in the file, each a C(kind) (M(hpc.onboard.enroot_credential),
+            M(hpc.onboard.registry_auth), M(hpc.onboard.netrc_entry), M(hpc.onboard.token_file),
+            M(hpc.onboard.ngc_config)) and its options.
+        password: The key.
+        registry: The registry to ask, with C(address), C(repository), C(realms) (hosts that may receive the key) and
+            C(ca) (certificates in PEM, if the system's are not enough). If empty, no registry is asked.
+        known: Fingerprints of the keys that may be replaced, as outcomes show them. A file with another key stays as
+            it is. Without it, any key is replaced.
+
+    Example: Replace my NGC key where enroot reads it
+        path: ~/enroot/.credentials
+        places:
+          - {kind: enroot_credential, machine: nvcr.io}
+          - {kind: enroot_credential, machine: authn.nvidia.com}
+        password: "{{ ngc_key }}"
     """
+
+    # A place without a key stays without one: only onboarding creates entries, and records them.
 
     KIND = "rotated_key"
     OPTIONS: Dict[str, Dict[str, Any]] = {

@@ -14,8 +14,8 @@ from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.resource import Resource, State
 from .._core.start_up import EVERY, FOLDER, generated, read_at_start, start_up_files
-from .._core.values import ShellEnvironmentOptions
 from .._formats import environment, section, startup
+from .._options.shell_options import ShellEnvironmentOptions
 
 HEADER = "# Kept by hpc.onboard. Settings of your own belong into your start-up file, below its line.\n"
 

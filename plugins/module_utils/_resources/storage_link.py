@@ -8,7 +8,7 @@ from typing import List, Optional
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.resource import Evidence, Resource, State
-from .._core.values import StorageLinkOptions
+from .._options.folder_options import StorageLinkOptions
 from .._receipt.set_aside import advice, restore_notes
 
 ANOTHERS = "link of another user"  # never removed, whatever the receipt says

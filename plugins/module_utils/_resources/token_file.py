@@ -7,7 +7,7 @@ import re
 from typing import Optional
 
 from .._core.host import Host
-from .._core.values import TokenFileOptions
+from .._options.key_options import TokenFileOptions
 from .kept_key import Kept, KeptKey, text_of
 
 STORED = "stored_tokens"

@@ -36,7 +36,7 @@ class Note(Reason):
 
 
 Options = dict[str, Any]
-"""What a resource is told: each kind has its own (module_utils/_core/values.py); _delivery/plan.py checks them."""
+"""What a resource is told: each kind has its own (module_utils/_options); _delivery/plan.py checks them."""
 
 
 class Entry(TypedDict):

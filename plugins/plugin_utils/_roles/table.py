@@ -75,21 +75,21 @@ ROLES = {  # in the order in which an account gets them
 KINDS = {  # of resources, each with the module that says what is asked of it; "" where its own class does
     "conda_install": "_options.conda_options",
     "container_image": "_options.image_options",
-    "directory": "_core.values",
+    "directory": "_options.folder_options",
     "emptied_cache": "_options.image_options",
-    "enroot_credential": "_core.values",
+    "enroot_credential": "_options.key_options",
     "key_leftovers": "",
-    "netrc_entry": "_core.values",
-    "ngc_config": "_core.values",
+    "netrc_entry": "_options.key_options",
+    "ngc_config": "_options.key_options",
     "own_file": "_options.file_options",
     "path_script": "_options.file_options",
     "python_env": "_options.env_options",
-    "registry_auth": "_core.values",
+    "registry_auth": "_options.key_options",
     "rotated_key": "",
     "scheduler": "_options.file_options",
-    "shell_environment": "_core.values",
-    "storage_link": "_core.values",
-    "token_file": "_core.values",
+    "shell_environment": "_options.shell_options",
+    "storage_link": "_options.folder_options",
+    "token_file": "_options.key_options",
     "slurm_test_job": "",
 }
 
@@ -105,7 +105,10 @@ ELSEWHERE = {
 }  # kinds that keep nothing
 PLACES = {kind: f"{ELSEWHERE.get(kind, '_resources')}.{kind}.{_class_name(kind)}" for kind in KINDS}
 """Where the class of each kind is, below module_utils."""
-USUAL = [kind for kind, module in KINDS.items() if module == "_core.values"] + ["path_script"]
+USUAL = (
+    *("directory", "enroot_credential", "netrc_entry", "ngc_config", "registry_auth", "shell_environment"),
+    *("storage_link", "token_file", "path_script"),
+)
 """Those that most plans hold."""
 
 MODULE_UTILS = __name__.replace("plugin_utils._roles.table", "module_utils")

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -46,9 +47,9 @@ def test_a_module_is_its_documentation_alone(file: Path) -> None:
     assert imports(file) == {"__future__.annotations"}
 
 
-def test_every_kind_of_resource_goes_the_way_of_converge() -> None:
-    routes = yaml.safe_load((CHECKOUT / "meta" / "runtime.yml").read_text(encoding="utf-8"))["plugin_routing"]
-    assert routes == {"modules": {kind: {"action_plugin": "hpc.onboard.converge"} for kind in KINDS}}
+def test_generated_files_are_up_to_date() -> None:
+    done = subprocess.run([sys.executable, CHECKOUT / "tools/generate.py", "--check"], capture_output=True, text=True)
+    assert (done.stdout + done.stderr, done.returncode) == ("", 0)
 
 
 def test_every_kind_has_a_module_a_class_and_a_table_of_its_own() -> None:
@@ -72,24 +73,6 @@ def test_every_kind_has_a_module_a_class_and_a_table_of_its_own() -> None:
     tables = {file.stem.removeprefix("test_") for file in (CHECKOUT / "tests/unit/resources").glob("test_*.py")}
     assert modules == classes | set(ELSEWHERE) == set(KINDS)
     assert modules <= tables
-
-
-@pytest.mark.parametrize("kind", sorted(KINDS))
-def test_a_modules_documentation_is_its_options(kind: str) -> None:
-    tree = ast.parse((PLUGINS / "modules" / f"{kind}.py").read_text(encoding="utf-8"))
-    text = next(
-        node.value.value
-        for node in tree.body
-        if isinstance(node, ast.Assign)
-        and isinstance(node.value, ast.Constant)
-        and node.targets[0].id == "DOCUMENTATION"  # type: ignore[attr-defined]  # the kinds of nodes are asked before
-    )
-    documented = yaml.safe_load(str(text))["options"]
-    assert set(documented) == set(KINDS[kind].OPTIONS)
-    for name, spec in KINDS[kind].OPTIONS.items():
-        said = {key: value for key, value in documented[name].items() if key != "description"}
-        wanted = {key: value for key, value in spec.items() if key != "no_log"}
-        assert said == {**wanted, "type": "str" if spec["type"] == "path" else spec["type"]}, name
 
 
 @pytest.mark.parametrize("file", SOURCES, ids=ident)

@@ -20,7 +20,7 @@ SOURCES = read()
 ENGINE = {  # room -> the rooms, or the single files of one, that it may import; each needs those above it alone
     "_formats": set(),
     "_core": {"_formats"},
-    "_options": {"_core"},
+    "_options": {"_formats/environment", "_core"},
     "_scan": {"_formats", "_core"},
     "_receipt": {"_formats/hashes", "_core"},
     "_slurm": {"_core"},

@@ -7,6 +7,7 @@ from __future__ import annotations
 import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._core import values
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.module_utils._options import shell_options
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -78,25 +79,25 @@ def test_a_hostile_path_is_refused(path: object) -> None:
 
 @pytest.mark.parametrize("value", GOOD_VALUES)
 def test_a_value_that_every_shell_keeps_passes(value: str) -> None:
-    values.check_variable("NAME", value)
+    shell_options.check_variable("NAME", value)
 
 
 @pytest.mark.parametrize("value", [*BAD_VALUES, None, 1, ["x"]])
 def test_a_value_that_some_shell_changes_is_refused(value: object) -> None:
     with pytest.raises(AccountError, match="the value of NAME"):
-        values.check_variable("NAME", value)
+        shell_options.check_variable("NAME", value)
 
 
 @pytest.mark.parametrize("name", BAD_NAMES)
 def test_a_variable_with_an_odd_name_is_refused(name: str) -> None:
     with pytest.raises(AccountError, match="not the name"):
-        values.check_variable(name, "x")
+        shell_options.check_variable(name, "x")
 
 
 @pytest.mark.parametrize("name", ["PATH", "HOME", "IFS", "UID", "SHELLOPTS", "PPID", "status", "path", "_", "PWD"])
 def test_a_variable_that_belongs_to_the_shell_is_refused(name: str) -> None:
     with pytest.raises(AccountError, match="belongs to the shell"):
-        values.check_variable(name, "x")
+        shell_options.check_variable(name, "x")
 
 
 @pytest.mark.parametrize("word", ["", "a\n", "-a", ".a", "a b", "a/b", "é", "a\0", None, 3])
@@ -139,7 +140,7 @@ def test_an_ordinary_key_passes() -> None:
 
 @given(st.text(max_size=40))
 def test_what_passes_holds_no_control_character_and_no_quote(text: str) -> None:
-    checks = (values.check_path, values.check_word, values.check_variable)
+    checks = (values.check_path, values.check_word, shell_options.check_variable)
     for check in checks:
         try:
             check("A", text)

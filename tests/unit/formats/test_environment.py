@@ -10,8 +10,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.module_utils._core import values
 from ansible_collections.hpc.onboard.plugins.module_utils._formats import environment
+from ansible_collections.hpc.onboard.plugins.module_utils._options import shell_options
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,7 +25,7 @@ SHELLS = {
     "tcsh": ["tcsh", "-f"],
     "fish": ["fish", "--no-config"],
 }
-ALLOWED = "".join(chr(code) for code in range(32, 127) if values.VALUE.match(chr(code)))
+ALLOWED = "".join(chr(code) for code in range(32, 127) if shell_options.VALUE.match(chr(code)))
 value = st.text(ALLOWED, max_size=20)
 name = st.from_regex(r"HPC_[A-Z0-9_]{1,10}", fullmatch=True)
 folder = st.text("abcXYZ019_@%+=,. -", min_size=1, max_size=10).map(lambda text: "/f/" + text)
@@ -127,7 +127,7 @@ def test_a_real_shell_keeps_every_value_as_it_is(shell: str, tmp_path: Path) -> 
     available(shell)
     variables = {f"HPC_{number:03}": text for number, text in enumerate(NASTY)}
     for variable, text in variables.items():
-        values.check_variable(variable, text)
+        shell_options.check_variable(variable, text)
     file = tmp_path / "env"
     file.write_text(environment.render(environment.BY_SHELL[shell], variables, [], {}))
     found = printed(shell, file, tmp_path)
@@ -167,8 +167,12 @@ def test_our_line_reads_the_file_when_it_is_there_and_is_silent_when_not(shell: 
 @pytest.mark.parametrize("shell", SHELLS)
 def test_no_name_that_we_accept_upsets_a_shell(shell: str, tmp_path: Path) -> None:
     available(shell)
-    suspects = sorted({*os.environ, *SUSPECTS} - values.SHELLS_OWN)
-    names = [one for one in suspects if values.VARIABLE.match(one) and not one.startswith(values.SHELLS_FAMILIES)]
+    suspects = sorted({*os.environ, *SUSPECTS} - shell_options.SHELLS_OWN)
+    names = [
+        one
+        for one in suspects
+        if shell_options.VARIABLE.match(one) and not one.startswith(shell_options.SHELLS_FAMILIES)
+    ]
     names = [one for one in names if not one.startswith(("LANG", "LC_"))]  # /x is no locale, and shells say so
     file = tmp_path / "env"
     dialect = environment.BY_SHELL[shell]

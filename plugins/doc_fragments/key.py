@@ -1,13 +1,13 @@
 # Copyright: hpc.onboard authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What all modules that keep a key have in common."""
+"""The documentation that the modules of all files with a key have in common."""
 
 from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """hpc.onboard.replaced"""
+    """hpc.onboard.key"""
 
     DOCUMENTATION = r"""
 options:

@@ -1,18 +1,18 @@
 # Copyright: hpc.onboard authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What all modules that keep one resource have in common."""
+"""The documentation that the modules of all resource types have in common."""
 
 from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """hpc.onboard.kept"""
+    """hpc.onboard.resource"""
 
     DOCUMENTATION = r"""
 attributes:
   check_mode:
-    description: Foresees exactly what a run would do.
+    description: Shows exactly what a run would change.
     support: full
   diff_mode:
     description: Shows the state before and after; keys appear as fingerprints.

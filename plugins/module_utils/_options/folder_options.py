@@ -1,0 +1,65 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The options of folders and links. Their docstrings are the modules' documentation (tools/module_pages.py)."""
+
+from .._core.values import STATE, Options, check_path
+
+
+class DirectoryOptions(Options):
+    """Keep a folder of your account.
+
+    Creates a folder in the home or in a storage area of the site, and every missing folder between it and O(root).
+
+    An existing folder is not changed. With O(state=absent) it is removed only if it is empty.
+
+    Options:
+        path: The folder. It may begin with C(~) or with a variable of the site such as C($SCRATCH).
+        root: The folder that must exist already. Defaults to the one above O(path).
+        mode: The mode of a folder that is created.
+
+    Example: Create my own folder in the project's area
+        path: /work1/deep_lgt/simone
+        root: /work1/deep_lgt
+    """
+
+    KIND = "directory"
+    TITLE = "folder %(path)s"
+    OPTIONS = {
+        "path": {"type": "path", "required": True},
+        "root": {"type": "path"},
+        "mode": {"type": "str", "default": "0700", "choices": ["0700", "0750", "0755", "0770", "2770"]},
+        "state": STATE,
+    }
+
+    def check(self) -> None:
+        check_path("path", self.options["path"])
+        if self.options.get("root"):
+            check_path("root", self.options["root"])
+
+
+class StorageLinkOptions(Options):
+    """Keep a link from the home to a storage area.
+
+    A link of hpc-onboard's that points elsewhere is corrected. The task fails, and changes nothing, if anything else
+    is in its place, or if the target is missing.
+
+    Options:
+        path: The link.
+        target: The folder that it points to.
+
+    Example: Link the project's area into the home
+        path: ~/work
+        target: /work1/deep_lgt/simone
+    """
+
+    KIND = "storage_link"
+    TITLE = "link %(path)s"
+    OPTIONS = {
+        "path": {"type": "path", "required": True},
+        "target": {"type": "path", "required": True},
+        "state": STATE,
+    }
+
+    def check(self) -> None:
+        check_path("path", self.options["path"])
+        check_path("target", self.options["target"])

@@ -1,0 +1,90 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The options of environment settings. Their docstring is the module's documentation (tools/module_pages.py)."""
+
+import re
+from typing import Any
+
+from .._core.errors import AccountError
+from .._core.values import STATE, Options, check_path, check_word
+from .._formats import environment
+
+VARIABLE = re.compile(r"^[A-Za-z_][A-Za-z0-9_]*\Z")
+VALUE = re.compile(r"^[A-Za-z0-9_@%+=:,. /~${}()\[\]*?;|&<>#^-]*\Z")
+SHELLS_OWN = frozenset(
+    (  # noqa: SIM905  # words read better in one text
+        "PATH HOME SHELL USER LOGNAME USERNAME PWD OLDPWD IFS ENV SHLVL _ UID EUID GID EGID PPID GROUPS OPTIND LINENO"
+        " RANDOM SECONDS HISTCMD FUNCNAME DIRSTACK SHELLOPTS BASHOPTS BASHPID COLUMNS LINES ERRNO TTYIDLE WATCH"
+        " KSH_VERSION FISH_VERSION aliases argv cdpath commands dirstack fpath funcstack functions history hostname"
+        " mailpath manpath module_path options parameters path pipestatus psvar signals status umask version watch"
+    ).split()
+)
+SHELLS_FAMILIES = ("BASH_", "fish_")
+
+
+class ShellEnvironmentOptions(Options):
+    """Keep environment variables and PATH folders for every shell.
+
+    Writes C(~/.config/hpc.onboard/env.sh), C(env.csh) and C(env.fish), each with one part per O(section).
+
+    Puts one line that reads them into the start-up file that the login shell really reads, above everything that could
+    return early.
+
+    Options:
+        section: The name of the section. Each section has its own variables.
+        variables: Variables, name to value. A value that begins with C(~/) or a variable of the site is a path there.
+        path: Folders for the beginning of PATH, in this order.
+        on_demand: Commands that a file defines when they are first used. Each name has the files for C(sh), C(csh) and
+            C(fish). C({machine}) in a path is the architecture of the machine that the shell runs on.
+
+    Example: Keep the caches of pip off the home
+        section: pip
+        variables:
+          PIP_CACHE_DIR: $SCRATCH/pip
+    """
+
+    KIND = "shell_environment"
+    TITLE = "environment: %(section)s"
+    OPTIONS = {
+        "section": {"type": "str", "default": "environment"},
+        "variables": {"type": "dict", "default": {}},
+        "path": {"type": "list", "elements": "str", "default": []},
+        "on_demand": {"type": "dict", "default": {}},
+        "state": STATE,
+    }
+
+    def check(self) -> None:
+        check_word("section", self.options["section"])
+        for name, value in self.options["variables"].items():
+            check_variable(name, value)
+        for folder in self.options["path"]:
+            check_path("path", folder)
+            if ":" in folder:
+                raise AccountError("path: %r contains a colon, which separates the folders of PATH" % folder)
+        for name, files in self.options["on_demand"].items():
+            check_command(name, files)
+
+
+def check_variable(name: str, value: Any) -> None:
+    """Raise AccountError if the name or value of an environment variable would not survive every shell."""
+    if not isinstance(name, str) or not VARIABLE.match(name):
+        raise AccountError("%r is not the name of an environment variable" % (name,))
+    if name in SHELLS_OWN or name.startswith(SHELLS_FAMILIES):
+        raise AccountError("%s belongs to the shell itself. Put folders for PATH into the option 'path'." % name)
+    if not isinstance(value, str) or not VALUE.match(value):
+        raise AccountError(
+            "the value of %s contains a character that not every shell keeps"
+            " (a quote, a backslash, an exclamation mark, a control or a non-ASCII character)" % name
+        )
+
+
+def check_command(name: Any, files: Any) -> None:
+    """Raise AccountError for a command on demand that a shell could not define."""
+    if not isinstance(name, str) or not re.match(r"^[a-z][a-z0-9_]*\Z", name):
+        raise AccountError("on_demand: %r is not the name of a command" % (name,))
+    if not isinstance(files, dict) or set(files) != set(environment.DIALECTS):
+        raise AccountError("on_demand: %s needs a file for each of %s" % (name, ", ".join(environment.DIALECTS)))
+    for file in files.values():
+        check_path("on_demand", str(file).replace(environment.MACHINE, "machine"))
+        if " " in file:
+            raise AccountError("on_demand: %r contains a space" % file)
