@@ -1,7 +1,7 @@
 # Copyright: hpc.onboard authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Writes what would be sent to an account as a file that a person runs there, where no program may log in.
+"""Writes a script that sets up an account where no program may log in; the user runs it there.
 
 The documentation is in plugins/modules/export_script.py.
 """
@@ -16,31 +16,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ansible.plugins.action import ActionBase
+from ansible_collections.hpc.onboard.plugins.module_utils._core import files
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import watches
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.account import prepared
-from ansible_collections.hpc.onboard.plugins.plugin_utils._by_hand import program, rotation
-from ansible_collections.hpc.onboard.plugins.plugin_utils._by_hand.session import PaperSession
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import offboarding, payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import Variables, prepare
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation import Conversation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan, left_out
+from ansible_collections.hpc.onboard.plugins.plugin_utils._export_script import script_rotation, script_text
+from ansible_collections.hpc.onboard.plugins.plugin_utils._export_script.script_session import ScriptSession
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import version
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import near
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import copied, login
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import PLACES, ROLES
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import LedgerError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import VersionError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state import exports, receipts
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state import exported_scripts, receipts
 
 if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import Exported
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import ScriptExported
 
-EVERYTHING = {**PLACES, **payload.places(watches.KINDS)}
-TROUBLE = (AccountError, StateError, VersionError, LedgerError)
-BEGINNING = b'#!/usr/bin/env python3\n"""hpc.onboard '
+MODULES = {**PLACES, **payload.places(watches.KINDS)}
+FIRST_LINES = b'#!/usr/bin/env python3\n"""hpc.onboard '
 
 prepare()
 
@@ -52,77 +50,80 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
     _requires_connection = False
 
     def run(self, tmp: str | None = None, task_vars: Variables | None = None) -> Mapping[str, object]:
-        """Write the file."""
+        """Write the script."""
         super().run(tmp, task_vars)
         _validation, arguments = self.validate_argument_spec({"output": {"type": "str", "default": ""}})
-        session = PaperSession(self, task_vars, EVERYTHING)
+        session = ScriptSession(self, task_vars, MODULES)
         try:
-            return _written(session, arguments["output"])
-        except TROUBLE as error:
+            return export_script(session, arguments["output"])
+        except (AccountError, VersionError) as error:
             return {"kind": "account", "failed": True, "msg": str(error)}
         except OSError as error:
-            text = f"{error.filename or arguments['output']}: {error.strerror}: put that right, then run again"
+            text = f"{error.filename or arguments['output']}: {error.strerror}. Fix that, then run again"
             return {"kind": "account", "failed": True, "msg": text}
 
 
-def _written(session: PaperSession, output: str) -> Exported:
+def export_script(session: ScriptSession, output: str) -> ScriptExported:
+    """Write the script of an account, and remember it. output: its path, or empty for the usual one."""
     if session.sandbox:
-        raise AccountError("this is a sandbox on this machine: run onboard, and nothing needs to be written")
+        raise AccountError("a sandbox on this machine needs no script: run onboard")
     if output and len(session.variables.get("ansible_play_hosts_all") or ()) > 1:
-        raise AccountError("a file is for one account: name the one that it is for")
+        raise AccountError("one script is for one account: name the account")
     target = Path(output or f"onboard-{session.name.replace('@', '-')}.py").expanduser().absolute()
-    names = list(ROLES)
-    declared = left_out(session.collect(names, []), session.key)
-    entries = rotation.with_versions(session.name, declared.resources)
-    parts = {"onboard": _sent(session, entries)}
-    plan = {word: value for word, value in (session.sent or {}).items() if word not in ("resources", "work", "receipt")}
-    parts["audit"] = program.without_keys(prepared(session, names, []).entries)
-    notes = receipts.kept(session.name, sandbox=False)
-    going = offboarding.to_take_out(declared.resources, declared.resources, notes, session.cluster)
-    parts["offboard"] = _sent(session, going)
     user, _host = login(session.connection.variables, session.name)
     if not user:
-        raise AccountError("the user name there is not known: write ansible_user into the account's vars")
-    moment, export = datetime.now(UTC), secrets.token_hex(8)
-    keys = sorted({one["key"] for part in parts.values() for one in part if "key" in one})
-    document: program.Export = {
-        "schema": program.SCHEMA,
-        "export": export,
+        raise AccountError("the user on the account is unknown: set ansible_user in its vars")
+    names = list(ROLES)
+    declared = left_out(session.collect(names, []), session.key)
+    entries = script_rotation.name_new_keys(session.name, declared.resources)
+    notes = receipts.read_notes(session.name, sandbox=False)
+    removed = offboarding.to_take_out(declared.resources, declared.resources, notes, session.cluster)
+    audited = script_text.remove_keys(prepared(session, names, []).entries)
+    parts = {"onboard": _entries_sent(session, entries), "audit": audited, "offboard": _entries_sent(session, removed)}
+    script_id = secrets.token_hex(8)
+    keys = sorted({entry["key"] for part in parts.values() for entry in part if "key" in entry})
+    data: script_text.ScriptData = {
+        "schema": script_text.SCHEMA,
+        "script": script_id,
         "account": session.name,
         "user": user,
-        "way": copied(session.connection.variables, session.name),
-        "seal": exports.seal_key(session.name, export).hex(),
-        "asks": {key: _question(key) for key in keys},
-        "plan": {**plan, "keys": {name: _without_marks(one) for name, one in plan["keys"].items()}},
+        "ssh_target": copied(session.connection.variables, session.name),
+        "seal_key": exported_scripts.seal_key(session.name, script_id).hex(),
+        "questions": {key: _question(key) for key in keys},
+        "plan": _shared_plan(session),
         "parts": parts,
     }
-    text = program.written(document, EVERYTHING, target.name, f"{moment:%Y-%m-%d}", version())
-    remembered: exports.Written = {
-        "made": f"{moment:%Y-%m-%dT%H:%M:%SZ}",
-        "parts": {"onboard": entries, "audit": parts["audit"], "offboard": going},
-    }
-    exports.add_written(session.name, export, remembered)
-    _put(target, text.encode())
+    moment = datetime.now(UTC)
+    text = script_text.render_script(data, MODULES, target.name, f"{moment:%Y-%m-%d}", version())
+    made = f"{moment:%Y-%m-%dT%H:%M:%SZ}"
+    kept: dict[str, list[PlanEntry]] = {"onboard": entries, "audit": audited, "offboard": removed}
+    exported_scripts.add_script(session.name, script_id, {"made": made, "parts": kept})
+    _write_script(target, text.encode())
     return {
-        "kind": "exported",
+        "kind": "script_exported",
         "changed": True,
         "file": near(str(target)),
-        "way": document["way"],
+        "ssh_target": data["ssh_target"],
         "typed": session.connection.typed,
-        "asks": [document["asks"][key] for key in keys],
+        "questions": [data["questions"][key] for key in keys],
         "notes": declared.notes,
     }
 
 
-def _sent(session: PaperSession, entries: list[PlanEntry]) -> list[PlanEntry]:
-    """The entries as they would be sent, without keys."""
+def _entries_sent(session: ScriptSession, entries: list[PlanEntry]) -> list[PlanEntry]:
+    """Return the entries as they would be sent, without keys."""
     Conversation(session, Plan.of(entries, session.key).entries, {"work": "reconcile"}).outcomes(0)
-    return program.without_keys((session.sent or {})["resources"])
+    return script_text.remove_keys((session.sent or {})["resources"])
 
 
-def _without_marks(known: Mapping[str, Any]) -> dict[str, Any]:
-    """What is said of a key's rotations, without its fingerprint: that one is made where the key is typed."""
-    return {word: value for word, value in known.items() if word != "held"}
+def _shared_plan(session: ScriptSession) -> dict[str, Any]:
+    """Return what the plans of all parts share. The script makes the fingerprint of a key (held) when it is typed."""
+    plan = {name: value for name, value in (session.sent or {}).items() if name not in ("resources", "work", "receipt")}
+    rotations = {
+        secret: {name: value for name, value in known.items() if name != "held"}
+        for secret, known in plan["keys"].items()
+    }
+    return {**plan, "keys": rotations}
 
 
 def _question(key: str) -> str:
@@ -130,12 +131,10 @@ def _question(key: str) -> str:
     return f"the new key '{name}' of the open rotation" if new else f"the key '{name}'"
 
 
-def _put(target: Path, content: bytes) -> None:
-    """Write the file for its owner alone; another file of that name stays."""
-    if target.is_symlink() or (target.exists() and not _is_ours(target)):
-        raise AccountError(f"{near(str(target))} is there, and was not written by export: name another file by -o")
-    from ansible_collections.hpc.onboard.plugins.module_utils._core import files
-
+def _write_script(target: Path, content: bytes) -> None:
+    """Write the script for its owner alone. Raise AccountError if the file exists and is not a script."""
+    if target.is_symlink() or (target.exists() and not _is_script(target)):
+        raise AccountError(f"{near(str(target))} already exists and is not a script of hpc-onboard: name another by -o")
     folder = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         files.replace(folder, target.name, content, 0o600, {})
@@ -143,8 +142,8 @@ def _put(target: Path, content: bytes) -> None:
         os.close(folder)
 
 
-def _is_ours(target: Path) -> bool:
+def _is_script(target: Path) -> bool:
     if not target.is_file():
         return False
     with target.open("rb") as stream:
-        return stream.read(len(BEGINNING)) == BEGINNING
+        return stream.read(len(FIRST_LINES)) == FIRST_LINES

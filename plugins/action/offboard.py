@@ -87,7 +87,7 @@ def _offboarded(session: AccountSession, arguments: Mapping[str, Any]) -> Accoun
         further = going(notes)
         return further if offboarding.has_more(further, first) else []
 
-    kept = receipts.kept(session.name, bool(session.sandbox))
+    kept = receipts.read_notes(session.name, bool(session.sandbox))
     first = going(kept)
     wishes = {"seconds": arguments["seconds"], "only_made": True, "notes": kept}
     return session.carry_out(Declared(first, offboarding.refusals(chosen), {}), arguments["wait"], wishes, rest)

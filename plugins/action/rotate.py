@@ -18,7 +18,6 @@ from ansible.parsing.dataloader import DataLoader
 from ansible.plugins.action import ActionBase
 from ansible.utils.vars import load_extra_vars
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._by_hand.rotation import Shown
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answer
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import (
     AccountSession,
@@ -27,6 +26,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_sess
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation import Conversation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan
+from ansible_collections.hpc.onboard.plugins.plugin_utils._export_script.script_rotation import ImportedTargets
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import refuse_unknown
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import coordinator, results
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import targets as _targets
@@ -136,7 +136,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
 
         known = labels.secret()
         entered = Account(secret, mine, lambda: str(lead["current"]), trip)
-        outside = Shown(session.name, known, mine) if _is_by_hand(session.variables) else entered
+        outside = ImportedTargets(session.name, known, mine) if _is_by_hand(session.variables) else entered
         rotation = Rotation(secret, Ledger(key), labels, outside, tuple(lead["wanted"]))
         marks = key_marks.marks({secret: known} if known else {}, session.name, key)
         sweep = Sweep.of(rotation.situation(), step["name"], files, session.variables.get("cluster") or {}, marks)

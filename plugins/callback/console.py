@@ -54,7 +54,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         self._unsaid: Any = None  # a play whose banner is said as soon as a task of others needs it
         self._others = False
         self._story = summary.Story()
-        self._ends = last_runs.Ends()
+        self._recorder = last_runs.RunRecorder()
         self._said = 0  # lines of the account before
         self._begun = time.monotonic()
         self._started: dict[str, float] = {}
@@ -209,7 +209,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         self._watch.stop()
         seen, failed, dark, changed = map(len, (stats.processed, stats.failures, stats.dark, stats.changed))
         verdict.tell(verdict.Verdict(seen, failed, dark, changed, tuple(self._replaceable)))
-        trouble = self._ends.keep({name: end.state for name, end in self._story.accounts.items()}, context.CLIARGS)
+        trouble = self._recorder.write({name: end.state for name, end in self._story.accounts.items()}, context.CLIARGS)
         if trouble:
             self._display.warning(f"How this run ended is not remembered here: {trouble}")
         if self._others or self._display.verbosity >= 2:
@@ -240,7 +240,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         if any(one.get("evidence", {}).get("unknown_key") for one in shown.get("outcomes", ())):
             self._replaceable.append(name)
         if not result.task.check_mode:
-            self._ends.take(result.task.action, name, shown)
+            self._recorder.add_result(result.task.action, name, shown)
         self._handle_warnings(result.result)
         view = self._view(bool(result.task.check_mode))
         if renderer.error(shown):
@@ -250,7 +250,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         if seconds is not None:
             shown["seconds"] = seconds
         if shown.get("notes") and not self._display.verbosity:
-            shown["notes"] = self._ends.unsaid(name, shown)
+            shown["notes"] = self._recorder.new_notes(name, shown)
         lines = renderer.lines(name, shown, view, self._story.same_as(name, end))
         apart = bool(self._said) and max(len(lines), self._said) > 1  # more is said than a line
         self._said = len(lines)

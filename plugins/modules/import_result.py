@@ -2,28 +2,28 @@
 # Copyright: hpc.onboard authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The documentation of answer, which is an action plugin."""
+"""The documentation of import_result, which is an action plugin."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
-module: answer
-short_description: Take in what a file has answered that was run where no program may log in
+module: import_result
+short_description: Import the result of a script that was run where no program may log in
 version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
   - Made for C(import_result.yml). Reads the result file that a script of M(hpc.onboard.export_script) has left on an
     account. Checks that it is of this account and of a script from this machine, unchanged and new, and uses it as if
     it had come over ssh.
-  - The copy of the receipt, the records of a rotation and the report of an audit then know of it.
+  - The copy of the receipt, the ledger and the report of an audit then include it.
 options:
   file:
-    description: The answer, as it was copied from the account.
+    description: The result, as it was copied from the account.
     type: str
     required: true
 attributes:
   check_mode:
-    description: Says what the answer says, and keeps nothing.
+    description: Reports the result, and keeps nothing.
     support: full
   diff_mode:
     description: It shows none.
@@ -36,7 +36,7 @@ requirements:
 """
 
 EXAMPLES = r"""
-- name: Take the answer in
+- name: Import the result
   hpc.onboard.import_result:
     file: hpc-onboard-frontier-onboard.json
 """
@@ -46,9 +46,9 @@ outcomes:
   description: What came of each resource.
   type: list
   elements: dict
-  returned: of an answer that set up or took out
+  returned: for onboard and offboard
 audit:
-  description: What the account comes to.
+  description: The audit of the account.
   type: dict
-  returned: of an answer that looked
+  returned: for audit
 """

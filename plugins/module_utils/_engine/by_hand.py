@@ -28,7 +28,7 @@ from .by_hand_lines import Page
 from .isolation import Document
 from .plan import Kinds, build
 
-SCHEMA = "hpc.onboard/brought/1.0"
+SCHEMA = "hpc.onboard/script-result/1.0"
 BAD, INTERRUPTED = 2, 130
 TRIES = 3  # for a key that cannot be one
 UNKNOWN = "unknown"  # stands for a key that was not typed, in a resource that is only named
@@ -48,7 +48,7 @@ class Wish(NamedTuple):
 
 
 def main(told: Mapping[str, Any], kinds: Kinds) -> None:
-    """Do what the command line asks for; ends the program. told: what the file holds (export.schema.json)."""
+    """Do what the command line asks for; ends the program. told: what the file holds (export-script.schema.json)."""
     page = Page(sys.stdout)
     name = os.path.basename(sys.argv[0])
     try:
@@ -128,7 +128,7 @@ def _typed(told: Mapping[str, Any], entries: List[Document], page: Page, name: s
     with warnings.catch_warnings():
         warnings.simplefilter("error", getpass.GetPassWarning)  # it would be seen
         for key in wanted:
-            value = _asked(told["asks"][key], page, name)
+            value = _asked(told["questions"][key], page, name)
             if value:
                 typed[key] = value
     return typed
@@ -255,7 +255,7 @@ def _leave(told: Mapping[str, Any], wish: Wish, answer: Document, page: Page) ->
         os.close(folder)
     page.say("The answer is in ~/%s; no key is in it." % name)
     page.say("Bring it back, on your machine:")
-    page.say("  scp %s:%s ." % (told["way"], name))
+    page.say("  scp %s:%s ." % (told["ssh_target"], name))
     page.say("  hpc-onboard import-result %s" % name)
 
 
@@ -263,7 +263,7 @@ def sealed(told: Mapping[str, Any], part: str, work: str, answer: Document) -> b
     """The answer as it is brought back: a JSON document, and over it a seal that this file alone can make."""
     document = {
         "schema": SCHEMA,
-        "export": told["export"],
+        "script": told["script"],
         "account": told["account"],
         "part": part,
         "work": work,
@@ -272,5 +272,5 @@ def sealed(told: Mapping[str, Any], part: str, work: str, answer: Document) -> b
         "answer": answer,
     }
     text = json.dumps(document, sort_keys=True)
-    seal = hmac.new(bytes.fromhex(told["seal"]), text.encode("utf-8"), hashlib.sha256).hexdigest()
+    seal = hmac.new(bytes.fromhex(told["seal_key"]), text.encode("utf-8"), hashlib.sha256).hexdigest()
     return (json.dumps(dict(document, seal=seal), sort_keys=True) + "\n").encode("utf-8")

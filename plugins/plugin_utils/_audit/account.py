@@ -134,7 +134,7 @@ def prepared(session: AccountSession, names: Sequence[str], resources: Sequence[
     watching = bool(session.select(["watch"]))  # whether --tags and --skip-tags leave what no capability declares
     declared = left_out(every.of(asked), session.key)
     plan = Plan.of(declared.resources, session.key)
-    kept = receipts.kept(session.name, bool(session.sandbox))
+    kept = receipts.read_notes(session.name, bool(session.sandbox))
     return Audited(session.variables, declared, every.resources, plan, kept, asked, session.key if watching else None)
 
 

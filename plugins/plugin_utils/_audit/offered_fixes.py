@@ -83,7 +83,7 @@ def of_run(variables: Mapping[str, Any], options: Mapping[str, Any]) -> list[Off
 def left_since(accounts: Container[str]) -> set[str]:
     """Return which accounts were offboarded after their last audit: what it offers may rest on what was removed."""
     left = set()
-    for (name, _is_sandbox), verbs in last_runs.last().items():
+    for (name, _is_sandbox), verbs in last_runs.read_last_runs().items():
         if name in accounts and "audit" in verbs and "offboard" in verbs:
             left |= {name} if verbs["offboard"]["at"] > verbs["audit"]["at"] else set()
     return left
@@ -91,7 +91,7 @@ def left_since(accounts: Container[str]) -> set[str]:
 
 def was_audited(options: Mapping[str, Any]) -> bool:
     """Whether an audit of these accounts files was made from here. Raises StateError."""
-    return audit_history.was_made(audit_history.series(*sources(options)))
+    return audit_history.has_audit(audit_history.hash_series(*sources(options)))
 
 
 def sources(options: Mapping[str, Any]) -> list[str]:
@@ -100,5 +100,5 @@ def sources(options: Mapping[str, Any]) -> list[str]:
 
 
 def _known(options: Mapping[str, Any]) -> Known:
-    place = audit_history.series(*sources(options))
+    place = audit_history.hash_series(*sources(options))
     return audit_history.read(place, "")[0]

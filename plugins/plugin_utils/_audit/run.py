@@ -127,7 +127,7 @@ def _report(
     now = datetime.now(UTC)
     run = _run(now, wishes, called, begun)
     sources = offered_fixes.sources(called.options)
-    place, name = audit_history.series(*sources), audit_history.series(*sources, run["limit"], *run["tags"])
+    place, name = audit_history.hash_series(*sources), audit_history.hash_series(*sources, run["limit"], *run["tags"])
     known, history, newer = _remembered(place, name)
     past = _audit.Past(known, history, *accepted.read(variables, wishes, now.date()))
     rows = list(_rows(variables))
@@ -155,12 +155,12 @@ def _written(report: Report, wishes: Wishes) -> list[str]:
 
 
 def _remembered(place: str, name: str) -> tuple[audit_history.Known, list[Former], str]:
-    """What audits before this one left, and why it can neither be read nor added to, where a newer version wrote it."""
+    """What audits before this one left, and why it can neither be read nor added to."""
     try:
         known, runs = audit_history.read(place, name)
         uncounted: Any = {"new": None, "resolved": None}  # of runs of older versions
         return known, [{**uncounted, **run} for run in runs], ""
-    except audit_history.NewerHistory as error:
+    except StateError as error:
         return {}, [], f"nothing here is compared with earlier audits, and this one is not remembered: {error}"
 
 

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The verb state: what this machine remembers of your accounts, to another machine and back."""
+"""The subcommand state: carry the state of this machine to another one."""
 
 from __future__ import annotations
 
@@ -12,28 +12,29 @@ from pathlib import Path
 from ...module_utils._core.errors import AccountError
 from .._rotation.ledger import LedgerError
 from .._secrets.versions import VersionError
-from .._state.durable_files import StateError
 from .._state.signed_record import RecordError
+from .._state_export import state_file
 from .._text.amounts import count
-from .._transfer import state_file
 
-TROUBLE = (AccountError, StateError, VersionError, RecordError)
+TROUBLE = (AccountError, VersionError, RecordError)
 
 
 def main(arguments: Sequence[str], program: str) -> int:
-    """Run the verb. 0 done, 2 not done, with the reason on standard error."""
+    """Run the subcommand. Return 0, or 2 with the reason on standard error."""
     parser = argparse.ArgumentParser(
-        prog=program, description="Take what this machine remembers of your accounts to another machine."
+        prog=program, description="Carry the state of your accounts from this machine to another one."
     )
-    verbs = parser.add_subparsers(dest="verb", required=True)
-    out = verbs.add_parser("export", help="write receipts, ledger, labels and audit history to a new file; no keys")
-    back = verbs.add_parser("import", help="take over from such a file what this machine does not know yet")
-    back.add_argument("--checksum", default="", help="refuse a file that does not have it; export says it")
-    for verb in (out, back):
-        verb.add_argument("file", type=Path)
-    wish = parser.parse_args(arguments)
+    subcommands = parser.add_subparsers(dest="subcommand", required=True)
+    out = subcommands.add_parser("export", help="write the state of this machine to a new file; no keys")
+    back = subcommands.add_parser("import", help="add from such a file what this machine does not know")
+    back.add_argument("--checksum", default="", help="refuse a file with another checksum; state export prints it")
+    for subcommand in (out, back):
+        subcommand.add_argument("file", type=Path)
+    options = parser.parse_args(arguments)
     try:
-        for line in _export(wish.file) if wish.verb == "export" else _import(wish.file, wish.checksum):
+        for line in (
+            _export(options.file) if options.subcommand == "export" else _import(options.file, options.checksum)
+        ):
             print(line)
     except LedgerError as error:
         print(f"{program}: nothing was imported: {error}", file=sys.stderr)
@@ -45,28 +46,34 @@ def main(arguments: Sequence[str], program: str) -> int:
 
 
 def _export(file: Path) -> list[str]:
-    document = state_file.export(file)
-    held = f"{count(len(document['receipts']), 'receipt')}, {count(len(document['ledger']), 'record')} of the ledger"
+    document = state_file.write_state(file)
+    parts = [
+        count(len(document["receipts"]), "receipt"),
+        f"{count(len(document['ledger']), 'record')} of the ledger",
+        f"versions of {count(len(document['key_versions']), 'key')}",
+        "the history of audits",
+        f"the results of {count(len(document['last_runs']), 'run')}",
+        "the manual steps that you marked as done",
+    ]
     return [
-        f"{file} (mode 600): {held}, labels of {count(len(document['labels']), 'key')}, what audits remember,"
-        f" how {count(len(document['last_runs']), 'run')} ended, which steps you said are done. No key.",
-        f"Its checksum is {document['checksum']}: compare it with what the import says.",
-        "Keys stay in this machine's keyring: store them on the other machine with keyring set.",
+        f"Wrote {file} (mode 600): {', '.join(parts)}. It holds no key.",
+        f"Its checksum is {document['checksum']}. Compare it with the one that the import prints.",
+        "Keys stay in the keyring of this machine. Store them on the other one: keyring set hpc.onboard NAME",
     ]
 
 
-def _import(file: Path, wanted: str) -> list[str]:
-    document = state_file.read(file)
-    if wanted and wanted != document["checksum"]:
-        raise AccountError(f"{file} has the checksum {document['checksum']}, not the one that you named: get it again")
-    done = state_file.adopt(document)
+def _import(file: Path, checksum: str) -> list[str]:
+    document = state_file.read_state(file)
+    if checksum and checksum != document["checksum"]:
+        raise AccountError(f"{file} has the checksum {document['checksum']}, not {checksum}: copy it again")
+    done = state_file.import_state(document)
     new = [
         f"{count(done.notes, 'note')} of receipts",
-        f"{count(done.records, 'record')} of the ledger, signed anew",
-        f"labels of {', '.join(done.secrets) or 'no key'}",
-        f"{count(done.findings, 'finding')} and {count(done.runs, 'run')} of audits",
-        f"how {count(done.last_runs, 'run')} ended",
-        f"{count(done.steps, 'step')} of yours that you did",
+        f"{count(done.records, 'record')} of the ledger, signed by this machine",
+        f"versions of {', '.join(done.secrets) or 'no key'}",
+        f"{count(done.findings, 'finding')} and {count(done.audits, 'audit')}",
+        f"the results of {count(done.last_runs, 'run')}",
+        f"{count(done.steps, 'manual step')} that you marked as done",
     ]
-    kept = [f"Kept as it is here: {one}." for one in done.kept]
-    return [f"The checksum of {file} is {document['checksum']}.", f"New here: {'; '.join(new)}.", *kept]
+    kept = [f"Unchanged on this machine: {part}." for part in done.kept]
+    return [f"The checksum of {file} is {document['checksum']}.", f"Added: {'; '.join(new)}.", *kept]

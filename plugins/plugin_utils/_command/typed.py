@@ -135,10 +135,10 @@ def _take_answer(found: list[Read]) -> list[str]:
         raise Refused("import-result needs the file that you brought back: hpc-onboard import-result FILE")
     found.remove(one)
     from ...module_utils._core.errors import AccountError  # few bring one
-    from .._by_hand import brought
+    from .._export_script.script_result import read_result
 
     try:
-        account = brought.read(Path(one.value).expanduser()).account
+        account = read_result(Path(one.value).expanduser()).account
     except AccountError as error:
         raise Refused(str(error)) from None
     return [*_setting("import_result_file", one.value), LIMIT, account]

@@ -123,7 +123,7 @@ class AccountSession:
         declared = left_out(declared, self.key)
         wait = 0 if "asks_each_time" in (self._reached.get("account") or ()) else wait  # each look would ask again
         outcomes, receipt = self._done(declared.resources, wait, wishes)
-        if lost := {} if rest or self.is_check_run else receipts.disowned(self.name, self.sandbox, receipt):
+        if lost := {} if rest or self.is_check_run else receipts.find_lost_notes(self.name, self.sandbox, receipt):
             _outcomes, receipt = self._done(declared.resources, wait, {**wishes, "notes": lost})
         more = rest(receipt["notes"]) if rest and receipt else []
         if more:
@@ -183,6 +183,6 @@ class AccountSession:
             return []
         if receipt["problem"]:
             return [unnoted(receipt["problem"])]
-        if not self.is_check_run and (problem := receipts.keep(self.name, bool(self.sandbox), receipt)):
+        if not self.is_check_run and (problem := receipts.keep_receipt(self.name, bool(self.sandbox), receipt)):
             self._action._display.warning(problem)
         return []

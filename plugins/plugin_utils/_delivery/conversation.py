@@ -103,7 +103,7 @@ class Conversation:
         }
         self._asks_slurm = not session.sandbox and any(one["kind"] in ASK_SLURM for one in entries)
         if self._asks_slurm:
-            self._plan["found"] = slurm_offers.known(session.name, self._plan["work"] == "examine")
+            self._plan["found"] = slurm_offers.plan_part(session.name, self._plan["work"] == "examine")
 
     def outcomes(self, wait: int) -> list[Outcome]:
         """Return what came of the plan, when nothing of it is under way any more.
@@ -142,7 +142,7 @@ class Conversation:
         """Keep here what Slurm has said, so that it is not asked again today."""
         said = [one["evidence"]["slurm"] for one in outcomes if "slurm" in one["evidence"]]
         if said:
-            slurm_offers.keep(self._session.name, said[0])
+            slurm_offers.keep_offers(self._session.name, said[0])
 
     def _bring(self, position: int, wants: Mapping[str, str]) -> Outcome:
         """Fetch on this machine what the account cannot, take it there, and start the work anew.

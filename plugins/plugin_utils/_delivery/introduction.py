@@ -28,7 +28,7 @@ def of_first_time(variables: Mapping[str, Any], name: str) -> Introduction | Non
     To be asked before this machine keeps what was noted on the account.
     """
     try:
-        known = receipts.document(name, sandbox=False)
+        known = receipts.read_receipt(name, sandbox=False)
     except AccountError:  # there was an earlier time, whatever came of its record
         return None
     cluster = variables.get("cluster") or {}

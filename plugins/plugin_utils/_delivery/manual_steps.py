@@ -133,9 +133,9 @@ def unseen(variables: Mapping[str, Any]) -> list[ManualStep]:
 
 def said_of(account: str) -> Marks:
     """What was said of an account's steps; nothing where that cannot be read, which status says."""
-    from .._state import durable_files, said_done  # few are open
+    from .._state import done_steps, durable_files  # few are open
 
     try:
-        return said_done.marks().get(account, {})
+        return done_steps.read_marks().get(account, {})
     except durable_files.StateError:
         return {}

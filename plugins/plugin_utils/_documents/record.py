@@ -9,7 +9,7 @@ from typing import Literal, NotRequired, TypedDict
 from .finding import BySeverity
 from .outcome import SlurmOffers
 
-RunVerb = Literal["onboard", "offboard", "audit"]
+RunSubcommand = Literal["onboard", "offboard", "audit"]
 
 
 class RunRecord(TypedDict):
@@ -18,20 +18,20 @@ class RunRecord(TypedDict):
     at: its end, in UTC. ended: of an audit 'ok', 'found' (something counts) or 'unreachable' (not measured); else
     'empty' where nothing was declared, or nothing was left to remove.
     reached: whether the account itself answered. missing_keys: names of keys that the keyring did not have.
-    unknown_areas: storage areas whose path nobody has said. left_out: a digest of each reason why something was left
-    out, which need not be said again. by_severity: of an audit.
+    unknown_areas: storage areas whose path nobody has said. skipped: a digest of the note on each skipped resource,
+    which is reported once. by_severity: of an audit.
     """
 
     schema: str
     at: str
     account: str
     sandbox: bool
-    verb: RunVerb
+    subcommand: RunSubcommand
     ended: Literal["ok", "changed", "empty", "failed", "unreachable", "found"]
     reached: bool
     missing_keys: NotRequired[list[str]]
     unknown_areas: NotRequired[list[str]]
-    left_out: NotRequired[list[str]]
+    skipped: NotRequired[list[str]]
     by_severity: NotRequired[BySeverity]
 
 

@@ -70,7 +70,7 @@ class AccountResult(Ended):
     first time.
     """
 
-    kind: Literal["account", "offboard_shown", "brought"]
+    kind: Literal["account", "offboard_shown", "result_imported"]
     outcomes: list[Outcome]
     notes: list[Note]
     remarks: list[Remark]
@@ -190,15 +190,15 @@ class SshConfigResult(Ended):
     names: list[SshName]
 
 
-class Exported(TypedDict):
-    """Of a file for an account which no program enters. way, typed: behind scp and ssh. asks: the keys it asks for."""
+class ScriptExported(TypedDict):
+    """The result of export_script. ssh_target: for scp. typed: for ssh. questions: for the keys that it asks for."""
 
-    kind: Literal["exported"]
+    kind: Literal["script_exported"]
     changed: Literal[True]
     file: str
-    way: str
+    ssh_target: str
     typed: str
-    asks: list[str]
+    questions: list[str]
     notes: list[Note]
 
 

@@ -32,7 +32,7 @@ from .._state.durable_files import StateError
 from .._state.fingerprint_key import local_key, machine_id, state_folder
 from .._state.signed_record import Author, Event, Head, Misfit, Record
 
-HEAD_SCHEMA = "hpc.onboard/ledger-head/2.0"
+HEAD_SCHEMA = "hpc.onboard/ledger-head/1.0"
 LEDGER, HEAD, LOCK = "ledger.jsonl", "ledger.head", "ledger.lock"
 WAIT_SECONDS = 60.0
 TAIL = 64 * 1024  # no record is nearly as long
@@ -83,21 +83,17 @@ class Ledger:
 
     def append(self, event: Event) -> Record:
         """Add a record; when this returns, it is on the disk. Raises LedgerError, StateError or RecordError."""
+        return self._append(lambda last: signed_record.seal(event, self._by, last, now(), self._key))
 
-        def sealed(last: Head) -> tuple[Record, bytes]:
-            record = signed_record.seal(event, self._by, last, now(), self._key)
-            return record, signed_record.line(record)
-
-        return self._append(sealed)
-
-    def _append(self, made: Callable[[Head], tuple[Record, bytes]]) -> Record:
-        """Add what is made to follow the last record: the record, and its line."""
-        with durable_files.told(LEDGER), durable_files.folder() as at, self._locked(at):
+    def _append(self, made: Callable[[Head], Record]) -> Record:
+        """Add the record that is made to follow the last one."""
+        with durable_files.as_state_error(LEDGER), durable_files.open_folder() as at, self._locked(at):
             new = not self._there(at)
             handle = durable_files.open_file(at, LEDGER, os.O_RDWR | os.O_APPEND | os.O_CREAT)
             try:
                 last = self._repaired(at, handle)
-                record, line = made(last)
+                record = made(last)
+                line = signed_record.line(record)
                 _add(handle, line)
                 if new:
                     flush(at)
@@ -107,11 +103,8 @@ class Ledger:
         return record
 
     def told(self) -> list[dict[str, Any]]:
-        """All records as they stand, later fields too, without what chains them. Raises LedgerError as records()."""
-        with durable_files.told(LEDGER), durable_files.folder(make=False) as at:
-            content = durable_files.read(at, LEDGER) if at >= 0 else None
-        lines = _whole(content or b"").split(b"\n")[:-1]
-        return [signed_record.unchained(json.loads(line)) for line in lines[: len(self.records())]]
+        """Return all records without what chains them. Raise LedgerError as records() does."""
+        return [signed_record.unchained(vars(record)) for record in self.records()]
 
     def add(self, told: Sequence[Mapping[str, Any]]) -> None:
         """Add records of another machine's ledger, signed anew. Raises RecordError for what is no record.
@@ -120,7 +113,7 @@ class Ledger:
         """
         last = Head()
         for one in told:
-            last = Head(last.seq + 1, signed_record.chained(one, last, self._key)[0].hash)
+            last = Head(last.seq + 1, signed_record.chained(one, last, self._key).hash)
         for one in told:
             self._append(partial(signed_record.chained, one, key=self._key))
 
@@ -146,19 +139,19 @@ class Ledger:
         return state_of(self.records(), secret, version)
 
     def _fitting(self) -> tuple[list[Record], Misfit | None]:
-        with durable_files.told(LEDGER), durable_files.folder(make=False) as at:
+        with durable_files.as_state_error(LEDGER), durable_files.open_folder(create=False) as at:
             if at < 0:
                 return [], None
             with self._locked(at):
                 head = self._head(at)
-                content = durable_files.read(at, LEDGER)
+                content = durable_files.read_file(at, LEDGER)
         if content is None:
             return [], Misfit(1, "the ledger was removed, its head is still there") if head else None
         return signed_record.fitting(_whole(content).split(b"\n")[:-1], head, self._key)
 
     @contextmanager
     def _locked(self, at: int) -> Iterator[None]:
-        with durable_files.locked(at, LOCK, "another run writes the ledger and does not end", WAIT_SECONDS):
+        with durable_files.hold_lock(at, LOCK, "another run writes the ledger and does not end", WAIT_SECONDS):
             yield
 
     def _there(self, at: int) -> bool:
@@ -202,13 +195,12 @@ class Ledger:
         return last
 
     def _head(self, at: int) -> Head | None:
-        content = durable_files.read(at, HEAD)
+        content = durable_files.read_file(at, HEAD)
         if content is None:
             return None
         try:
             found = json.loads(content)
-            said = found.get("schema", 1)  # of 0.1.0, which did not say it
-            why = document_version.refusal(said, HEAD_SCHEMA, HEAD, AWAY)
+            why = document_version.refusal(found["schema"], HEAD_SCHEMA, HEAD, AWAY)
             if why:
                 raise LedgerError(why)
             mac = str(found.pop("mac"))
@@ -226,7 +218,7 @@ class Ledger:
         return signed_record.canonical({**found, "mac": self._head_mac(found)}).encode() + b"\n"
 
     def _write_head(self, at: int, head: Head) -> None:
-        durable_files.replace(at, HEAD, self._head_text(head))
+        durable_files.replace_file(at, HEAD, self._head_text(head))
 
 
 def _add(handle: int, text: bytes) -> None:

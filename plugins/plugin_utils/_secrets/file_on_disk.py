@@ -88,8 +88,8 @@ class KeyFile:
             ) from None
         try:
             with _trusted():
-                durable_files.check_mine(os.fstat(handle), str(parent), 0o700)
-                durable_files.check_way(Path(os.path.realpath(parent)).parent)
+                durable_files.check_private(os.fstat(handle), str(parent), 0o700)
+                durable_files.check_parents(Path(os.path.realpath(parent)).parent)
             yield handle
         finally:
             os.close(handle)
@@ -97,7 +97,7 @@ class KeyFile:
     def _content(self, folder: int, name: str) -> bytes:
         try:
             with _trusted():
-                content = durable_files.read(folder, name, LARGEST, str(self.path))
+                content = durable_files.read_file(folder, name, LARGEST, str(self.path))
         except OSError as error:
             raise StoreDamaged(f"{self.path} cannot be read ({errno_name(error)})") from None
         if content is None:
@@ -131,7 +131,7 @@ def _said(what: str) -> Iterator[None]:
     """An error of the disk becomes one that says what is there now."""
     try:
         yield
-    except files.NotKept:
+    except (files.NotKept, durable_files.StateError):
         raise
     except AccountError as error:  # of the lock
         raise NotWritten(str(error)) from None

@@ -57,7 +57,7 @@ class Sidecar:
 
     def secret(self) -> Secret | None:
         """What is known of the versions; None before the first rotation. Raises StateError, VersionError."""
-        with durable_files.told(self._file), durable_files.folder(BELOW, make=False) as at:
+        with durable_files.as_state_error(self._file), durable_files.open_folder(BELOW, create=False) as at:
             return self._read(at)[0] if at >= 0 else None
 
     def adopt(self, kind: str, fingerprint: str = "", targets: tuple[str, ...] = (), sealed: str = "") -> Secret:
@@ -85,20 +85,20 @@ class Sidecar:
     def _change(self, change: Callable[[Secret | None], Secret]) -> Secret:
         what = f"another run changes the versions of '{self.name}' and does not end"
         with (
-            durable_files.told(self._file),
-            durable_files.folder(BELOW) as at,
-            durable_files.locked(at, f"{self.name}.write.lock", what, WAIT_SECONDS),
+            durable_files.as_state_error(self._file),
+            durable_files.open_folder(BELOW) as at,
+            durable_files.hold_lock(at, f"{self.name}.write.lock", what, WAIT_SECONDS),
         ):
             known, seq = self._read(at)
             wanted = versions.checked(change(known))
             if wanted != known:
-                durable_files.replace(at, self._file, versions.text(wanted, seq + 1, self._key))
+                durable_files.replace_file(at, self._file, versions.text(wanted, seq + 1, self._key))
                 if self._read(at) != (wanted, seq + 1):
                     raise StateError(f"{self._file} does not say what was just written: run again")
         return wanted
 
     def _read(self, at: int) -> tuple[Secret | None, int]:
-        content = durable_files.read(at, self._file)
+        content = durable_files.read_file(at, self._file)
         return (None, 0) if content is None else versions.parsed(content, self.name, self._key)
 
     @contextmanager
@@ -110,7 +110,7 @@ class Sidecar:
         end_with_parent()
         what = f"another rotation of '{self.name}' is at work"
         with (
-            durable_files.folder(BELOW) as at,
-            durable_files.locked(at, f"{self.name}.rotation.lock", what, 0.0),
+            durable_files.open_folder(BELOW) as at,
+            durable_files.hold_lock(at, f"{self.name}.rotation.lock", what, 0.0),
         ):
             yield

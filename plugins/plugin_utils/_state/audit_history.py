@@ -1,179 +1,140 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What audits remember on this machine: since when each finding is known, and how the runs before this one ended.
+"""What audits remember on this machine: since when each finding is known, and the results of former audits.
 
-Without it a run is as good, but tells nothing of the past. What is damaged is moved aside when it is written again;
-what a newer version wrote is left as it is.
+An audit works without it, but says nothing of the past. A damaged file is moved aside by the next write; one of another
+format is refused and stays.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ...module_utils._core import document_version
-from . import durable_files
-from .durable_files import StateError
+from .durable_files import as_state_error, hold_lock, open_folder, read_file, replace_file
+from .state_document import DamagedDocument, Document, StateDocument, dump_lines, parse_lines
 
 if TYPE_CHECKING:
     from .._documents.finding import Former
 
-KNOWN_SCHEMA, RUN_SCHEMA = "hpc.onboard/audit-known/2.1", "hpc.onboard/audit-run/1.2"
+KNOWN_SCHEMA, RUN_SCHEMA = "hpc.onboard/known-findings/1.0", "hpc.onboard/former-audit/1.0"
 FOLDER = "audit"
 KNOWN, HISTORY, LOCK = "known-%s.json", "history.jsonl", "lock"
 DAMAGED = "%s.damaged"
-RUNS = 60  # that are told of
-KEPT = 2000  # runs that are remembered
+SHOWN_RUNS = 60
+KEPT_RUNS = 2000
 WAIT_SECONDS = 30.0
 
 Known = dict[str, dict[str, str]]
-Document = dict[str, Any]  # as it lies in a file, with what other versions have written
+"""Fingerprint of a finding -> its rule, account, resource and the day since when it is known."""
 
 
-class NewerHistory(StateError):
-    """A newer version of hpc.onboard wrote what is remembered here."""
-
-
-def series(*words: str) -> str:
-    """What tells runs over the same accounts from others."""
+def hash_series(*words: str) -> str:
+    """Return the name of a series of runs over the same accounts: 12 hexadecimal digits."""
     return hashlib.sha256("\0".join(words).encode()).hexdigest()[:12]
 
 
-def read(place: str, name: str) -> tuple[Known, list[Former]]:
-    """The findings that are known, by fingerprint, and the runs of that series, oldest first.
+def check_findings(document: Document) -> None:
+    """Raise ValueError or the like if the document has no findings."""
+    if not all(isinstance(finding, dict) for finding in document["findings"].values()):
+        raise ValueError("a finding")
 
-    place: the series of all runs over the same accounts files, for another file may have an account of the same name.
-    Raises NewerHistory; what is damaged is as if it were not there, and keep() says so.
+
+def _document(place: str) -> StateDocument:
+    return StateDocument(FOLDER, KNOWN % place, KNOWN_SCHEMA, "", check_findings)
+
+
+def read(place: str, series: str) -> tuple[Known, list[Former]]:
+    """Return the known findings, and the former audits of a series, oldest first. Damaged parts count as missing.
+
+    place: the series of all runs over the same accounts files, since another file may have an account of the same
+    name. Raise StateError.
     """
-    with durable_files.told(FOLDER), durable_files.folder(FOLDER, make=False) as at:
-        if at < 0:
+    with as_state_error(FOLDER), open_folder(FOLDER, create=False) as folder:
+        if folder < 0:
             return {}, []
-        known, _damaged = _known(durable_files.read(at, KNOWN % place))
-        lines, _damaged = _lines(durable_files.read(at, HISTORY))
-    runs = [run for run in lines if run.get("series") == name]
+        known, _is_damaged = _read_known(folder, place)
+        lines, _is_damaged = _read_runs(folder)
+    runs = [run for run in lines if run.get("series") == series]
     findings: Known = known["findings"]
-    told: Any = [{key: run[key] for key in run if key not in ("series", "schema")} for run in runs[-RUNS:]]
-    return findings, told  # as they were written, which nobody checks again
+    former: Any = [{key: run[key] for key in run if key not in ("series", "schema")} for run in runs[-SHOWN_RUNS:]]
+    return findings, former
 
 
-def was_made(place: str) -> bool:
-    """Whether an audit of these accounts files is remembered."""
-    with durable_files.told(FOLDER), durable_files.folder(FOLDER, make=False) as at:
-        return at >= 0 and durable_files.read(at, KNOWN % place) is not None
+def has_audit(place: str) -> bool:
+    """Return True if an audit of these accounts files is remembered. Raise StateError."""
+    with as_state_error(FOLDER), open_folder(FOLDER, create=False) as folder:
+        return folder >= 0 and read_file(folder, KNOWN % place) is not None
 
 
-def keep(findings: Known, place: str, name: str, run: Former) -> list[str]:
-    """Remember these findings, and this run. Gives what is to be said of damaged files. Raises NewerHistory."""
-    with (
-        durable_files.told(FOLDER),
-        durable_files.folder(FOLDER) as at,
-        durable_files.locked(at, LOCK, "another audit writes down what it found, and does not end", WAIT_SECONDS),
-    ):
-        before, history = durable_files.read(at, KNOWN % place), durable_files.read(at, HISTORY)
-        (known, known_damaged), (lines, lines_damaged) = _known(before), _lines(history)
-        said = [
-            _moved_aside(at, file)
-            for file, damaged in ((KNOWN % place, known_damaged), (HISTORY, lines_damaged))
-            if damaged
+def keep(findings: Known, place: str, series: str, run: Former) -> list[str]:
+    """Remember these findings and this run. Return a warning for each damaged file. Raise StateError."""
+    with _locked_folder() as folder:
+        (known, known_damaged), (runs, runs_damaged) = _read_known(folder, place), _read_runs(folder)
+        warnings = [
+            _move_aside(folder, file)
+            for file, is_damaged in ((KNOWN % place, known_damaged), (HISTORY, runs_damaged))
+            if is_damaged
         ]
-        text = _of_known(known, findings)
-        if text != before:
-            durable_files.replace(at, KNOWN % place, text)
-        durable_files.replace(at, HISTORY, _of_runs([*lines, {"schema": RUN_SCHEMA, **run, "series": name}]))
-    return said
+        _document(place).write_in(folder, {**known, "findings": findings})
+        _write_runs(folder, [*runs, {"schema": RUN_SCHEMA, **run, "series": series}])
+    return warnings
 
 
-def exported() -> Document:
-    """All that audits remember here, for another machine: the findings that are known by place, and the runs."""
-    with durable_files.told(FOLDER), durable_files.folder(FOLDER, make=False) as at:
-        if at < 0:
+def export() -> Document:
+    """Return all that audits remember, for another machine: {known: by place, runs}. Raise StateError."""
+    with as_state_error(FOLDER), open_folder(FOLDER, create=False) as folder:
+        if folder < 0:
             return {"known": {}, "runs": []}
         head, tail = KNOWN.split("%s")
-        places = [
-            name[len(head) : -len(tail)]
-            for name in sorted(os.listdir(at))
-            if name.startswith(head) and name.endswith(tail)
-        ]
-        known = {place: _known(durable_files.read(at, KNOWN % place))[0] for place in places}
-        return {"known": known, "runs": _lines(durable_files.read(at, HISTORY))[0]}
+        names = sorted(name for name in os.listdir(folder) if name.startswith(head) and name.endswith(tail))
+        places = [name[len(head) : -len(tail)] for name in names]
+        return {"known": {place: _read_known(folder, place)[0] for place in places}, "runs": _read_runs(folder)[0]}
 
 
 def merge(other: Document) -> tuple[int, int]:
-    """Add what another machine remembers; what is known here stays. How many findings and runs were new."""
-    findings = runs = 0
-    with (
-        durable_files.told(FOLDER),
-        durable_files.folder(FOLDER) as at,
-        durable_files.locked(at, LOCK, "another audit writes down what it found, and does not end", WAIT_SECONDS),
-    ):
+    """Add what another machine remembers; findings known here stay. Return how many findings and runs were new."""
+    findings = 0
+    with _locked_folder() as folder:
         for place, theirs in other["known"].items():
-            mine, _damaged = _known(durable_files.read(at, KNOWN % place))
-            whole = {**theirs["findings"], **mine["findings"]}
-            if whole != mine["findings"]:
-                findings += len(whole) - len(mine["findings"])
-                durable_files.replace(at, KNOWN % place, _of_known(mine, whole))
-        lines, _damaged = _lines(durable_files.read(at, HISTORY))
-        new = [run for run in other["runs"] if run not in lines]
+            known, _is_damaged = _read_known(folder, place)
+            merged = {**theirs["findings"], **known["findings"]}
+            if merged != known["findings"]:
+                findings += len(merged) - len(known["findings"])
+                _document(place).write_in(folder, {**known, "findings": merged})
+        runs, _is_damaged = _read_runs(folder)
+        new = [run for run in other["runs"] if run not in runs]
         if new:
-            every = sorted([*lines, *new], key=lambda run: str(run.get("started", "")))
-            runs = len(new)
-            durable_files.replace(at, HISTORY, _of_runs(every))
-    return findings, runs
+            _write_runs(folder, sorted([*runs, *new], key=lambda run: str(run.get("started", ""))))
+    return findings, len(new)
 
 
-def _of_known(document: Document, findings: Known) -> bytes:
-    """The file of what is known, with these findings."""
-    return json.dumps({**document, "findings": findings}, indent=1, sort_keys=True).encode() + b"\n"
+@contextmanager
+def _locked_folder() -> Iterator[int]:
+    holder = "another audit writes what it found and has not finished"
+    with as_state_error(FOLDER), open_folder(FOLDER) as folder, hold_lock(folder, LOCK, holder, WAIT_SECONDS):
+        yield folder
 
 
-def _of_runs(runs: list[Document]) -> bytes:
-    """The file of the runs that are remembered, of these the last."""
-    return b"".join(json.dumps(one, sort_keys=True).encode() + b"\n" for one in runs[-KEPT:])
-
-
-def _moved_aside(at: int, name: str) -> str:
-    """Keep a damaged file under another name, and say so."""
-    os.rename(name, DAMAGED % name, src_dir_fd=at, dst_dir_fd=at)
-    return f"{name}, what audits remember, was damaged: it lies beside the new one as {DAMAGED % name}"
-
-
-def _known(content: bytes | None) -> tuple[Document, bool]:
-    """The document of the findings that are known, and whether it is damaged."""
+def _read_known(folder: int, place: str) -> tuple[Document, bool]:
     empty: Document = {"schema": KNOWN_SCHEMA, "findings": {}}
-    if content is None:
-        return empty, False
     try:
-        found = json.loads(content)
-        if "schema" not in found:  # of 0.1.0: the findings alone
-            found = {**empty, "findings": found}
-        if not all(isinstance(one, dict) for one in found["findings"].values()):
-            return empty, True
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return _document(place).read_in(folder) or empty, False
+    except DamagedDocument:
         return empty, True
-    damaged = _is_foreign(found["schema"], KNOWN_SCHEMA)
-    return (empty if damaged else found), damaged
 
 
-def _lines(content: bytes | None) -> tuple[list[Document], bool]:
-    """The runs that can be read, and whether there are lines that cannot: those that a crash has cut, say."""
-    found, damaged = [], False
-    for line in (content or b"").splitlines():
-        try:
-            run = json.loads(line)
-            known = not _is_foreign(run.get("schema", 1), RUN_SCHEMA)
-        except (ValueError, AttributeError, RecursionError):
-            known = False
-        if known:
-            found.append(run)
-        damaged = damaged or not known
-    return found, damaged
+def _read_runs(folder: int) -> tuple[list[Document], bool]:
+    return parse_lines(read_file(folder, HISTORY), RUN_SCHEMA, dict)
 
 
-def _is_foreign(said: object, known: str) -> bool:
-    """Whether that is no document of this kind. Raises NewerHistory."""
-    standing = document_version.compare(said, known)
-    if standing == document_version.NEWER:
-        raise NewerHistory(str(document_version.refusal(said, known, "what audits remember here", "")))
-    return standing == document_version.FOREIGN
+def _write_runs(folder: int, runs: list[Document]) -> None:
+    replace_file(folder, HISTORY, dump_lines(runs[-KEPT_RUNS:]))
+
+
+def _move_aside(folder: int, name: str) -> str:
+    os.rename(name, DAMAGED % name, src_dir_fd=folder, dst_dir_fd=folder)
+    return f"{name}, which audits remember, was damaged; it is kept as {DAMAGED % name} in the same folder"

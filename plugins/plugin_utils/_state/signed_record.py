@@ -1,13 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A record of the ledger: what it may say, how it is chained to the one before, and which line does not fit.
+"""A record of the ledger: its fields, its place in the chain, and the first line that does not fit.
 
-Every field has an allow-list, so that no value of a key, no answer of a service and no mail address can
-get in. The chain is an HMAC: whoever has not the key can neither add nor edit a line unseen. Nothing
-here reads a file or the clock.
-
-Lines are never written anew: those of older versions stay between newer ones in the same chain. A field that is added
-is a minor version; a new word for a step or a result is a major one, since what comes next is decided by them.
+Every field has an allow-list, so that no value of a key, no response of a service and no mail address can get in. The
+chain is an HMAC: without the key, no line can be added or edited unnoticed. Nothing here reads a file or the clock.
 """
 
 from __future__ import annotations
@@ -21,9 +17,9 @@ from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Any, NamedTuple
 
-from ...module_utils._core import document_version
+from ...module_utils._core.document_version import refusal
 
-SCHEMA = "hpc.onboard/ledger/2.0"
+SCHEMA = "hpc.onboard/ledger/1.0"
 SHORTEST_KEY = 16
 _STEPS = "plan take prove canary spread settle grace retire prove_dead purge abort excuse"
 _RESULTS = "begun ok failed unknown staged installed verified rolled_back unreachable excused reactivated refused"
@@ -69,18 +65,18 @@ EVIDENCE: dict[str, str | tuple[int, int]] = {
 
 
 class RecordError(Exception):
-    """A record that the ledger does not take: the field is named, never what it held."""
+    """A record that is refused; the sentence names the field, never its value."""
 
 
 class NewerRecord(RecordError):
-    """A record that a newer version of hpc.onboard wrote: nothing is wrong with it."""
+    """A record of another version of the format. It may be intact."""
 
 
 @dataclass(frozen=True)
 class Event:
-    """One thing that was begun or came of a rotation: of a version, or of a version on a target.
+    """A step of a rotation that began or ended, for a version of the key, or for a version on a target.
 
-    sequence: which rotation of this secret it is, counted over all machines that know of each other; 0 before any.
+    sequence: the number of this secret's rotation, counted over all machines that know of each other; 0 before any.
     """
 
     secret: str
@@ -96,7 +92,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Author:
-    """Who writes: the run, the user's name here, the machine's name, and its id, which no other machine has."""
+    """The writer: its run, the user's name, the machine's name, and the machine's unique id."""
 
     run: str
     actor: str
@@ -120,7 +116,7 @@ class Record(Event):
 
 
 class Head(NamedTuple):
-    """The last record that was known to be whole: its number and hash, and where it ends in the file."""
+    """The last record that was verified: its number and hash, and its end in the file, in bytes."""
 
     seq: int = 0
     hash: str = ""
@@ -130,7 +126,7 @@ class Head(NamedTuple):
 class Misfit(NamedTuple):
     """The first line of the ledger that is not as it was written (from 1), and why.
 
-    newer: a newer version of hpc.onboard wrote it, and it may well be whole.
+    newer: the line is of another version of the format and may be intact.
     """
 
     line: int
@@ -140,13 +136,12 @@ class Misfit(NamedTuple):
 
 FIELDS = {one.name for one in fields(Record)}
 CHAIN = ("seq", "prev", "hash")
-FIELDS_OF_1 = FIELDS - {"sequence", "machine"}
 
 
 def subkey(key: bytes, purpose: str) -> bytes:
-    """The key for one purpose, so that no signature serves for another one."""
+    """Return the key for one purpose, so that no signature serves for another one."""
     if len(key) < SHORTEST_KEY:
-        raise RecordError(f"the key of the records is shorter than {SHORTEST_KEY} bytes: make it anew")
+        raise RecordError(f"the key of the records is too short ({SHORTEST_KEY} bytes at least): create a new one")
     return hmac.digest(key, b"hpc.onboard " + purpose.encode(), "sha256")
 
 
@@ -156,74 +151,50 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def check_texts(found: Mapping[str, Any], patterns: Mapping[str, str], what: str) -> None:
-    """Every field that has a pattern is text that fits it. Raises RecordError."""
+    """Raise RecordError unless each field that has a pattern is text that matches it. what: starts the sentence."""
     for name, pattern in patterns.items():
         value = found.get(name)
         if not isinstance(value, str) or not _compiled(pattern).fullmatch(value):
-            raise RecordError(f"{what}: '{name}' does not have the form that it must have; its value is not shown")
+            raise RecordError(f"{what}: '{name}' is invalid; its value is not shown")
 
 
-def check(found: Mapping[str, Any]) -> None:
-    """The fields of a record are those of its version, each of its form. Raises RecordError."""
-    said = found.get("schema")
-    why = document_version.refusal(said, SCHEMA, "a record of the ledger", "it is no record of ours")
-    if why:
-        raise NewerRecord(why) if document_version.compare(said, SCHEMA) == document_version.NEWER else RecordError(why)
-    wanted = FIELDS_OF_1 if said == 1 else FIELDS
-    later = document_version.compare(said, SCHEMA) == document_version.LATER
-    if not (set(found) >= wanted if later else set(found) == wanted):
+def check_record(found: Mapping[str, Any]) -> None:
+    """Raise RecordError unless the fields are those of a record, each valid."""
+    schema = found.get("schema")
+    if schema != SCHEMA:
+        is_ledger = isinstance(schema, str) and schema.rpartition("/")[0] == SCHEMA.rpartition("/")[0]
+        advice = "restore the ledger from a backup"
+        raise (NewerRecord if is_ledger else RecordError)(refusal(schema, SCHEMA, "a record of the ledger", advice))
+    if set(found) != FIELDS:
         raise RecordError("a record: fields are missing or unknown")
-    check_texts(found, {name: form for name, form in TEXTS.items() if name in wanted}, "a record")
-    for name, low in (("sequence", 0), ("seq", 1)):
-        if name in wanted and (not _is_number(found[name]) or found[name] < low):
-            raise RecordError(f"a record: '{name}' is no number from {low} up")
-    _check_evidence(found["evidence"], later)
-
-
-def _check_evidence(evidence: Any, later: bool) -> None:
-    """later: of a later minor version, whose further evidence is not looked at."""
-    if not isinstance(evidence, dict) or not (later or set(evidence) <= set(EVIDENCE)):
+    check_texts(found, TEXTS, "a record")
+    for name, least in (("sequence", 0), ("seq", 1)):
+        if not _is_integer(found[name]) or found[name] < least:
+            raise RecordError(f"a record: '{name}' is not an integer from {least}")
+    evidence = found["evidence"]
+    if not isinstance(evidence, dict) or not set(evidence) <= set(EVIDENCE):
         raise RecordError(f"a record: evidence may only hold {', '.join(sorted(EVIDENCE))}")
     for name, value in evidence.items():
-        if name not in EVIDENCE:
-            continue
         form = EVIDENCE[name]
         if isinstance(form, str):
             check_texts({name: value}, {name: form}, "evidence")
-        elif not _is_number(value) or not form[0] <= value <= form[1]:
-            raise RecordError(f"evidence: '{name}' is no number from {form[0]} to {form[1]}")
+        elif not _is_integer(value) or not form[0] <= value <= form[1]:
+            raise RecordError(f"evidence: '{name}' is not an integer from {form[0]} to {form[1]}")
 
 
-def _is_number(value: Any) -> bool:
-    """Whether it is a whole number; Python takes True for one."""
+def _is_integer(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def canonical(found: Mapping[str, Any]) -> str:
-    """The one text of a mapping that is hashed and kept."""
+    """Return the canonical JSON of a mapping, which is hashed and kept."""
     return json.dumps(found, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
 
 def seal(event: Event, author: Author, head: Head, ts: str, key: bytes) -> Record:
-    """The record that follows head. Raises RecordError where a field does not have its form."""
-    found = {
-        **vars(event),
-        **vars(author),
-        "evidence": dict(event.evidence),
-        "schema": SCHEMA,
-        "seq": head.seq + 1,
-        "ts": ts,
-        "prev": head.hash,
-    }
-    found["hash"] = _hash(found, key)
-    check(found)
-    return _record(found)
-
-
-def _record(found: Mapping[str, Any]) -> Record:
-    """The record of a mapping that was checked; what a later version has added is left to the line itself."""
-    known = {name: value for name, value in found.items() if name in FIELDS}
-    return Record(**{**known, "schema": "hpc.onboard/ledger/1.0" if found["schema"] == 1 else found["schema"]})
+    """Return the record of the event that follows head. Raise RecordError if a field is invalid."""
+    found = {**vars(event), **vars(author), "evidence": dict(event.evidence), "schema": SCHEMA, "ts": ts}
+    return chained(found, head, key)
 
 
 def _hash(found: Mapping[str, Any], key: bytes) -> str:
@@ -231,40 +202,41 @@ def _hash(found: Mapping[str, Any], key: bytes) -> str:
 
 
 def line(record: Record) -> bytes:
-    """The record as the ledger holds it, newline included."""
+    """Return the record as a line of the ledger, newline included."""
     return canonical(vars(record)).encode() + b"\n"
 
 
 def unchained(found: Mapping[str, Any]) -> dict[str, Any]:
-    """A record's fields without those that chain and sign it, which hold for one machine alone."""
+    """Return a record's fields without those that chain and sign it, which are valid on one machine only."""
     return {name: value for name, value in found.items() if name not in CHAIN}
 
 
-def chained(found: Mapping[str, Any], head: Head, key: bytes) -> tuple[Record, bytes]:
-    """The record with these fields that follows head, and its line; of whichever version it is. Raises RecordError."""
+def chained(found: Mapping[str, Any], head: Head, key: bytes) -> Record:
+    """Return the record with these fields that follows head. Raise RecordError."""
     whole = {**found, "seq": head.seq + 1, "prev": head.hash}
     whole["hash"] = _hash(whole, key)
-    check(whole)
-    return _record(whole), canonical(whole).encode() + b"\n"
+    check_record(whole)
+    return Record(**whole)
 
 
 def parsed(text: bytes, key: bytes) -> Record:
-    """The record in a line without its newline, if it is as it was written. Raises RecordError."""
+    """Return the record in a line without its newline. Raise RecordError if it is not as it was written."""
     try:
         found = json.loads(text)
-        if not isinstance(found, dict) or canonical(found).encode() != text:
-            raise RecordError("it is no record")
+        is_canonical = isinstance(found, dict) and canonical(found).encode() == text
     except (ValueError, RecursionError):
-        raise RecordError("it is no record") from None
-    check(found)
-    without = {name: value for name, value in found.items() if name != "hash"}
-    if not hmac.compare_digest(_hash(without, key), found["hash"]):
+        is_canonical = False
+    if not is_canonical:
+        raise RecordError("it is not a record")
+    check_record(found)
+    unsigned = {name: value for name, value in found.items() if name != "hash"}
+    if not hmac.compare_digest(_hash(unsigned, key), found["hash"]):
         raise RecordError("it was edited, or written with another key")
-    return _record(found)
+    return Record(**found)
 
 
 def fitting(lines: Sequence[bytes], head: Head | None, key: bytes) -> tuple[list[Record], Misfit | None]:
-    """The records up to the first line that does not fit, and that line. head is the one kept beside them."""
+    """Return the records up to the first line that does not fit, and that line. head: the one that is kept."""
     records: list[Record] = []
     last = Head()
     for number, text in enumerate(lines, 1):
@@ -282,7 +254,7 @@ def fitting(lines: Sequence[bytes], head: Head | None, key: bytes) -> tuple[list
 
 
 def _tail_misfit(last: Head, head: Head | None) -> Misfit | None:
-    """What the head says of the end: it lags behind by one line at most, after a writer was killed."""
+    """Return a misfit at the end. The head lags behind by one line at most, after a writer was killed."""
     known = head.seq if head else 0
     if last.seq < known:
         return Misfit(last.seq + 1, f"the lines from here to {known} were removed")

@@ -19,7 +19,7 @@ from .._command.refused import Refused
 from .._delivery.manual_steps import due_day, own_day, until
 from .._documents.record import StepMark
 from .._input.diagnostics import is_day, nearest, no_day
-from .._state import said_done
+from .._state import done_steps
 from .._state.durable_files import StateError
 from .._terminal.layout import Look, indented, plain, width_of
 from . import choice
@@ -85,12 +85,12 @@ def _said(account: Named, name: str, moment: str | None) -> list[tuple[str, int]
     if step is None:
         raise Refused(f'"{name}" is not a step of {account.name}; {nearest(name, [s["id"] for s in account.steps])}')
     if moment is None:
-        is_new = said_done.say(account.name, name, None)
+        is_new = done_steps.set_mark(account.name, name, None)
         return [(f"{name} of {account.name} is open again: {step['text']}" if is_new else f"{name} was not done.", 0)]
     mark: StepMark = {"at": moment, "by": _me()}
     if "due" in step:
         mark["due"] = step["due"]
-    said_done.say(account.name, name, mark)
+    done_steps.set_mark(account.name, name, mark)
     return [(f"{name} of {account.name} {_done(step, mark)}. --not takes that back.", 0)]
 
 
@@ -110,7 +110,7 @@ def _me() -> str:
 
 def _listed(account: Named) -> list[tuple[str, int]]:
     """All steps of an account, and what was said of each."""
-    said = said_done.marks().get(account.name, {})
+    said = done_steps.read_marks().get(account.name, {})
     out = []
     for step in account.steps:
         mark = said.get(step["id"])

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from .._accounts.quick_look import Named
 from .._input import command_line
-from .._state import last_runs, receipts, said_done, slurm_offers
+from .._state import done_steps, last_runs, receipts, slurm_offers
 from .._state.fingerprint_key import state_folder
 from .standing import SCHEMA, URGENCY, AccountStatus, KeyStatus, Memory, Reminded, Status, of_account
 
@@ -20,14 +20,14 @@ def status(file: Path, chosen: Sequence[Named], whole: bool, now: datetime) -> S
 
     Raises StateError where what persons have said cannot be read.
     """
-    runs, said = last_runs.last(), said_done.marks()
+    runs, said = last_runs.read_last_runs(), done_steps.read_marks()
     keys, reminded, rotations = _keys(now.date())
     accounts = []
     for one in chosen:
         mine = [name for name, names in rotations.items() if one.name in names]
         place = (one.name, one.sandbox)
-        slurm = None if one.sandbox else slurm_offers.record(one.name)
-        memory = Memory(runs.get(place, {}), receipts.is_kept(*place), said.get(one.name, {}), mine, slurm)
+        slurm = None if one.sandbox else slurm_offers.read_offers(one.name)
+        memory = Memory(runs.get(place, {}), receipts.has_receipt(*place), said.get(one.name, {}), mine, slurm)
         accounts.append(of_account(one, memory, now))
     return {
         "schema": SCHEMA,

@@ -17,7 +17,7 @@ from .._documents.finding import BySeverity
 from .._documents.record import RunRecord, SlurmRecord
 from .._documents.result import ManualStep
 
-SCHEMA = "hpc.onboard/status/1.1"
+SCHEMA = "hpc.onboard/status/1.0"
 AUDIT_DAYS = 30  # after which an audit is due again
 RUN_VERBS = ("onboard", "offboard", "audit")
 URGENCY = ("rotate", "onboard", "preflight", "plan", "audit")

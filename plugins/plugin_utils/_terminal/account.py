@@ -143,13 +143,13 @@ KINDS = {  # of the results of our actions that say none, since Ansible failed o
     "hpc.onboard.preflight": "preflight_settings",
     "hpc.onboard.ssh_config": "ssh_config_part",
     "hpc.onboard.export_script": "account",
-    "hpc.onboard.import_result": "brought",
+    "hpc.onboard.import_result": "result_imported",
 }
 RENDERERS = {  # for each kind that a result names, its class, in the file of this room that it is loaded with
     **dict.fromkeys(("preflight_settings", "preflight_account", "test_job_settings", "fix_asked"), "audit.Part"),
     **dict.fromkeys(("audit_settings", "audit_account", "offboard_part", "ssh_config_part"), "audit.Part"),
     "doctor": "checks.Doctor",
-    "auth": "logins.Login",
+    "login": "logins.Login",
     "login_before": "logins.LoginBefore",
     "preflight_report": "logins.Report",
     "rotation_lead": "rotation.Lead",
@@ -159,8 +159,8 @@ RENDERERS = {  # for each kind that a result names, its class, in the file of th
     "fix_account": "fix.Fixed",
     "offboard_shown": "offboard.Shown",
     "ssh_config": "ssh_config.Names",
-    "exported": "logins.Exported",
-    "brought": "logins.Brought",
+    "script_exported": "logins.ScriptExportedRenderer",
+    "result_imported": "logins.ResultImportedRenderer",
     "test_job_account": "audit.Judged",
     "test_job_report": "audit.Verdict",
 }

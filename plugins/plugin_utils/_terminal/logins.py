@@ -61,28 +61,29 @@ class LoginBefore(Login):
         return result.get("state") not in ("opened", "each_time", "renewed")  # the work reports why there is no login
 
 
-class Exported(Renderer):
-    """A file that was written for an account which no program enters, and what to do with it."""
+class ScriptExportedRenderer(Renderer):
+    """The script for an account that no program may enter, and the commands to run it."""
 
     def lines(self, name: str, result: Result, view: View, like: str | None = None) -> list[Line]:
-        look, file, way = view.look, str(result["file"]), str(result["way"])
-        lines = heading(name, result, f"written to {file}", view)
-        asks = f"It asks there, unseen, for {', '.join(result['asks'])}." if result["asks"] else "It asks for no key."
-        lines += indented(f"No key is in it. {asks} Take it there, and run it:", 4, look)
-        *options, there = shlex.split(way)
-        lines += command(f"scp {shlex.join([*options, file, there])}:", 4, look)
+        look, file = view.look, str(result["file"])
+        lines = heading(name, result, f"wrote {file}", view)
+        keys = ", ".join(result["questions"])
+        asks = f"It asks for {keys} and does not show what you type." if keys else "It asks for no key."
+        lines += indented(f"It holds no key. {asks} Copy it to the account and run it:", 4, look)
+        *options, target = shlex.split(str(result["ssh_target"]))
+        lines += command(f"scp {shlex.join([*options, file, target])}:", 4, look)
         lines += command(f"ssh -t {result['typed']} python3 {shlex.quote(PurePath(file).name)}", 4, look)
-        lines += indented("It says then how its answer is brought back. --help says what else it can do.", 4, look)
+        lines += indented("It then prints the commands that import its result. For more, see its --help.", 4, look)
         for note in result["notes"]:
             lines += told("", "skipped", "note", f"{note['capability']}: {note['text']}", look)
         return lines
 
 
-class Brought(Renderer):
-    """What came of an account by the answer that a person has brought back."""
+class ResultImportedRenderer(Renderer):
+    """An account as the result of a script shows it."""
 
     def next_command(self, result: Result) -> str | None:
-        return ""  # the same answer is not taken again
+        return ""  # the same result is not imported again
 
 
 class Report(Part):

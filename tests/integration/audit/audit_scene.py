@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state import said_done
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state import done_steps
 
 from tests.integration.runs import REPOSITORY, Ran, keyring_environment, play, seen_from
 from tests.testbed.web import Web
@@ -85,7 +85,7 @@ class Scene:
         place = self.folder / "state" / "hpc.onboard"
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
         (place / "steps.json").touch(mode=0o600)
-        (place / "steps.json").write_text(json.dumps({"schema": said_done.SCHEMA, "accounts": said}), encoding="utf-8")
+        (place / "steps.json").write_text(json.dumps({"schema": done_steps.SCHEMA, "accounts": said}), encoding="utf-8")
 
     def declare(self, changed: Mapping[str, Any] | None = None) -> None:
         """Write the accounts file; changed: settings in place of those of the scene, by account name."""

@@ -141,12 +141,12 @@ def test_a_file_run_by_hand_leaves_what_a_run_over_ssh_leaves(bed: Any) -> None:
     answer = node.answer("onboard")
     assert answer.stat().st_mode & 0o777 == 0o600
     assert KEY not in answer.read_text(encoding="ascii")
-    jsonschema.validate(json.loads(answer.read_text()), json.loads((SCHEMAS / "brought.schema.json").read_text()))
+    jsonschema.validate(json.loads(answer.read_text()), json.loads((SCHEMAS / "script-result.schema.json").read_text()))
     done = brought(desk, node, "onboard")
     assert done.returncode == 0, done.stdout + done.stderr
     again = brought(desk, node, "onboard")
     assert again.returncode == 2
-    assert "brought back before" in " ".join((again.stdout + again.stderr).split())
+    assert "already imported" in " ".join((again.stdout + again.stderr).split())
 
     code, said = node.runs("--audit")
     assert code == 0, said

@@ -60,6 +60,6 @@ def test_what_is_remembered_of_others_is_left(monkeypatch: pytest.MonkeyPatch) -
 def test_an_account_that_was_offboarded_after_its_audit_offers_nothing(verbs: str, is_left: bool) -> None:
     usual = {"schema": last_runs.SCHEMA, "sandbox": False, "ended": "ok"}
     for second, verb in enumerate(verbs.split()):
-        run: Any = {**usual, "account": "a@lrz", "verb": verb, "at": f"2026-11-22T10:00:0{second}Z"}
-        last_runs.add([run])
+        run: Any = {**usual, "account": "a@lrz", "subcommand": verb, "at": f"2026-11-22T10:00:0{second}Z"}
+        last_runs.add_records([run])
     assert left_since(["a@lrz", "b@lrz"]) == ({"a@lrz"} if is_left else set())

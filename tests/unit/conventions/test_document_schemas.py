@@ -16,26 +16,26 @@ from ansible_collections.hpc.onboard.plugins.module_utils._engine import by_hand
 from ansible_collections.hpc.onboard.plugins.module_utils._receipt import notes, receipt
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.quick_look import Named
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import accepted, report, waivers
-from ansible_collections.hpc.onboard.plugins.plugin_utils._by_hand import program
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import SlurmOffers
+from ansible_collections.hpc.onboard.plugins.plugin_utils._export_script import script_text
 from ansible_collections.hpc.onboard.plugins.plugin_utils._preflight import report as preflight
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import ledger
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import Sidecar
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import (
     audit_history,
-    exports,
+    done_steps,
+    exported_scripts,
     last_runs,
     receipts,
-    said_done,
     signed_record,
     slurm_offers,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import account_key, local_key
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state_export import state_file
 from ansible_collections.hpc.onboard.plugins.plugin_utils._status import memory, standing
 from ansible_collections.hpc.onboard.plugins.plugin_utils._test_job import report as trial_report
-from ansible_collections.hpc.onboard.plugins.plugin_utils._transfer import state_file
 from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 
@@ -48,11 +48,18 @@ REGISTRY = Registry().with_resources([(one["$id"], Resource.from_contents(one)) 
 KNOWN = (
     *(notes.SCHEMA, engine.SCHEMA, engine.PLAN, signed_record.SCHEMA, ledger.HEAD_SCHEMA, versions.SCHEMA),
     *(audit_history.KNOWN_SCHEMA, audit_history.RUN_SCHEMA, state_file.SCHEMA, accepted.BASELINE, waivers.SCHEMA),
-    *(report.SCHEMA, preflight.SCHEMA, trial_report.SCHEMA, last_runs.SCHEMA, said_done.SCHEMA, standing.SCHEMA),
-    *(program.SCHEMA, by_hand.SCHEMA, exports.SCHEMA, slurm_offers.SCHEMA),
+    *(report.SCHEMA, preflight.SCHEMA, trial_report.SCHEMA, last_runs.SCHEMA, done_steps.SCHEMA, standing.SCHEMA),
+    *(script_text.SCHEMA, by_hand.SCHEMA, exported_scripts.SCHEMA, slurm_offers.SCHEMA),
 )
 WRITTEN_BY_PEOPLE = {"accounts", "cluster", "profile"}  # which are checked, and have no version
-DETAIL = {"accounts": 2, "by_severity": {"high": 1}, "unknown": 0, "started": "2026-01-01T00:00:00Z"}
+DETAIL: Any = {
+    "accounts": 2,
+    "by_severity": {"high": 1},
+    "unknown": 0,
+    "new": None,
+    "resolved": 0,
+    "started": "2026-01-01T00:00:00Z",
+}
 
 
 def written(scene: Scene, state: Path) -> dict[str, Any]:
@@ -69,32 +76,36 @@ def written(scene: Scene, state: Path) -> dict[str, Any]:
     known = {"sequence": 1, "known": [mark["rotation"]], "mark": mark}
     reconcile(receipt.Receipt({}, "lrz", {"ngc": known}), scene.host())
     noted = {key: json.loads(text) for key, text in answer["receipt"]["notes"].items()}
-    receipts.keep("a@lrz", False, {"notes": noted, "keys": {"ngc": mark}})
+    receipts.keep_receipt("a@lrz", False, {"notes": noted, "keys": {"ngc": mark}})
     book, labels = ledger.Ledger(bytes.fromhex(local_key())), Sidecar("ngc", bytes.fromhex(local_key()))
     book.append(signed_record.Event("ngc", "plan", "begun"))
     labels.adopt("personal", "0" * 12, ("a@lrz:enroot_credential",), "1" * 64)
     audit_history.keep({"sha256:1": {"rule": "LNK-001"}}, "0" * 12, "1" * 12, DETAIL)
     folder = state / "audit"
     entry = {"kind": "storage_link", "capability": "storage_links", "options": link}
-    export: program.Export = {
-        **{"schema": program.SCHEMA, "export": "0" * 16, "account": "a@lrz", "user": "a", "way": "a@lrz", "asks": {}},
-        **{"seal": exports.seal_key("a@lrz", "0" * 16).hex(), "plan": {**plan, "keys": {}}},
+    script: script_text.ScriptData = {
+        **{"schema": script_text.SCHEMA, "script": "0" * 16, "account": "a@lrz", "user": "a", "ssh_target": "a@lrz"},
+        **{
+            "questions": {},
+            "seal_key": exported_scripts.seal_key("a@lrz", "0" * 16).hex(),
+            "plan": {**plan, "keys": {}},
+        },
         "parts": {part: [entry] for part in ("onboard", "audit", "offboard")},
     }  # type: ignore[typeddict-item]
-    exports.add_written("a@lrz", "0" * 16, {"made": ledger.now(), "parts": export["parts"]})
+    exported_scripts.add_script("a@lrz", "0" * 16, {"made": ledger.now(), "parts": script["parts"]})
     return {
-        "export": export,
-        "brought": json.loads(by_hand.sealed(export, "onboard", "reconcile", answer)),
-        "exports": json.loads((state / "exports" / "a@lrz.json").read_text()),
+        "export-script": script,
+        "script-result": json.loads(by_hand.sealed(script, "onboard", "reconcile", answer)),
+        "exported-scripts": json.loads((state / "scripts" / "a@lrz.json").read_text()),
         "plan": plan,
         "answer": answer,
         "receipt": json.loads(scene.at(f"~/{receipt.PLACE}").read_text()),
         "ledger": json.loads((state / ledger.LEDGER).read_text()),
         "ledger-head": json.loads((state / ledger.HEAD).read_text()),
         "labels": json.loads((state / "secrets" / "ngc.json").read_text()),
-        "audit-known": json.loads((folder / f"known-{'0' * 12}.json").read_text()),
-        "audit-run": json.loads((folder / audit_history.HISTORY).read_text()),
-        "state": state_file.collect(),
+        "known-findings": json.loads((folder / f"known-{'0' * 12}.json").read_text()),
+        "former-audit": json.loads((folder / audit_history.HISTORY).read_text()),
+        "state-export": state_file.collect_state(),
         "waivers": {"schema": waivers.SCHEMA, "waivers": []},
         "preflight": preflighted(state),
         "test-job": tried(state),
@@ -104,20 +115,20 @@ def written(scene: Scene, state: Path) -> dict[str, Any]:
 
 def remembered(state: Path) -> dict[str, Any]:
     """The record of a run, what a person said, and the status that comes of them and of the key there is."""
-    ends = last_runs.Ends()
-    ends.take("hpc.onboard.converge", "a@lrz", {"outcomes": [], "notes": []})
-    assert ends.keep({"a@lrz": "ok"}, {}) == ""
+    recorder = last_runs.RunRecorder()
+    recorder.add_result("hpc.onboard.converge", "a@lrz", {"outcomes": [], "notes": []})
+    assert recorder.write({"a@lrz": "ok"}, {}) == ""
     account_offers: SlurmOffers = {
         "accounts": [{"name": "p", "qos": ["opp"], "default_qos": ""}],
         **{"default": "p", "partitions": [{"name": "gpu", "gpus": ["a100"]}], "missed": []},
     }  # type: ignore[typeddict-item]
-    slurm_offers.keep("a@lrz", account_offers)
-    said_done.say("a@lrz", "vpn", {"at": "2026-01-01T00:00:00Z", "by": "a@desk"})
+    slurm_offers.keep_offers("a@lrz", account_offers)
+    done_steps.set_mark("a@lrz", "vpn", {"at": "2026-01-01T00:00:00Z", "by": "a@desk"})
     account = Named("a@lrz", "lrz", False, ("lrz",), ({"id": "ai_group", "text": "Ask."},))
     status = memory.status(Path("accounts.yml"), [account], True, datetime(2026, 1, 2, tzinfo=UTC))
-    run, said = ((state / file).read_text() for file in (last_runs.FILE, said_done.FILE))
+    run, said = ((state / file).read_text() for file in (last_runs.FILE, done_steps.FILE))
     slurm = json.loads((state / "slurm" / "a@lrz.json").read_text())
-    return {"slurm": slurm, "run": json.loads(run), "steps": json.loads(said), "status": status}
+    return {"slurm-offers": slurm, "last-run": json.loads(run), "done-steps": json.loads(said), "status": status}
 
 
 def preflighted(state: Path) -> Any:

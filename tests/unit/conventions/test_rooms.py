@@ -67,7 +67,7 @@ CONTROLLER = {
         *("_documents", "_input", "_state", "_secrets", "_validate", "_roles", "_roles/parts"),
         *("_core", "_formats"),
     },
-    "_transfer": {"_text", "_state", "_secrets", "_rotation/ledger", "_core"},
+    "_state_export": {"_text", "_state", "_secrets", "_rotation/ledger", "_core"},
     "_audit/judges": {"_documents", "_audit/finding_text", "_core"},
     "_audit/formats": {"_documents", "_audit/rules", "_text", "_core"},
     "_audit": {
@@ -95,7 +95,7 @@ CONTROLLER = {
     },
     "_preflight": {"_documents", "_text", "_input", "_state", "_authentication", "_delivery", "_audit"},
     "_test_job": {"_documents", "_input", "_state", "_roles", "_roles/parts"},
-    "_by_hand": {
+    "_export_script": {
         "_documents",
         "_input/command_line",
         "_state",
@@ -117,12 +117,12 @@ CONTROLLER = {
             "_accounts",
             "_rotation/ledger",
             "_rotation/standing",
-            "_transfer",
+            "_state_export",
             "_terminal",
             "_core",
         ),
         "_init",
-        "_by_hand",
+        "_export_script",
     },
     "_status": {
         *("_documents", "_text", "_input", "_state", "_secrets", "_accounts", "_delivery/manual_steps"),
@@ -145,7 +145,7 @@ DOORS = {  # what Ansible and the keyring library load; nothing but an action im
             "_doctor",
             "_core",
         ),
-        "_by_hand",
+        "_export_script",
     },
     "callback": {"_text", "_input", "_state", "_rotation/reminders", "_terminal"},
     "doc_fragments": set(),

@@ -127,7 +127,7 @@ def test_a_check_run_changes_nothing_and_keeps_no_receipt(check: bool, sandbox: 
     assert (found["changed"], found["failed"], found["sandbox"]) == (True, False, sandbox["root"])
     assert found["diff"][0]["after"] == "is: folder\n"
     assert Path(f"{sandbox['root']}/home/ada/made").is_dir() is not check
-    assert bool(receipts.kept("ada@dfki", True)) is not check
+    assert bool(receipts.read_notes("ada@dfki", True)) is not check
 
 
 def test_an_interpreter_that_is_named_is_the_only_one_tried(sandbox: dict[str, Any]) -> None:

@@ -364,7 +364,7 @@ def test_what_others_could_change_is_refused(make: Callable[[Path], None], state
     for act in (lambda: ledger.append(FIRST), ledger.verify):
         with pytest.raises(StateError) as said:
             act()
-        assert any(word in str(said.value) for word in ("chmod", "move", "belongs", "put that right"))
+        assert any(word in str(said.value) for word in ("chmod", "move", "belongs", "Fix that"))
 
 
 # What may be said
@@ -459,11 +459,11 @@ def test_a_key_that_came_back_is_there_again(state: Path) -> None:
 
 
 def test_a_lock_that_is_held_names_its_holder(state: Path) -> None:
-    with durable_files.folder() as at:
+    with durable_files.open_folder() as at:
         reader, writer = os.pipe()
 
         def hold() -> None:
-            with durable_files.locked(at, "x.lock", "at work", 1.0):
+            with durable_files.hold_lock(at, "x.lock", "at work", 1.0):
                 os.write(writer, b"!")
                 time.sleep(60)
 
@@ -471,10 +471,10 @@ def test_a_lock_that_is_held_names_its_holder(state: Path) -> None:
         os.read(reader, 1)
         with (
             pytest.raises(StateError, match=rf"at work \(.*process {pid}, since .*0 minutes ago\)"),
-            durable_files.locked(at, "x.lock", "at work", 0.0),
+            durable_files.hold_lock(at, "x.lock", "at work", 0.0),
         ):
             pass
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
-        with durable_files.locked(at, "x.lock", "at work", 0.0):
+        with durable_files.hold_lock(at, "x.lock", "at work", 0.0):
             pass

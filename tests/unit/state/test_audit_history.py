@@ -10,7 +10,8 @@ from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import Ac
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import audit_history, receipts
 
 KNOWN = {"sha256:1": {"rule": "LNK-001", "account": "a@lrz", "since": "2026-01-02"}}
-NOTES = {"k": {"kind": "storage_link", "made": True}}
+NOTE = {"kind": "storage_link", "made": True, "options": {}, "keyed": {}, "clusters": []}
+NOTES = {"k": NOTE}
 RECEIPT = {"notes": NOTES, "keys": {}}
 
 
@@ -33,14 +34,14 @@ def test_what_is_kept_is_read_and_runs_over_other_accounts_are_apart() -> None:
 
 @pytest.mark.usefixtures("state")
 def test_the_last_runs_are_told() -> None:
-    for number in range(audit_history.RUNS + 5):
+    for number in range(audit_history.SHOWN_RUNS + 5):
         audit_history.keep({}, "file", "one", {"started": str(number)})
     assert [run["started"] for run in audit_history.read("file", "one")[1]] == [
-        str(n) for n in range(5, audit_history.RUNS + 5)
+        str(n) for n in range(5, audit_history.SHOWN_RUNS + 5)
     ]
 
 
-DAMAGED = [b"x", b"{", b"[]", b"\x00\xff", b'{"schema": "hpc.onboard/receipt/1.0", "findings": {}}']
+DAMAGED = [b"x", b"{", b"[]", b"\x00\xff", b'{"schema": "hpc.onboard/x/1.0", "findings": {}}']
 
 
 @pytest.mark.parametrize("content", DAMAGED)
@@ -57,11 +58,11 @@ def test_what_is_damaged_is_as_if_it_were_not_there_and_is_kept_aside(state: Pat
 
 
 def test_a_receipt_is_kept_for_each_account_and_its_sandbox_apart(state: Path) -> None:
-    assert receipts.keep("a@lrz", False, RECEIPT) is None
-    assert receipts.kept("a@lrz", False) == NOTES
-    assert receipts.kept("a@lrz", True) == {}
-    assert receipts.kept("../a@lrz", False) == {}
-    assert receipts.keep("../../x", False, RECEIPT) is None
+    assert receipts.keep_receipt("a@lrz", False, RECEIPT) is None
+    assert receipts.read_notes("a@lrz", False) == NOTES
+    assert receipts.read_notes("a@lrz", True) == {}
+    assert receipts.read_notes("../a@lrz", False) == {}
+    assert receipts.keep_receipt("../../x", False, RECEIPT) is None
     assert all(file.parent == state / "receipts" for file in state.rglob("*.json"))
     assert (state / "receipts" / "a@lrz.json").stat().st_mode & 0o777 == 0o600
 
@@ -69,17 +70,17 @@ def test_a_receipt_is_kept_for_each_account_and_its_sandbox_apart(state: Path) -
 def test_where_it_cannot_be_kept_that_is_said(state: Path) -> None:
     state.mkdir(parents=True, mode=0o700)
     (state / "receipts").symlink_to("/tmp")
-    assert "could not be noted here" in str(receipts.keep("a@lrz", False, RECEIPT))
+    assert "could not be copied to this machine" in str(receipts.keep_receipt("a@lrz", False, RECEIPT))
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"resources": {}}', b'{"schema": 1}'])
 def test_a_damaged_copy_of_a_receipt_is_neither_taken_for_an_empty_one_nor_replaced(
     state: Path, content: bytes
 ) -> None:
-    receipts.keep("a@lrz", False, RECEIPT)
+    receipts.keep_receipt("a@lrz", False, RECEIPT)
     file = state / "receipts" / "a@lrz.json"
     file.write_bytes(content)
     with pytest.raises(AccountError, match="is damaged: move it away"):
-        receipts.kept("a@lrz", False)
-    assert "is damaged: move it away" in str(receipts.keep("a@lrz", False, RECEIPT))
+        receipts.read_notes("a@lrz", False)
+    assert "is damaged: move it away" in str(receipts.keep_receipt("a@lrz", False, RECEIPT))
     assert file.read_bytes() == content

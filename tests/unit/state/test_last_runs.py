@@ -11,7 +11,11 @@ from typing import Any
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import last_runs
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.last_runs import Ends, add, last
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.last_runs import (
+    RunRecorder,
+    add_records,
+    read_last_runs,
+)
 
 CONVERGE, OFFBOARD = "hpc.onboard.converge", "hpc.onboard.offboard"
 NOTE = {"capability": "conda", "code": "refused", "text": "the site says no"}
@@ -25,16 +29,16 @@ def result(*notes: dict[str, str], **more: Any) -> dict[str, Any]:
 
 def keep(found: dict[str, Any], ended: str = "ok", action: str = CONVERGE, **options: Any) -> None:
     """A run over a@lrz with that result."""
-    ends = Ends()
-    ends.take(action, "a@lrz", found)
-    assert ends.keep({"a@lrz": ended}, options) == ""
+    recorder = RunRecorder()
+    recorder.add_result(action, "a@lrz", found)
+    assert recorder.write({"a@lrz": ended}, options) == ""
 
 
 def test_the_last_run_of_each_verb_counts(state: Path) -> None:
     keep(result(), "changed")
     keep({"kind": "account", "unreachable": True, "msg": "away"}, "unreachable")
     keep(result(), "ok", OFFBOARD)
-    found = last()["a@lrz", False]
+    found = read_last_runs()["a@lrz", False]
     assert {verb: (one["ended"], one["reached"]) for verb, one in found.items()} == {
         "onboard": ("unreachable", False),
         "offboard": ("ok", True),
@@ -43,13 +47,13 @@ def test_the_last_run_of_each_verb_counts(state: Path) -> None:
 
 def test_a_practice_account_is_another_one_than_the_real_one(state: Path) -> None:
     keep(result(sandbox="/x"))
-    assert set(last()) == {("a@lrz", True)}
+    assert set(read_last_runs()) == {("a@lrz", True)}
 
 
 def test_what_was_missing_is_kept_by_name_and_no_sentence_is(state: Path) -> None:
     area = {"capability": "storage_links", "code": "path_unknown", "area": "dss", "text": "ask for the path"}
     keep(result(NOTE, area, outcomes=[{"missing_secret": "ngc"}]), "failed")
-    (run,) = last()["a@lrz", False].values()
+    (run,) = read_last_runs()["a@lrz", False].values()
     assert (run["missing_keys"], run["unknown_areas"]) == (["ngc"], ["dss"])
     text = (state / last_runs.FILE).read_text()
     assert "path" not in text.replace("path_unknown", "")
@@ -57,21 +61,21 @@ def test_what_was_missing_is_kept_by_name_and_no_sentence_is(state: Path) -> Non
 
 
 def test_what_was_left_out_is_said_once_and_again_when_it_changes(state: Path) -> None:
-    assert Ends().unsaid("a@lrz", result(NOTE)) == [NOTE]
+    assert RunRecorder().new_notes("a@lrz", result(NOTE)) == [NOTE]
     keep(result(NOTE, OTHER))
     changed = {**NOTE, "text": "the site says yes, if"}
-    assert Ends().unsaid("a@lrz", result(NOTE, OTHER)) == []
-    assert Ends().unsaid("a@lrz", result(changed, OTHER)) == [changed]
-    assert Ends().unsaid("b@lrz", result(NOTE)) == [NOTE]
-    assert Ends().unsaid("a@lrz", result(NOTE, sandbox="/x")) == [NOTE]
+    assert RunRecorder().new_notes("a@lrz", result(NOTE, OTHER)) == []
+    assert RunRecorder().new_notes("a@lrz", result(changed, OTHER)) == [changed]
+    assert RunRecorder().new_notes("b@lrz", result(NOTE)) == [NOTE]
+    assert RunRecorder().new_notes("a@lrz", result(NOTE, sandbox="/x")) == [NOTE]
 
 
 def test_a_run_of_one_capability_forgets_nothing_that_was_said_of_the_others(state: Path) -> None:
     keep(result(NOTE, OTHER))
     keep(result(OTHER), tags=("tokens",))
-    assert Ends().unsaid("a@lrz", result(NOTE, OTHER)) == []
+    assert RunRecorder().new_notes("a@lrz", result(NOTE, OTHER)) == []
     keep(result(OTHER), tags=("all",))
-    assert Ends().unsaid("a@lrz", result(NOTE, OTHER)) == [NOTE]
+    assert RunRecorder().new_notes("a@lrz", result(NOTE, OTHER)) == [NOTE]
 
 
 def test_an_audit_is_kept_for_each_account(state: Path) -> None:
@@ -83,11 +87,11 @@ def test_an_audit_is_kept_for_each_account(state: Path) -> None:
         "accounts": [*accounts, {"name": "c@lrz", "state": "unknown"}],
         "findings": [finding("high"), finding("info"), finding("critical", {"by": "me"})],
     }
-    ends = Ends()
-    ends.take("hpc.onboard.audit", "b@lrz", {"kind": "audit_account", "sandbox": "/x"})
-    ends.take("hpc.onboard.audit", "a@lrz", {"kind": "audit_report", "report": report})
-    ends.keep({}, {})
-    found = {name: verbs["audit"] for (name, _sandbox), verbs in last().items()}
+    recorder = RunRecorder()
+    recorder.add_result("hpc.onboard.audit", "b@lrz", {"kind": "audit_account", "sandbox": "/x"})
+    recorder.add_result("hpc.onboard.audit", "a@lrz", {"kind": "audit_report", "report": report})
+    recorder.write({}, {})
+    found = {name: verbs["audit"] for (name, _sandbox), verbs in read_last_runs().items()}
     assert {name: one["ended"] for name, one in found.items()} == {
         "a@lrz": "found",
         "b@lrz": "ok",
@@ -117,22 +121,21 @@ def test_a_file_that_others_could_have_laid_there_is_neither_read_nor_written(st
     else:
         file.rename(aside)
         file.symlink_to(aside) if trick == "link" else file.mkdir()
-    assert last() == {}
-    ends = Ends()
-    ends.take(CONVERGE, "a@lrz", result())
-    assert str(file) in ends.keep({"a@lrz": "ok"}, {})
+    assert read_last_runs() == {}
+    recorder = RunRecorder()
+    recorder.add_result(CONVERGE, "a@lrz", result())
+    assert str(file) in recorder.write({"a@lrz": "ok"}, {})
     assert (file if trick == "mode" else aside).read_bytes() == text
 
 
-def test_lines_that_are_damaged_or_newer_are_left_out_and_later_minors_are_read(state: Path) -> None:
+def test_lines_that_are_damaged_or_of_another_format_are_left_out(state: Path) -> None:
     keep(result())
     good = json.loads((state / last_runs.FILE).read_text())
-    newer = {**good, "schema": "hpc.onboard/run/2.0", "account": "new@lrz"}
-    later = {**good, "schema": "hpc.onboard/run/1.7", "account": "later@lrz", "more": 1}
+    newer = {**good, "schema": "hpc.onboard/last-run/2.0", "account": "new@lrz"}
     with (state / last_runs.FILE).open("a") as file:
-        for line in ('{"cut', "[]", "null", json.dumps(newer), json.dumps(later), json.dumps({**good, "at": 3})):
+        for line in ('{"cut', "[]", "null", json.dumps(newer), json.dumps({**good, "at": 3})):
             file.write(line + "\n")
-    assert {name for name, _sandbox in last()} == {"a@lrz", "later@lrz"}
+    assert {name for name, _sandbox in read_last_runs()} == {"a@lrz"}
 
 
 def test_it_does_not_grow_for_ever(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,5 +143,5 @@ def test_it_does_not_grow_for_ever(state: Path, monkeypatch: pytest.MonkeyPatch)
     for _number in range(40):
         keep(result(NOTE))
     assert (state / last_runs.FILE).stat().st_size < 2500
-    assert set(last()) == {("a@lrz", False)}
-    assert add([]) == ""
+    assert set(read_last_runs()) == {("a@lrz", False)}
+    assert add_records([]) == ""

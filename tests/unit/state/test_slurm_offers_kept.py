@@ -21,39 +21,39 @@ def offers(**more: Any) -> Any:
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    slurm_offers.keep(NAME, offers(default="p1"))
+    slurm_offers.keep_offers(NAME, offers(default="p1"))
     return next(tmp_path.rglob("ada@lrz.json"))
 
 
 def aged(file: Path, hours: float) -> None:
     found = json.loads(file.read_text())
-    found["at"] = time.strftime(slurm_offers.WHEN, time.gmtime(time.time() - hours * 3600))
+    found["at"] = time.strftime(slurm_offers.TIME_FORMAT, time.gmtime(time.time() - hours * 3600))
     file.write_text(json.dumps(found))
 
 
 @pytest.mark.parametrize(("hours", "fresh"), [(0, True), (23, True), (25, False), (-2, False)])
 def test_it_is_fresh_for_a_day(file: Path, hours: float, fresh: bool) -> None:
     aged(file, hours)
-    assert slurm_offers.known(NAME, False)["slurm"]["fresh"] is fresh
-    assert slurm_offers.known(NAME, True)["slurm"]["fresh"] is False
+    assert slurm_offers.plan_part(NAME, False)["slurm"]["fresh"] is fresh
+    assert slurm_offers.plan_part(NAME, True)["slurm"]["fresh"] is False
 
 
 def test_what_is_not_whole_is_asked_again(file: Path) -> None:
-    slurm_offers.keep(NAME, offers(missed=["'sacctmgr' failed"]))
-    assert slurm_offers.known(NAME, False)["slurm"]["fresh"] is False
+    slurm_offers.keep_offers(NAME, offers(missed=["'sacctmgr' failed"]))
+    assert slurm_offers.plan_part(NAME, False)["slurm"]["fresh"] is False
 
 
 def test_what_was_not_measured_leaves_what_is_known(file: Path) -> None:
-    slurm_offers.keep(NAME, offers(accounts=None, partitions=None))
-    assert slurm_offers.known(NAME, False)["slurm"]["default"] == "p1"
+    slurm_offers.keep_offers(NAME, offers(accounts=None, partitions=None))
+    assert slurm_offers.plan_part(NAME, False)["slurm"]["default"] == "p1"
 
 
-NEWER = '{"schema": "hpc.onboard/slurm/9.0"}'
+NEWER = '{"schema": "hpc.onboard/slurm-offers/9.0"}'
 
 
 @pytest.mark.parametrize("text", ["", "[]", NEWER, NEWER.replace("9", "1")])
 def test_a_damaged_record_is_none(file: Path, text: str) -> None:
     file.write_text(text)
-    assert slurm_offers.known(NAME, False) == {}
-    slurm_offers.keep(NAME, offers())
-    assert slurm_offers.known(NAME, False)["slurm"]["fresh"] is True
+    assert slurm_offers.plan_part(NAME, False) == {}
+    slurm_offers.keep_offers(NAME, offers())
+    assert slurm_offers.plan_part(NAME, False)["slurm"]["fresh"] is True

@@ -29,14 +29,21 @@ STEPS: tuple[dict[str, Any], ...] = (
 
 def run(verb: str, ended: str, at: str = "2026-11-22T10:00:00Z", **more: Any) -> dict[str, Any]:
     """The record of a run over a@lrz."""
-    own = {"schema": last_runs.SCHEMA, "at": at, "account": "a@lrz", "sandbox": False, "verb": verb, "ended": ended}
-    return {**own, "reached": ended != "unreachable", **more}
+    own = {
+        "schema": last_runs.SCHEMA,
+        "at": at,
+        "account": "a@lrz",
+        "sandbox": False,
+        "subcommand": verb,
+        "ended": ended,
+    }
+    return {**own, "ended": ended, "reached": ended != "unreachable", **more}
 
 
 def standing(*runs: dict[str, Any], receipt: bool = False, said: Any = None, rotations: Any = (), **more: Any) -> Any:
     """How a@lrz stands after these runs."""
     account = Named("a@lrz", "lrz", more.get("sandbox", False), ("lrz",), STEPS)
-    known: Any = {one["verb"]: one for one in runs}
+    known: Any = {one["subcommand"]: one for one in runs}
     return of_account(account, Memory(known, receipt, said or {}, rotations), NOW)
 
 
@@ -94,7 +101,7 @@ def key_is_rotated() -> None:
 
 def test_keys_are_told_by_age_and_last_day_and_an_open_rotation_comes_first(state: Path) -> None:
     key_is_rotated()
-    last_runs.add([run("onboard", "failed")])  # type: ignore[list-item]
+    last_runs.add_records([run("onboard", "failed")])  # type: ignore[list-item]
     account = Named("a@lrz", "lrz", False, ("lrz",), STEPS)
     status = memory.status(Path("accounts.yml"), [account], True, NOW)
     (key,) = status["keys"]
@@ -120,7 +127,7 @@ def test_the_next_command_names_the_accounts_unless_it_is_for_all(state: Path) -
     named = [Named(f"{name}@lrz", "lrz", False, ("lrz",), ()) for name in "ab"]
     assert memory.status(Path("x"), named, True, NOW)["next"][-1].endswith("onboard.yml") is False
     every = memory.status(Path("x"), named, True, NOW)["next"]
-    last_runs.add([run("onboard", "failed")])  # type: ignore[list-item]
+    last_runs.add_records([run("onboard", "failed")])  # type: ignore[list-item]
     one = memory.status(Path("x"), named, True, NOW)["next"]
     assert "a@lrz" not in every
     assert one[-1] == "a@lrz"

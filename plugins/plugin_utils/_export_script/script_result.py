@@ -1,0 +1,117 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The result of an exported script, which the user copied from an account: checked before it is used.
+
+Other users may have had access to the script and to the result on its way.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import os
+import re
+import shlex
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ...module_utils._core.errors import AccountError, errno_name
+from .._delivery import answer as _answer
+from .._delivery.payload import FRAME
+from .._input.command_line import command
+from .._state.durable_files import StateError
+from .._state.exported_scripts import ExportedScripts
+from .._state.state_document import Document, parse_document
+
+if TYPE_CHECKING:
+    from .._documents.answer import Answer
+
+SCHEMA = "hpc.onboard/script-result/1.0"  # as module_utils/_engine/by_hand.py writes it
+LARGEST = _answer.LARGEST + 64 * 1024
+WORK = {"onboard": "reconcile", "audit": "examine", "offboard": "reconcile"}
+FORMS = {
+    "script": r"[0-9a-f]{16}",
+    "account": r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}@[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}",
+    "run": r"[0-9a-f]{16}",
+    "when": r"20\d\d-[01]\d-[0-3]\dT[0-2]\d:[0-5]\d:[0-6]\dZ",
+    "seal": r"[0-9a-f]{64}",
+}
+NOT_IMPORTED = "nothing was imported"
+
+
+class ScriptResult(NamedTuple):
+    """A result. script: the id of its script. run: its own id. sealed_text: what the seal covers."""
+
+    script: str
+    account: str
+    part: str
+    run: str
+    when: str
+    seal: str
+    sealed_text: str
+    answer: dict[str, Any]
+
+    def verify(self, account: str, known: ExportedScripts, seal_key: bytes) -> Answer:
+        """Return the engine's answer. Raise AccountError if the result is not of this account, intact and new.
+
+        known: the scripts and results of the account. seal_key: of the script that the result names.
+        """
+        if self.account != account:
+            raise AccountError(f"this result is from {self.account}, not from {account}: {NOT_IMPORTED}")
+        if self.script not in known["scripts"]:
+            again = shlex.join(command("export-script", ["-l", account]))
+            raise AccountError(
+                f"this machine does not know the script of this result: {NOT_IMPORTED}. Write a new script: {again}"
+            )
+        seal = hmac.digest(seal_key, self.sealed_text.encode(), "sha256").hex()
+        if not hmac.compare_digest(seal, self.seal):
+            raise AccountError(f"this result was changed after it was written: {NOT_IMPORTED}. Copy it again")
+        for result in known["results"]:
+            if result["run"] == self.run:
+                raise AccountError(f"this result was already imported on {result['taken'][:10]}: {NOT_IMPORTED}")
+            if result["when"] > self.when:
+                raise AccountError(
+                    f"this result of {self.when} is older than one that was imported, of {result['when']}:"
+                    f" {NOT_IMPORTED}"
+                )
+        text = json.dumps(self.answer)
+        try:
+            return _answer.parse(f"\n{FRAME} {len(text)}\n{text}\n{FRAME}\n", "", 0, account)
+        except _answer.NoAnswer as error:
+            raise AccountError(f"{error}: {NOT_IMPORTED}") from None
+
+
+def read_result(path: Path) -> ScriptResult:
+    """Return the result in a file, not verified yet. Raise AccountError."""
+    advice = "name the result of a script that hpc-onboard export-script wrote"
+    try:
+        document = parse_document(_read_regular_file(path), SCHEMA, str(path), advice, _check)
+    except StateError as error:
+        raise AccountError(f"{error}: {NOT_IMPORTED}") from None
+    fields = {name: document[name] for name in (*FORMS, "part", "answer")}
+    unsealed = {name: value for name, value in document.items() if name != "seal"}
+    return ScriptResult(**fields, sealed_text=json.dumps(unsealed, sort_keys=True))
+
+
+def _check(document: Document) -> None:
+    for name, form in FORMS.items():
+        if not isinstance(document[name], str) or not re.fullmatch(form, document[name]):
+            raise ValueError(name)
+    if document["work"] != WORK[document["part"]] or not isinstance(document["answer"], dict):
+        raise ValueError("work")
+
+
+def _read_regular_file(path: Path) -> bytes:
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        link = " (a symbolic link: name the file itself)" if path.is_symlink() else ""
+        raise AccountError(f"{path}: {errno_name(error)}{link}: {NOT_IMPORTED}") from None
+    with os.fdopen(handle, "rb") as stream:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise AccountError(f"{path} is not a regular file: {NOT_IMPORTED}")
+        content = stream.read(LARGEST + 1)
+    if len(content) > LARGEST:
+        raise AccountError(f"{path} is too large ({LARGEST >> 20} MiB at most): {NOT_IMPORTED}")
+    return content

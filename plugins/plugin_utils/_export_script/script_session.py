@@ -1,0 +1,62 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The session of an account that no program may enter: it keeps what would be sent, and answers with a result.
+
+The user types the keys on the account, so this machine only checks if each key exists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from .._delivery.account_session import AccountSession
+from .._delivery.plan import UNKNOWN_KEY
+from .._roles.collect import Declared, Tolerated
+from .._secrets.backends import MissingKey
+
+if TYPE_CHECKING:
+    from .._delivery.conversation import Message
+    from .._documents.answer import Answer
+
+EMPTY_ANSWER: Answer = {
+    "outcomes": [],
+    "error": None,
+    "receipt": None,
+    "account": {"home": "", "shell": ""},
+    "python": "",
+    "host": "",
+    "seconds": 0.0,
+}
+
+
+class ScriptSession(AccountSession):
+    """sent: the last plan that would be sent. answer: the one of a result."""
+
+    sent: Message | None = None
+    answer: Answer = EMPTY_ANSWER
+    _absent: dict[str, MissingKey] = {}
+
+    def collect(self, names: list[str], resources: Sequence[object], tolerated: Tolerated = ()) -> Declared:
+        """Collect what is declared, and find which keys are missing that only the site asks for."""
+        declared = super().collect(names, resources, tolerated)
+        unasked = {str(one["options"].get("secret", "")) for one in declared.resources if one.get("is_unasked")}
+        self._absent = {}
+        for name in unasked - {""}:
+            try:
+                super().key(name)
+            except MissingKey as error:
+                if error.absent:
+                    self._absent[name] = error
+        return declared
+
+    def key(self, name: str) -> str:
+        """Return a placeholder for the key. Raise MissingKey if it is missing and only the site asks for it."""
+        if name in self._absent:
+            raise self._absent[name]
+        return UNKNOWN_KEY
+
+    def ask(self, document: Message) -> Answer:
+        """Keep the message, and return the answer of the result."""
+        self.sent = document
+        return self.answer

@@ -1,0 +1,97 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The script that the user runs on the login node: the engine and the plans of one account in one Python program.
+
+It holds no key and no fingerprint of one: it does hold what fingerprints are made with, and guesses at a key could be
+tried with both.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from .._delivery import payload
+
+if TYPE_CHECKING:
+    from .._documents.declaration import PlanEntry
+
+SCHEMA = "hpc.onboard/export-script/1.0"
+MAIN = "_engine.by_hand"
+WIDTH = 76
+HEAD = '''\
+#!/usr/bin/env python3
+"""hpc.onboard {tool}: sets up {account}, where no program may log in. Run it on the login node:
+
+    python3 {file}             set up; a second run changes nothing
+    python3 {file} --check     show what it would do
+    python3 {file} --audit     audit only
+    python3 {file} --offboard  remove what it created
+
+It asks for keys without showing them; it holds none. Made on {made}.
+"""
+import os
+import sys
+
+if sys.version_info < (3, 6):
+    sys.exit("This is Python %d.%d; 3.6 or newer is needed. Try python3.11, or module load" % sys.version_info[:2])
+if not sys.flags.isolated and sys.executable:  # so that no file in this folder is imported
+    os.execv(sys.executable, [sys.executable, "-I", "-S", os.path.abspath(__file__)] + sys.argv[1:])
+import binascii
+import json
+import zlib
+
+BLOCKS = """
+{blocks}
+"""
+payload = {{}}
+for block in BLOCKS.split("#")[1:]:
+    payload.update(json.loads(zlib.decompress(binascii.a2b_base64(block)).decode()))
+exec(payload["boot"], {{"payload": payload}})
+'''
+BOOT = (
+    payload.LOADER
+    + """
+script = payload["script"]
+kinds = kinds_of([entry for entries in script["parts"].values() for entry in entries])
+__import__("hpc_onboard._engine.by_hand", fromlist=["main"]).main(script, kinds)
+"""
+)
+
+
+class ScriptData(TypedDict):
+    """The data in a script, in addition to the engine (docs/schemas/export-script.schema.json).
+
+    script: its id. user: the user on the account. ssh_target: what scp and ssh need to reach it. seal_key: in
+    hexadecimal; it seals the results. questions: by key. plan: what all parts share. parts: onboard, audit and
+    offboard, each with its entries.
+    """
+
+    schema: str
+    script: str
+    account: str
+    user: str
+    ssh_target: str
+    seal_key: str
+    questions: dict[str, str]
+    plan: dict[str, Any]
+    parts: dict[str, list[PlanEntry]]
+
+
+def render_script(data: ScriptData, kinds: Mapping[str, str], file: str, made: str, tool: str) -> str:
+    """Return the text of the script. kinds: resource type -> its module. file: its name. made: the day of today."""
+    entries = [entry for part in data["parts"].values() for entry in part]
+    blocks = payload.program(entries, kinds, {"boot": BOOT, "script": data}, MAIN)
+    lines = [line for block in blocks for line in textwrap.wrap(block.strip(), WIDTH, break_on_hyphens=False)]
+    return HEAD.format(tool=tool, account=data["account"], file=file, made=made, blocks="\n".join(lines))
+
+
+def remove_keys(entries: Iterable[PlanEntry]) -> list[PlanEntry]:
+    """Return the entries without keys and fingerprints."""
+    return [{**entry, "options": _remove_key(entry["options"])} for entry in entries]
+
+
+def _remove_key(options: Mapping[str, Any]) -> dict[str, Any]:
+    left = {name: value for name, value in options.items() if name != "password"}
+    return {**left, "known": {}} if "known" in left else left

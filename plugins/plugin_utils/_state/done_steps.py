@@ -1,0 +1,72 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Manual steps that the user has marked as done, where no program can see it: which step of which account, and when."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .durable_files import as_state_error, hold_lock, open_folder
+from .state_document import StateDocument
+
+if TYPE_CHECKING:
+    from .._documents.record import StepMark
+
+SCHEMA = "hpc.onboard/done-steps/1.0"
+FILE, LOCK = "done_steps.json", "done_steps.lock"
+WAIT_SECONDS = 10.0
+
+Marks = dict[str, dict[str, "StepMark"]]
+"""Account -> step -> who marked it as done, and when."""
+
+
+def check_marks(marks: Any) -> None:
+    """Raise ValueError and the like unless these are Marks. Their text is shown to users."""
+    texts = [text for account, steps in marks.items() for text in (account, *steps)]
+    texts += [mark[field] for steps in marks.values() for mark in steps.values() for field in ("at", "by")]
+    if not all(isinstance(text, str) and text.isprintable() for text in texts):
+        raise ValueError("a step")
+
+
+DOCUMENT = StateDocument(
+    "",
+    FILE,
+    SCHEMA,
+    "move it away, then mark the steps again: hpc-onboard done",
+    lambda one: check_marks(one["accounts"]),
+)
+
+
+def read_marks() -> Marks:
+    """Return all marks. Raise StateError."""
+    document = DOCUMENT.read()
+    marks: Marks = document["accounts"] if document else {}
+    return marks
+
+
+def set_mark(account: str, step: str, mark: StepMark | None) -> bool:
+    """Mark a step as done, or with None as not done. Return True if that is new. Raise StateError."""
+    holder = "another program writes the steps that are done"
+    with as_state_error(FILE), open_folder() as folder, hold_lock(folder, LOCK, holder, WAIT_SECONDS):
+        document = DOCUMENT.read_in(folder) or {"schema": SCHEMA, "accounts": {}}
+        steps = document["accounts"].setdefault(account, {})
+        is_new = (step in steps) == (mark is None)
+        if mark is None:
+            steps.pop(step, None)
+        else:
+            steps[step] = mark
+        document["accounts"] = {name: marked for name, marked in document["accounts"].items() if marked}
+        DOCUMENT.write_in(folder, document)
+    return is_new
+
+
+def merge(others: Marks) -> int:
+    """Add the marks of another machine; of one step the later one counts. Return how many are new. Raise StateError."""
+    new = 0
+    for account, steps in others.items():
+        known = read_marks().get(account, {})
+        for step, mark in steps.items():
+            if step not in known or known[step]["at"] < mark["at"]:
+                set_mark(account, step, mark)
+                new += 1
+    return new

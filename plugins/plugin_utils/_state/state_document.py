@@ -1,0 +1,112 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""JSON documents that this machine keeps: read whole and checked, written whole, refused if they cannot be used.
+
+Each says its format in `schema`, hpc.onboard/NAME/VERSION. A document of another format raises StateError with the
+next step; it is neither taken for an empty one nor replaced.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from ...module_utils._core.document_version import refusal
+from .durable_files import StateError, as_state_error, open_folder, read_file, replace_file
+
+Document = dict[str, Any]
+NOT_VALID = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
+"""What parsing and checking hostile JSON may raise."""
+
+
+class DamagedDocument(StateError):
+    """A document that is not valid JSON, lacks fields or is not of this kind."""
+
+
+def account_file(account: str, sandbox: bool = False) -> str:
+    """Return the name of the file about an account."""
+    name = re.sub(r"[^A-Za-z0-9_.@+-]", lambda found: f"%{ord(found[0]):04x}", account)
+    return f"{name}{'.sandbox' if sandbox else ''}.json"
+
+
+def check_document(document: Any, schema: str, name: str, advice: str, check: Callable[[Document], object]) -> Document:
+    """Return the document if it has that schema, else raise DamagedDocument, or StateError for another version of it.
+
+    name: the document's, for the error. advice: what to do about a damaged one. check: raises one of NOT_VALID.
+    """
+    try:
+        said = document["schema"]
+        if said == schema:
+            check(document)
+            return dict(document)
+        is_same_kind = said.rpartition("/")[0] == schema.rpartition("/")[0]
+        why = refusal(said, schema, name, advice) if is_same_kind else None
+    except NOT_VALID:
+        why = None
+    if why:
+        raise StateError(why)
+    raise DamagedDocument(f"{name} is damaged: {advice}")
+
+
+def parse_document(
+    content: bytes, schema: str, name: str, advice: str, check: Callable[[Document], object]
+) -> Document:
+    """Return the document in the content of a file; see check_document()."""
+    try:
+        document = json.loads(content)
+    except (ValueError, RecursionError):
+        document = None
+    return check_document(document, schema, name, advice, check)
+
+
+def parse_lines(content: bytes | None, schema: str, check: Callable[[Document], object]) -> tuple[list[Document], bool]:
+    """Return the documents of a JSON Lines file, and True if a line is damaged: a crash may have cut it."""
+    documents: list[Document] = []
+    lines = (content or b"").splitlines()
+    for line in lines:
+        try:
+            documents.append(parse_document(line, schema, "a line", "", check))
+        except DamagedDocument:
+            continue
+    return documents, len(documents) < len(lines)
+
+
+def dump_lines(documents: list[Any]) -> bytes:
+    """Return the content of a JSON Lines file."""
+    return b"".join(json.dumps(document, sort_keys=True).encode() + b"\n" for document in documents)
+
+
+class StateDocument(NamedTuple):
+    """A document in the state folder, or in a folder below it; see parse_document()."""
+
+    folder: str
+    name: str
+    schema: str
+    advice: str
+    check: Callable[[Document], object]
+
+    @property
+    def path(self) -> str:
+        """The path below the state folder."""
+        return f"{self.folder}/{self.name}" if self.folder else self.name
+
+    def read(self) -> Document | None:
+        """Return the document, or None if there is none. Raise StateError."""
+        with as_state_error(self.path), open_folder(self.folder, create=False) as folder:
+            return self.read_in(folder) if folder >= 0 else None
+
+    def read_in(self, folder: int) -> Document | None:
+        """Read it in the open folder, which a caller with a lock has."""
+        content = read_file(folder, self.name)
+        return None if content is None else parse_document(content, self.schema, self.path, self.advice, self.check)
+
+    def write(self, document: Mapping[str, Any]) -> None:
+        """Put the whole document in place. Raise StateError."""
+        with as_state_error(self.path), open_folder(self.folder) as folder:
+            self.write_in(folder, document)
+
+    def write_in(self, folder: int, document: Mapping[str, Any]) -> None:
+        """Write it in the open folder."""
+        replace_file(folder, self.name, json.dumps(document, indent=1).encode() + b"\n")
