@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import AccountsFile, Host, hosts
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.facts import ABOUT, is_wrapped
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.facts import is_wrapped
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.fields import ABOUT_PROFILE
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import schema
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import Roles
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines
@@ -80,7 +81,7 @@ def profile() -> dict[str, Any]:
             del kept[key]
     made["sandbox_environment"] = {"SCRATCH": "/scratch/{user}"}
     made["storage"] = areas
-    for key in made.keys() - ABOUT:
+    for key in made.keys() - ABOUT_PROFILE:
         inside = isinstance(made[key], dict) and "source" in made[key]
         made[key] = named(made[key]) if inside or key in ("storage", "launchers") else told(made[key])
     steps = [{"id": "one", "text": "do it", "done": "link", "area": "attic", "url": "https://example.org/"}]
@@ -107,7 +108,7 @@ def told(node: Any) -> Any:
 
 
 def with_sources() -> dict[str, Any]:
-    return {key: value if key in ABOUT else told(value) for key, value in profile().items()}
+    return {key: value if key in ABOUT_PROFILE else told(value) for key, value in profile().items()}
 
 
 def accounts() -> dict[str, Any]:

@@ -214,9 +214,9 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible is 
         called = context.CLIARGS.get("args") or ()
         if "," in path or (only_doctor(called) and not constants.INVENTORY_UNPARSED_IS_FAILED):
             return
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.tags import our_playbook  # few are missing
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.selection import shipped_playbook
 
-        if any(map(our_playbook, called)):
+        if any(map(shipped_playbook, called)):
             try:
                 read_text(Path(path))
             except Mistakes as mistakes:
@@ -227,10 +227,13 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible is 
         run, skip = context.CLIARGS.get("tags") or ["all"], context.CLIARGS.get("skip_tags") or []
         if list(run) == ["all"] and not skip:
             return
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.tags import our_playbook, wrong_tags
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.selection import (
+            describe_wrong_tags,
+            shipped_playbook,
+        )
 
-        for playbook in filter(None, map(our_playbook, context.CLIARGS.get("args") or ())):
-            wrong = wrong_tags(playbook, list(run), list(skip), Roles().names())
+        for playbook in filter(None, map(shipped_playbook, context.CLIARGS.get("args") or ())):
+            wrong = describe_wrong_tags(playbook, list(run), list(skip), Roles().names())
             if wrong:
                 refuse(self.display, wrong)
 
@@ -240,11 +243,13 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible is 
         sources: list[str] = list(context.CLIARGS.get("inventory") or ())
         if not limit or len(sources) != 1 or not serving(Path(sources[0])).is_file():
             return
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.host_pattern import unknown_term  # -l alone
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.selection import (
+            find_unknown_host,  # -l alone
+        )
 
         groups = {group for host in made for group in host.groups}
         known = groups | {host.name for host in made}
-        term = unknown_term(limit, known)
+        term = find_unknown_host(limit, known)
         if term:
             advice = f'no account and no group "{term}"; {nearest(term, known, groups)}'
             refuse(self.display, f"-l {limit}: {shown(Path(path))} has {advice}")

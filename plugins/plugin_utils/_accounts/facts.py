@@ -15,14 +15,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from .._input.diagnostics import Lines, Place
-from .fields import is_relied_on
+from .fields import ABOUT_PROFILE, SEVERAL_FACTS, is_relied_on
 
 WRAPPER = ("value", "source", "date")
-ABOUT = {  # what a profile says of itself: no facts, and so without sources
-    *("format", "id", "name", "extends", "without", "family", "status", "formerly", "verified_on"),
-    *("sources", "human_steps"),
-}
-SEVERAL = {"policies", "traps", "notes"}  # lists whose items are facts of their own
 DAY = re.compile(r"20[0-9]{2}(-[01][0-9](-[0-3][0-9])?)?")
 
 
@@ -54,7 +49,7 @@ class Written:
     document: dict[str, Any]
 
 
-Tree = Any  # mappings, lists and, at the ends, Said; below ABOUT, plain values
+Tree = Any  # mappings, lists and, at the ends, Said; below ABOUT_PROFILE, plain values
 
 
 def is_wrapped(node: Any) -> bool:
@@ -90,7 +85,7 @@ def place_as_written(document: Any, place: Place) -> Place:
 
 def spread(document: Mapping[str, Any]) -> Tree:
     """A written profile with the source of every section at each of its values."""
-    return {key: item if key in ABOUT else _spread(item, key, None, None) for key, item in document.items()}
+    return {key: item if key in ABOUT_PROFILE else _spread(item, key, None, None) for key, item in document.items()}
 
 
 def _spread(node: Any, key: str, source: str | None, date: str | None) -> Tree:
@@ -102,7 +97,7 @@ def _spread(node: Any, key: str, source: str | None, date: str | None) -> Tree:
         own = node.get("source")
         inherited = (own, None) if isinstance(own, str) else (source, date)
         return {name: _spread(item, name, *inherited) for name, item in node.items() if name != "source"}
-    if isinstance(node, list) and (key in SEVERAL or any(isinstance(item, dict) for item in node)):
+    if isinstance(node, list) and (key in SEVERAL_FACTS or any(isinstance(item, dict) for item in node)):
         return [_spread(item, "", source, date) for item in node]
     return Said(node, source, date)
 
@@ -120,7 +115,7 @@ def facts(tree: Tree) -> Iterator[Fact]:
     """Every fact, in the order of the profile. A fact that has no date of its own has its source's."""
     dates = {one.get("id"): one.get("date") or one.get("read") for one in tree.get("sources", ())}
     for key, item in tree.items():
-        if key not in ABOUT:
+        if key not in ABOUT_PROFILE:
             yield from _facts(item, (key,), key, dates)
 
 
@@ -148,7 +143,7 @@ def wrappers(node: Any, place: Place = ()) -> Iterator[tuple[Place, dict[str, An
 def named_sources(document: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
     """Every mention of a source in a written profile, with its place there."""
     for key, item in document.items():
-        if key not in ABOUT:
+        if key not in ABOUT_PROFILE:
             yield from _named_sources(item, (key,))
 
 

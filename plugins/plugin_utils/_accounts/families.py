@@ -13,7 +13,8 @@ from typing import Any
 
 from .._input.diagnostics import Mistake, Place
 from .._input.json_schema import Schema
-from .facts import SEVERAL, Said, Tree, Written, place_as_written, plain, unwrapped
+from .facts import Said, Tree, Written, place_as_written, plain, unwrapped
+from .fields import SEVERAL_FACTS
 
 NAMED_BY = {"sources": "id", "storage": "name", "human_steps": "id", "launchers": "name", "hosts": "host"}
 
@@ -24,7 +25,7 @@ def merged(base: Tree, own: Tree, key: str = "") -> Tree:
         return {**base, **{name: merged(base.get(name), item, name) for name, item in own.items()}}
     if not (isinstance(base, list) and isinstance(own, list)):
         return own
-    if key in SEVERAL:
+    if key in SEVERAL_FACTS:
         return base + own
     if key not in NAMED_BY:
         return own

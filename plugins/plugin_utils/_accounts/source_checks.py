@@ -74,14 +74,13 @@ def area_advice(area: dict[str, Any], before: list[str]) -> str | None:
 
 
 def source_checks(files: Sequence[Written], tree: Tree, wrong: Wrong) -> Iterator[Mistake]:
-    """In the second format: every source has a name and a day, every fact that a program relies on has a source.
+    """Yield a mistake for each source without a name or a day, and for each fact of programs without a source.
 
-    Who writes down a cluster of his own, and names no sources or says so by its status, needs none.
+    A profile without sources, or with the status "own", needs none.
     """
-    if tree.get("format", 1) == 1:
-        for index, source in enumerate(tree.get("sources", ())):
-            if "url" not in source:
-                yield wrong(("sources", index), f'item {index + 1} of "sources" has no "url"; add it.', True)
+    if "sources" in tree and "format" not in tree:
+        text = 'a profile with sources needs "format: 2", and each source an "id" and its day: see docs/clusters.md.'
+        yield wrong(("sources",), text, True)
         return
     advice = [one for file in files for one in sources_advice(file)]
     if advice:  # what facts say of them can be judged when they are right
@@ -123,7 +122,7 @@ def unknown_sources(file: Written, known: set[str]) -> Iterator[Mistake]:
 
 
 def source_advice(source: dict[str, Any], before: list[str]) -> str | None:
-    """What is wrong with a source of the second format, given the names of those before it."""
+    """What is wrong with a source, given the names of those before it."""
     if "id" not in source:
         return 'has no "id", by which facts name it; add it.'
     if source["id"] in before:

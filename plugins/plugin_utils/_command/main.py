@@ -143,17 +143,17 @@ def _check_names(typed: Typed, source: accounts.Source) -> None:
     file = source.file()
     if typed.verb or not file:
         return
-    from .._accounts.host_pattern import unknown_term
+    from .._accounts.selection import find_unknown_host
     from .._input.diagnostics import Mistakes, nearest, shown
 
     terms = ",".join(typed.names)
     try:
-        if not unknown_term(terms, accounts.written(file)):
+        if not find_unknown_host(terms, accounts.written(file)):
             return  # sites and container tools are groups as well, but to know them takes all profiles
         names, groups = accounts.known(file)
     except Mistakes:
         return  # the run will say what is wrong, in the same words as ever
-    word = unknown_term(terms, names | groups)
+    word = find_unknown_host(terms, names | groups)
     if word:
         advice = nearest(word, {*VERBS, *names, *groups}, groups)
         text = f'"{word}" is not a verb, and not an account or a cluster in {shown(file)}; {advice}'

@@ -14,8 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from .._accounts.accounts_file import AccountsFile, Host, hosts
-from .._accounts.facts import unsourced
-from .._accounts.profiles import Catalogue, read_known
 from .._input.collection import Roles
 from .._input.command_line import command
 from .._input.diagnostics import Lines, Mistakes, read_text, shown
@@ -40,7 +38,6 @@ NEWER = "make an environment with the newest Python here and  pip install hpc-on
 OLDEST_SSH = (7, 3)  # ProxyJump
 SOCKET = 104  # bytes with the final zero, the least that any system allows (macOS, BSD)
 ADDED = 17  # what ssh appends while it makes the socket
-MOST_NAMED = 3
 NEW = "get a new certificate from the site"
 SOON = timedelta(hours=2)
 
@@ -195,7 +192,6 @@ def accounts(path: Path) -> tuple[list[Check], list[Host]]:
             raise Mistakes(repeated)
         file = AccountsFile(lines, lines.document(), Roles())
         found = hosts(file)
-        more = old_profiles(file.catalogue([]))
     except Mistakes as mistakes:
         return [Check("accounts", FAILED, str(one), "fix that line") for one in mistakes.found], []
     boxes = sum(is_sandbox(host) for host in found)
@@ -205,26 +201,7 @@ def accounts(path: Path) -> tuple[list[Check], list[Host]]:
     if why := other_writers(path):
         text = f"{why}, so they can run programs as you by {shown(path)}."
         checks.append(Check("accounts", WARNING, text, f"chmod go-w {shlex.join([str(path), str(path.parent)])}"))
-    return [*checks, *more], found
-
-
-def old_profiles(catalogue: Catalogue) -> list[Check]:
-    """The profiles of a group's own that are of the first format, each with what it lacks."""
-    own = (file for folder in catalogue.folders[:-1] for file in sorted(folder.glob("*.yml")))
-    todo = "begin it with  format: 2  and name a source with its day for each: docs/clusters.md, A profile of your own"
-    checks = []
-    for file in own:
-        try:
-            known = read_known(file)
-        except Mistakes:  # nobody uses it, or that would have been told
-            continue
-        if known.profile.get("format", 1) == 1 and "sources" in known.profile:
-            lacking = [fact.field for fact in unsourced(known.tree)]
-            rest = f" and {len(lacking) - MOST_NAMED} more" if len(lacking) > MOST_NAMED else ""
-            named = f": {', '.join(lacking[:MOST_NAMED])}{rest}" if lacking else ""
-            text = f"{shown(file)} is of the first format; {count(len(lacking), 'fact')} without source or day{named}."
-            checks.append(Check("profiles", WARNING, text, todo))
-    return checks
+    return checks, found
 
 
 def no_accounts(sources: str) -> Check:

@@ -3,15 +3,18 @@
 """What a person wants to have at hand on a cluster: where to put what, how to run, what is forbidden.
 
 It is made of the cluster's profile alone. On one screen it says what is needed every day, in a sentence each; the whole
-sheet shows every word of the profile that no program reads.
+sheet shows every word of the profile that no program reads. A fact that has a label in the table of facts
+(_accounts/fields.py) gets a row of its own; the other rows are composed here.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
+from .._accounts.fields import FIELDS
 from .._text.amounts import count
 from .layout import Line, Look, Span, broken, item, row
 
@@ -30,6 +33,8 @@ class Row(NamedTuple):
 Rows = Iterator[Row]
 
 COLUMN = 10
+IN_SIGNING = ("login", "auth", "os", "arch", "python")
+IN_PLACES = ("home", "storage", "links", "caches", "quota_command")
 LINKS = 2  # on one screen
 SIGNING = {
     "key": "SSH key",
@@ -88,7 +93,22 @@ def _heading(profile: Part, unsourced: int, look: Look) -> list[Line]:
 
 
 def _tables(profile: Part) -> dict[str, Rows]:
-    return {"Signing in": _signing(profile), "Where to put what": _places(profile), "How to run": _running(profile)}
+    others = {field.name.partition(".")[0] for field in FIELDS} - {*IN_SIGNING, *IN_PLACES}
+    return {
+        "Signing in": chain(_signing(profile), _labelled(profile, IN_SIGNING)),
+        "Where to put what": chain(_places(profile), _labelled(profile, IN_PLACES)),
+        "How to run": chain(_running(profile), _labelled(profile, others)),
+    }
+
+
+def _labelled(profile: Part, sections: Collection[str]) -> Rows:
+    """Yield the facts of these sections that have a label, each as a detail."""
+    for field in FIELDS:
+        section, _dot, key = field.name.partition(".")
+        if field.label and section in sections:
+            value = profile.get(section, {}).get(key) if key else profile.get(section)
+            text = ", ".join(map(str, value)) if isinstance(value, list) else str("" if value is None else value)
+            yield Row(field.label, text, DETAIL)
 
 
 def _table(heading: str, rows: Iterable[tuple[str, str]], look: Look) -> list[Line]:

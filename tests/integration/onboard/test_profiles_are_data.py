@@ -12,7 +12,29 @@ import pytest
 
 from tests.integration.runs import REPOSITORY
 
-PROFILE = (REPOSITORY / "tests/unit/accounts/first_format/daint.yml").read_text().replace("id: daint", "id: attic")
+PROFILE = """\
+format: 2
+id: attic
+name: CSCS Daint (Alps)
+status: own
+sources:
+  - id: manual
+    url: https://docs.cscs.ch/storage/filesystems/
+    what: storage
+    read: 2026-11-21
+login:
+  host: daint.alps.cscs.ch
+  jump:
+    host: ela.cscs.ch
+home:
+  path: /users/{user}
+storage:
+  - name: scratch
+    variable: $SCRATCH
+container:
+  runtime: enroot
+quota_command: quota
+"""
 ATTACKS = {
     "options of ssh in the user of the jump host": (
         "    host: ela.cscs.ch\n",

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import AccountsFile, Host, hosts
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.host_pattern import unknown_term
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.selection import find_unknown_host
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import Roles
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, Mistakes
 
@@ -337,4 +337,4 @@ KNOWN = {"accounts", "wilson", "lrz", "simone@wilson"}
     ],
 )
 def test_limit(limit, term):
-    assert unknown_term(limit, KNOWN) == term
+    assert find_unknown_host(limit, KNOWN) == term

@@ -9,17 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.facts import facts, unsourced
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.facts import facts
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import (
     SHIPPED,
-    Catalogue,
     read_known,
     read_profile,
 )
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, Mistakes
-
-FIRST = sorted((Path(__file__).parent / "first_format").glob("*.yml"))
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Mistakes
 
 OWN = """\
 format: 2
@@ -192,29 +188,18 @@ def test_a_group_of_ours_can_build_on_a_family_that_ships(tmp_path):
     assert "unknown family" not in str(caught.value)
 
 
-@pytest.mark.parametrize("file", FIRST, ids=lambda file: file.stem)
-class TestTheFirstFormat:
-    """Six profiles as they shipped once: they load for ever."""
-
-    def test_it_loads_as_it_is(self, file):
-        document = Lines(file, file.read_text()).document()
-        profile = read_profile(file)
-        assert without_sources(profile) == without_sources(document)
-
-    def test_what_it_lacks_can_be_said(self, file):
-        lacking = {fact.field for fact in unsourced(read_known(file).tree)}
-        assert {"login.host", "auth.archetype", "container.runtime", "scheduler.kind"} <= lacking
-
-    def test_a_catalogue_of_such_profiles_serves(self, file):
-        assert Catalogue((file.parent,)).profile(file.stem)["id"] == file.stem
+OLDER = "id: attic\nlogin: {host: a.example.org}\nhome: {}\nsources:\n  - {what: all, url: https://example.org}\n"
 
 
-def without_sources(node: Any) -> Any:
-    if isinstance(node, dict):
-        return {key: without_sources(item) for key, item in node.items() if key != "source"}
-    return [without_sources(item) for item in node] if isinstance(node, list) else node
-
-
-def test_six_profiles_of_the_first_format_are_kept():
-    assert len(FIRST) == 6
-    assert all("format" not in yaml.safe_load(file.read_text()) for file in FIRST)
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (OLDER, 'attic.yml:4: a profile with sources needs "format: 2"'),
+        (f"format: 1\n{OLDER}", 'attic.yml:1: "format" cannot be "1"'),
+    ],
+)
+def test_a_profile_of_an_older_form_is_refused_in_one_line(tmp_path, text, words):
+    (tmp_path / "attic.yml").write_text(text)
+    with pytest.raises(Mistakes) as caught:
+        read_profile(tmp_path / "attic.yml")
+    assert [str(one).replace(f"{tmp_path}/", "").startswith(words) for one in caught.value.found] == [True]

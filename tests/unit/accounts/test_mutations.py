@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 import pytest
 import yaml
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.facts import ABOUT, is_wrapped, unwrapped
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.facts import is_wrapped, unwrapped
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.fields import ABOUT_PROFILE
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import SHIPPED, read_known, schema
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, Mistakes
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.yaml_loader import Loader
@@ -71,7 +72,7 @@ def keys(node: yaml.Node, place: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[A
 
 def wrong_value(place: tuple[Any, ...], text: str) -> tuple[str, str] | None:
     """A wrong word for a value, and what must be said of it; None where any words may stand."""
-    if place[-1] == "source" and place[0] not in ABOUT:
+    if place[-1] == "source" and place[0] not in ABOUT_PROFILE:
         return f"{text}z", f'did you mean "{text}"?'
     expected = schema_at(tuple(step for step in place if step != "value"))
     if "enum" in expected:
@@ -79,7 +80,7 @@ def wrong_value(place: tuple[Any, ...], text: str) -> tuple[str, str] | None:
     kind = expected.get("type")
     if kind in ("integer", "boolean"):
         return "plenty", "must be a whole number, not text" if kind == "integer" else "must be true or false, not text"
-    if place[-1] == "date" and place[-2:-1] != ("sources",) and place[0] not in ABOUT:
+    if place[-1] == "date" and place[-2:-1] != ("sources",) and place[0] not in ABOUT_PROFILE:
         return "soon", '"date" must be a day'
     if kind == "string" and expected.get("pattern") == TEXT and place[0] != "without":
         return '"a\\e[2J"', "holds the character \\u001b, which is not supported here"

@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-FIRST_FORMAT = Path(__file__).parents[1] / "accounts" / "first_format"
+CLUSTERS = Path(__file__).parents[3] / "inventory" / "clusters"
 
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:
@@ -37,14 +37,17 @@ def test_an_unknown_cluster_is_told_with_the_nearest():
 
 
 def test_a_mistake_in_a_profile_of_ones_own_is_told_with_its_line(tmp_path):
-    text = (FIRST_FORMAT / "wilson.yml").read_text()
+    text = (CLUSTERS / "wilson.yml").read_text()
     (tmp_path / "wilson.yml").write_text(text.replace("status: legacy", "status: legasy"))
     ran = run("wilson", "--profiles", str(tmp_path))
     assert (ran.returncode, ran.stdout) == (2, "")
-    assert 'wilson.yml:6: "status" cannot be "legasy"; did you mean "legacy"?' in ran.stderr
+    assert 'wilson.yml:7: "status" cannot be "legasy"; did you mean "legacy"?' in ran.stderr
 
 
-def test_a_profile_of_the_first_format_says_what_it_lacks():
-    ran = run("wilson", "--profiles", str(FIRST_FORMAT))
+def test_a_profile_of_ones_own_says_what_it_lacks(tmp_path):
+    text = (CLUSTERS / "wilson.yml").read_text().replace("status: legacy", "status: own")
+    without = text.replace("  host: wc.fnal.gov\n  source:", "  host: wc.fnal.gov\n  # source:")
+    (tmp_path / "wilson.yml").write_text(without)
+    ran = run("wilson", "--profiles", str(tmp_path))
     assert ran.returncode == 0
-    assert "25 facts without source or day" in " ".join(ran.stdout.split())
+    assert "1 fact without source or day" in " ".join(ran.stdout.split())

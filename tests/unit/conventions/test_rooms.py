@@ -105,7 +105,7 @@ CONTROLLER = {
         "_rotation",
         "_core",
     },
-    "_terminal": {"_documents", "_text", "_delivery", "_audit/rules", "_audit/formats"},
+    "_terminal": {"_documents", "_text", "_accounts/fields", "_delivery", "_audit/rules", "_audit/formats"},
     "_doctor": {"_documents", "_text", "_input", "_accounts", "_ssh_config"},
     "_init": {"_input", "_secrets/backends", "_secrets/file_errors", "_accounts", "_core"},
     "_command": {

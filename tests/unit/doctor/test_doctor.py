@@ -118,23 +118,6 @@ def test_an_accounts_file_that_other_users_can_write_is_a_warning(
     assert "other users can write" in check.text
 
 
-FIRST_FORMAT = Path(__file__).parents[1] / "accounts" / "first_format"
-
-
-def test_a_profile_of_the_first_format_is_told_with_what_it_lacks(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("ours").mkdir()
-    (tmp_path / "ours" / "wilson.yml").write_bytes((FIRST_FORMAT / "wilson.yml").read_bytes())
-    Path("accounts.yml").write_text(ACCOUNTS + "profiles: [ours]\n")
-    (_accounts, check), hosts = judge.accounts(tmp_path / "accounts.yml")
-    assert (check.name, check.status, len(hosts)) == ("profiles", WARNING, 1)
-    assert "ours/wilson.yml is of the first format; 25 facts without source or day: login.host, " in check.text
-    assert check.text.endswith(" and 22 more.")
-    assert "format: 2" in check.next
-
-
 @pytest.mark.parametrize(
     ("text", "line"),
     [

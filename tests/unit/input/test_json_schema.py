@@ -10,7 +10,8 @@ import random
 
 import jsonschema
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.facts import ABOUT, unwrapped
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.facts import unwrapped
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.fields import ABOUT_PROFILE
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import (
     COLLECTION,
     SHIPPED,
@@ -94,6 +95,7 @@ def test_it_agrees_on_valid_and_mutated_documents(name, file):
 KEYWORDS = {
     "x-unsupported",
     "$schema",
+    "$comment",
     "$id",
     "title",
     "description",
@@ -147,7 +149,7 @@ def test_what_is_written_with_sources_is_judged_as_the_published_schema_says(fil
     library, ours = jsonschema.Draft202012Validator(schema("profile")), Checker(schema("cluster"))
     choice, refused = chance("sources", file.stem), 0
     for _ in range(MUTATED // 2):
-        document = {key: item if key in ABOUT else wrapped(item, choice) for key, item in whole.items()}
+        document = {key: item if key in ABOUT_PROFILE else wrapped(item, choice) for key, item in whole.items()}
         other = mutated(document, choice) if choice.random() < 0.8 else document
         expected = any(library.iter_errors(other))
         found = [*ours.violations(unwrapped(other)), *wrapper_advice(other)]

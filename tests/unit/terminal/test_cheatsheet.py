@@ -8,11 +8,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.fields import TOLD
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.field_types import PEOPLE
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.fields import FIELDS
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import Catalogue, schema
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.cheatsheet import cheatsheet, one_screen, text_of
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Look, cells, plain
 
+SHOWN = {field.name for field in FIELDS if field.reader == PEOPLE or field.label}
 CLUSTERS = sorted(Catalogue().ids())
 
 
@@ -25,8 +27,7 @@ def marked(node: dict[str, Any], place: str = "") -> Any:
         return {key: marked(each, f"{place}.{key}".strip(".")) for key, each in properties.items() if key != "source"}
     if node.get("type") == "array":
         return [marked(node["items"], place + "[]")]
-    told = {field.removesuffix("[]") for field in TOLD}
-    if place.removesuffix("[]") in told and node.get("type") == "string":
+    if place.removesuffix("[]") in SHOWN and node.get("type") == "string":
         return f"<{place.removesuffix('[]')}>"
     kinds = {"integer": 7, "boolean": True}
     return node["enum"][0] if "enum" in node else kinds.get(str(node.get("type")), "word")
@@ -36,9 +37,9 @@ def complete() -> dict[str, Any]:
     return {**marked(schema("cluster")), "sandbox_environment": {}}
 
 
-def test_what_only_people_read_is_shown():
+def test_what_only_people_read_is_shown_and_what_has_a_label():
     text = text_of(cheatsheet(complete(), 0, Look(width=4000)))
-    texts = {field.removesuffix("[]") for field in TOLD} - {"home.backup", "storage[].backup"}
+    texts = SHOWN - {"home.backup", "storage[].backup"}
     assert {field for field in texts if f"<{field}>" not in text} == set()
     assert text.count("backed up") == 2
 

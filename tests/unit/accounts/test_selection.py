@@ -6,7 +6,10 @@ SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.tags import our_playbook, wrong_tags
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.selection import (
+    describe_wrong_tags,
+    shipped_playbook,
+)
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import COLLECTION
 
 PARTS = {"conda", "path_scripts", "storage_links"}
@@ -23,7 +26,7 @@ PARTS = {"conda", "path_scripts", "storage_links"}
     ],
 )
 def test_our_playbooks_are_known_by_their_place(called, name):
-    assert our_playbook(called) == name
+    assert shipped_playbook(called) == name
 
 
 @pytest.mark.parametrize(
@@ -41,7 +44,7 @@ def test_our_playbooks_are_known_by_their_place(called, name):
     ],
 )
 def test_tags_that_leave_something_are_right(playbook, run, skip):
-    assert wrong_tags(playbook, run, skip, PARTS) == ""
+    assert describe_wrong_tags(playbook, run, skip, PARTS) == ""
 
 
 @pytest.mark.parametrize(
@@ -62,5 +65,5 @@ def test_tags_that_leave_something_are_right(playbook, run, skip):
     ],
 )
 def test_tags_that_leave_nothing_are_a_mistake(playbook, run, skip, words):
-    said = wrong_tags(playbook, run, skip, PARTS)
+    said = describe_wrong_tags(playbook, run, skip, PARTS)
     assert all(word in said for word in words), said

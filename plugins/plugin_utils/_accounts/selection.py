@@ -1,0 +1,64 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Check what the command line selects: a misspelt --tags or --limit would select nothing, and the run would end well.
+
+Tags of other playbooks are their own and are not checked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from pathlib import Path
+
+from .._input.collection import COLLECTION
+from .._input.diagnostics import nearest
+from .._roles.collect import selected
+
+TAGS_OF_ANSIBLE = {"all", "always", "never", "tagged", "untagged"}
+FURTHER_TAGS = {  # of each playbook whose tags select among the roles, the tags that are no role
+    "onboard": set[str](),
+    "audit": {"watch"},
+    "offboard": set[str](),
+}
+ALWAYS_VALID = {"all", "localhost", "ungrouped", "127.0.0.1", "::1"}
+PATTERN_CHARACTERS = re.compile(r"[*?\[\]~@{}]")
+
+
+def shipped_playbook(argument: str) -> str:
+    """Return the name of a playbook of this collection, such as audit; empty for another one."""
+    if argument.startswith("hpc.onboard."):
+        return argument.rpartition(".")[2]
+    path = Path(argument).resolve()
+    is_shipped = path.is_file() and path.parent in (COLLECTION, COLLECTION / "playbooks")
+    return path.stem if is_shipped else ""
+
+
+def describe_wrong_tags(playbook: str, run: Collection[str], skip: Collection[str], roles: Collection[str]) -> str:
+    """Return the mistake in the tags for a playbook of this collection; empty if there is none.
+
+    run, skip: the values of --tags and --skip-tags.
+    """
+    tags = {*roles, *FURTHER_TAGS[playbook]} if playbook in FURTHER_TAGS else set[str]()
+    for option, words in (("--tags", run), ("--skip-tags", skip)):
+        for word in words:
+            if word not in tags | TAGS_OF_ANSIBLE:
+                advice = nearest(word, tags) if tags else f"{playbook} has no parts to choose among."
+                return f'{option}: unknown role "{word}"; {advice}'
+    if tags:
+        is_empty = not selected(tags, run, skip) or set(skip) & {"all", "always", "tagged"}
+    else:
+        is_empty = not set(run) & {"all", "untagged"} or set(skip) & {"all", "untagged"}
+    return f"--tags and --skip-tags leave nothing for {playbook} to do." if is_empty else ""
+
+
+def find_unknown_host(limit: str, known: Collection[str]) -> str | None:
+    """Return the first name in the value of --limit that is unknown. Wildcards, slices and files may match anything."""
+    for term in re.split(r"[,:]", limit):
+        name = term.strip().lstrip("!&")
+        if not name or name in known or name in ALWAYS_VALID:
+            continue
+        without_at = name.replace("@", "", 1) if name[0] != "@" else name
+        if not PATTERN_CHARACTERS.search(without_at):
+            return name
+    return None
