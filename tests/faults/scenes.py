@@ -78,7 +78,7 @@ def _with_environment(home: Path) -> None:
         folders = [folder.replace("~", "/home/me") for folder in options["path"]]
         body = environment_text.render(dialect, options["variables"], folders, {})
         put(home / f"{kind.FOLDER}/env.{dialect}", section.put(kind.HEADER, options["section"], body))
-    line = environment_text.reading("sh", f"{kind.FOLDER}/env.sh", startup.MARK)
+    line = environment_text.source_line("sh", f"{kind.FOLDER}/env.sh", startup.MARK)
     for name in ("dotfiles/bashrc", ".bash_profile"):
         file = home / name
         file.write_bytes(startup.insert(file.read_bytes().decode("latin-1"), line).encode("latin-1"))
@@ -98,7 +98,7 @@ def script(state: str = "present") -> dict[str, Any]:
 
 
 def _old_script(home: Path) -> None:
-    put(home / "bin/usrun.sh", _module("_formats.origin_mark").stamped("#!/bin/sh\necho old\n"), 0o755)
+    put(home / "bin/usrun.sh", _module("_formats.origin_mark").add_mark("#!/bin/sh\necho old\n"), 0o755)
 
 
 def link(state: str = "present") -> dict[str, Any]:

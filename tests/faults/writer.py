@@ -43,13 +43,13 @@ def work(order: dict[str, Any], writer: int) -> None:
     plan = order["plan"]
     sandbox = plan["sandbox"]
     owner = account.Account.of_this_process(sandbox)
-    todo = [plans.build(entry, kinds) for entry in plan["resources"]]
+    todo = [plans.build_resource(entry, kinds) for entry in plan["resources"]]
 
     def real() -> Any:
         return hosts.Host(owner, bytes.fromhex(plan["fingerprint_key"]), sandbox["root"])
 
     loop = resource.examine if order["look"] else resource.reconcile
-    step = isolation.Step(real, loop, not order["look"], 30.0)
+    step = isolation.Pass(real, loop, not order["look"], 30.0)
     os.access("/hpc.onboard-begin", os.F_OK)
     isolation._work(todo, [], step, writer)
 

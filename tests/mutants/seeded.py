@@ -89,8 +89,8 @@ BUGS = (
         [
             (
                 HOST,
-                '        with self.opened_above(path, "writing ") as folder:',
-                '        with self.opened_above(path, "writing %r" % content) as folder:',
+                '        with self.open_parent(path, "writing ") as folder:',
+                '        with self.open_parent(path, "writing %r" % content) as folder:',
             )
         ],
     ),
@@ -108,7 +108,7 @@ BUGS = (
         [
             (
                 "_engine/engine.py",
-                "task.gone_through(lambda: DryHost(task.real()), reconcile, False, settled)",
+                "task.gone_through(lambda: DryRunHost(task.real()), reconcile, False, settled)",
                 "task.gone_through(task.real, reconcile, False, settled)",
             )
         ],

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.account import Account
-from ansible_collections.hpc.onboard.plugins.module_utils._core.dry import DryHost
+from ansible_collections.hpc.onboard.plugins.module_utils._core.dry_run import DryRunHost
 from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
 from ansible_collections.hpc.onboard.plugins.module_utils._engine.engine import answer
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS, Plan
@@ -111,9 +111,9 @@ class Scene:
         """The account's files."""
         return Host(Account(HOME, self.shell, self.environment), bytes.fromhex(KEY), str(self.root))
 
-    def dry(self) -> DryHost:
+    def dry(self) -> DryRunHost:
         """The account's files in a dry run."""
-        return DryHost(self.host())
+        return DryRunHost(self.host())
 
     def plan(self, resources: list[dict[str, Any]], check: bool = False) -> dict[str, Any]:
         """The plan as converge sends it; resources are {kind, and its options}."""

@@ -6,14 +6,14 @@ import os
 import pwd
 from typing import TYPE_CHECKING, Any, Callable, Dict, Mapping, NamedTuple, Optional
 
-from .._formats.hashes import digest, keyed
-from .errors import AccountError, Hangs, printable
+from .._formats.hashes import digest, keyed_digest
+from .errors import AccountError, FileSystemHangs, printable
 
 if TYPE_CHECKING:  # few accounts' login shells are asked, and every run would wait for its compilation
-    from .program import Said
+    from .program import ProgramOutput
 
 BEGIN, END = "hpc.onboard-environment", "hpc.onboard-end"
-ASK = "echo %s; /usr/bin/env -0; echo %s" % (BEGIN, END)  # the same in every shell
+QUERY = "echo %s; /usr/bin/env -0; echo %s" % (BEGIN, END)  # the same in every shell
 LOGIN_SECONDS = 20
 
 Guard = Callable[[], None]
@@ -33,9 +33,9 @@ class Account:
         """guard: keeps a shell that is asked from writing (sandboxed_program.py), where that can be."""
         self.home = home
         self.shell = shell
-        self.start: Optional["Said"] = None
+        self.start: Optional["ProgramOutput"] = None
         self.found: Dict[str, Any] = {}
-        self.hung: Dict[str, str] = {}
+        self.hung_mounts: Dict[str, str] = {}
         self._environment = environment
         self._guard = guard
         self._failure = ""
@@ -58,10 +58,10 @@ class Account:
             )
         return cls(os.path.normpath(entry.pw_dir), entry.pw_shell or "/bin/sh", None, guard)
 
-    def learn(self) -> None:
+    def load_environment(self) -> None:
         """Ask the login shell for its environment; once, however many resources need it."""
         if self._environment is None and not self._failure and not self._hangs():
-            asked = ask(self.shell, self.home, self._guard)
+            asked = query_login_shell(self.shell, self.home, self._guard)
             self.start, self._environment, self._failure = asked.start, asked.environment, asked.failure
 
     def _hangs(self) -> bool:
@@ -69,19 +69,19 @@ class Account:
         from .mounts import describe_hang, find_hanging, mount_of, mount_points  # few ask the login shell
 
         for mount in find_hanging([mount_of(self.home, mount_points())], LOGIN_SECONDS):
-            self.hung[mount] = self._failure = describe_hang(mount, self.home, LOGIN_SECONDS)
+            self.hung_mounts[mount] = self._failure = describe_hang(mount, self.home, LOGIN_SECONDS)
         return bool(self._failure)
 
     def environment(self) -> Dict[str, str]:
         """The environment of the login shell. Raises AccountError where it does not answer."""
-        self.learn()
+        self.load_environment()
         if self._failure:
             raise AccountError(self._failure)
         return dict(self._environment or {})
 
-    def variable(self, name: str) -> str:
+    def site_variable(self, name: str) -> str:
         """The value of a variable of the site, an absolute path, as the login shell sets it."""
-        self.learn()
+        self.load_environment()
         if self._failure:
             raise AccountError("$%s cannot be learnt: %s" % (name, self._failure))
         value = (self._environment or {}).get(name, "")
@@ -93,7 +93,7 @@ class Account:
         return value.rstrip("/") or "/"
 
 
-class Names:
+class AccountPaths:
     """What an account's things are called. root: the sandbox's folder, below which all absolute paths lie, or empty."""
 
     def __init__(self, account: Account, fingerprint_key: bytes, root: str = "") -> None:
@@ -102,7 +102,7 @@ class Names:
 
     def fingerprint(self, secret: str) -> str:
         """The keyed short hash that stands for a secret wherever it is shown; the key is this account's alone."""
-        return "key " + keyed(self.fingerprint_key, digest(secret.encode("utf-8"))).hex()[:12]
+        return "key " + keyed_digest(self.fingerprint_key, digest(secret.encode("utf-8"))).hex()[:12]
 
     def expand(self, path: str) -> str:
         """The absolute path for one that begins with ~ or with a variable of the site."""
@@ -110,7 +110,7 @@ class Names:
         if head == "~":
             head = self.home
         elif head.startswith("$"):
-            head = self.account.variable(head[1:])
+            head = self.account.site_variable(head[1:])
         return os.path.normpath("/" + (head + slash + tail).lstrip("/"))
 
     def shown(self, path: str) -> str:
@@ -119,48 +119,50 @@ class Names:
         return "~" + path[len(self.home) :] if inside else path
 
     def real(self, path: str) -> str:
-        """Return where a path of the account is for the system. Raises Hangs if it is on a file system that hangs."""
-        for mount, why in self.account.hung.items():
+        """Return the path for system calls. Raises FileSystemHangs if its file system does not answer."""
+        for mount, why in self.account.hung_mounts.items():
             from .mounts import is_inside  # hardly ever does one hang
 
             if is_inside(self.root + path, mount):
-                raise Hangs(why)
+                raise FileSystemHangs(why)
         return self.root + path
 
 
-class Asked(NamedTuple):
+class LoginShellResult(NamedTuple):
     """A login shell that was asked: its start, the environment, and why there is none."""
 
-    start: "Said"
+    start: "ProgramOutput"
     environment: Dict[str, str]
     failure: str
 
 
-def ask(shell: str, home: str, guard: Optional[Guard] = None) -> Asked:
+def query_login_shell(shell: str, home: str, guard: Optional[Guard] = None) -> LoginShellResult:
     """Ask a login shell for its environment; noise before and after it does no harm. One that cannot end is not asked.
 
     With a guard its start-up files can write nothing; where a site does not allow that, they are run without.
     """
-    from .program import ENDLESS, NOT_RUN, Said, endless_file, said
+    from .program import ENDLESS, NOT_RUN, ProgramOutput, endless_file, run_program
 
     endless = endless_file(shell, home)
     if endless:
         failure = "the login shell would wait for ever: %s: move it away, then run again" % endless
-        return Asked(Said(b"", 0.0, "%s: %s" % (ENDLESS, endless)), {}, failure)
-    line, name = [shell, "-c", ASK], "-" + os.path.basename(shell)
-    start = said(line, os.environ, LOGIN_SECONDS, name, guard, END.encode())
+        return LoginShellResult(ProgramOutput(b"", 0.0, "%s: %s" % (ENDLESS, endless)), {}, failure)
+    line, name = [shell, "-c", QUERY], "-" + os.path.basename(shell)
+    start = run_program(line, os.environ, LOGIN_SECONDS, name, guard, END.encode())
     if guard and start.why == NOT_RUN:
-        start = said(line, os.environ, LOGIN_SECONDS, name, None, END.encode())
-    noise, _begin, rest = start.printed.partition(BEGIN.encode() + b"\n")
+        start = run_program(line, os.environ, LOGIN_SECONDS, name, None, END.encode())
+    noise, _begin, rest = start.output.partition(BEGIN.encode() + b"\n")
     values, ended, _after = rest.partition(END.encode())
-    start = start._replace(printed=noise)
+    start = start._replace(output=noise)
     if ended:
         pairs = [one.partition(b"=") for one in values.split(b"\0")]
-        return Asked(start, {os.fsdecode(name): os.fsdecode(value) for name, equal, value in pairs if equal}, "")
-    return Asked(start, {}, _unanswered(shell, start))
+        return LoginShellResult(
+            start, {os.fsdecode(name): os.fsdecode(value) for name, equal, value in pairs if equal}, ""
+        )
+    return LoginShellResult(start, {}, _unanswered(shell, start))
 
 
-def _unanswered(shell: str, start: "Said") -> str:
+def _unanswered(shell: str, start: "ProgramOutput") -> str:
     """Why a login shell gave no environment, and what to do about it."""
     from .program import NOT_RUN
 

@@ -7,7 +7,7 @@ from typing import NamedTuple, Optional
 from .host import Host
 
 
-class File(NamedTuple):
+class EditedFile(NamedTuple):
     """A text file, where it really lies; its text is read as latin-1, so that every byte comes back as it was."""
 
     path: str
@@ -16,16 +16,16 @@ class File(NamedTuple):
     there: bool = True
 
 
-def file_behind(host: Host, path: str, mode: int = 0o644) -> File:
+def read_edited_file(host: Host, path: str, mode: int = 0o644) -> EditedFile:
     """The file behind path; empty where there is none, or none that can be read as text. mode: of one that is new."""
     real = host.resolve(path) or path
     found = host.entry(real)
     if found is None or found.kind != "file":
-        return File(real, "", mode, False)
-    return File(real, host.read(real).decode("latin-1"), found.mode)
+        return EditedFile(real, "", mode, False)
+    return EditedFile(real, host.read(real).decode("latin-1"), found.mode)
 
 
-def why_not_ours(host: Host, path: str, instead: str) -> Optional[str]:
+def why_not_editable(host: Host, path: str, instead: str) -> Optional[str]:
     """Why a file may not be rewritten. A link is edited where it leads, inside the home only.
 
     instead: what a person can do whose file has several names.
@@ -50,7 +50,7 @@ def why_not_ours(host: Host, path: str, instead: str) -> Optional[str]:
     return None
 
 
-def rewrite(host: Host, file: File, text: str, keep: bool = False) -> None:
+def write_edited_file(host: Host, file: EditedFile, text: str, keep: bool = False) -> None:
     """Write what differs; a file that holds nothing any more goes, but for one that a link of the user's leads to."""
     if text == file.text:
         return

@@ -25,7 +25,7 @@ class AccountError(Exception):
     """Something on the account, or in the plan for it, that the user can act on."""
 
 
-class Hangs(AccountError):
+class FileSystemHangs(AccountError):
     """A file system does not answer, so that nothing on it can be known."""
 
 
@@ -34,7 +34,7 @@ def errno_name(error: OSError) -> str:
     return errno.errorcode.get(error.errno or 0, "an error")
 
 
-def explained(error: OSError, doing: str) -> AccountError:
+def as_account_error(error: OSError, doing: str) -> AccountError:
     """The AccountError for an error of the operating system: doing is what was tried, on which path."""
     name = errno_name(error)
     advice = ADVICE.get(name)
@@ -47,7 +47,7 @@ def printable(text: str, longest: int = 400) -> str:
     return "".join(c if c.isprintable() else "?" for c in whole)[:longest]
 
 
-def located(error: BaseException) -> str:
+def describe_bug(error: BaseException) -> str:
     """Kind and place of an unexpected exception, without its text: that may hold a secret."""
     trace = error.__traceback__
     while trace and trace.tb_next:

@@ -23,23 +23,23 @@ ACL = "system.posix_acl_access"
 KEPT = ("user.", "system.")  # attributes that are the user's; others are the file system's own
 
 
-class Entry(NamedTuple):
+class FileEntry(NamedTuple):
     """What lies at a path, the last component not followed."""
 
     kind: str  # folder, file, link or other
     mode: int  # permission bits
     mine: bool
-    roots: bool  # owned by root
+    is_roots: bool  # owned by root
     links: int  # names of the same file
     target: str  # of a link, else ""
 
     @property
-    def foreign(self) -> bool:
+    def is_foreign(self) -> bool:
         """Whether it belongs to neither this account nor root: its owner may put anything there."""
-        return not (self.mine or self.roots)
+        return not (self.mine or self.is_roots)
 
     @property
-    def shut(self) -> bool:
+    def is_private(self) -> bool:
         """Whether it is a folder of this account's that nobody else may look into."""
         return self.kind == "folder" and self.mine and not self.mode & 0o077
 
@@ -77,22 +77,22 @@ def replace(
     """
     draft = DRAFT % name
     try:
-        write_draft(folder, draft, content, mode, attributes, group_of(folder, name))
+        write_draft(folder, draft, content, mode, attributes, group_id(folder, name))
         if check:
             check(draft)
         os.rename(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
     except BaseException:
-        forget(folder, draft)
+        discard_draft(folder, draft)
         raise
     try:
         flush(folder)
     except OSError as error:
         raise Unconfirmed(error.errno, "") from None
-    if read_at(folder, name, len(content)) != content:
+    if read_file_at(folder, name, len(content)) != content:
         raise NotKept(errno.EIO, "")
 
 
-def group_of(folder: int, name: str) -> int:
+def group_id(folder: int, name: str) -> int:
     """The group of a file, for its successor; -1 where there is none."""
     try:
         return os.stat(name, dir_fd=folder, follow_symlinks=False).st_gid
@@ -104,12 +104,12 @@ def write_draft(
     folder: int, name: str, content: bytes, mode: int, attributes: Dict[str, bytes], group: int = -1
 ) -> None:
     """Make a new file with its final mode from the first byte, and the group as far as may be; flush it to the disk."""
-    unlink_at(folder, name)
+    unlink_if_present(folder, name)
     handle = os.open(name, CREATE, mode & 0o700, dir_fd=folder)
     try:
         for key, value in attributes.items():
             os.setxattr(handle, key, value)
-        if not attributes and ACL in attribute_names(handle):
+        if not attributes and ACL in list_attributes(handle):
             os.removexattr(handle, ACL)
         if group not in (-1, os.fstat(handle).st_gid):
             _keep_group(handle, group)
@@ -129,25 +129,25 @@ def _keep_group(handle: int, group: int) -> None:
         pass  # it is a group that the user has left
 
 
-def entry(found: os.stat_result, target: str) -> Entry:
+def to_entry(found: os.stat_result, target: str) -> FileEntry:
     """The entry for what the system says of a path."""
     kind = KINDS.get(stat.S_IFMT(found.st_mode), "special file")
     mine, roots = found.st_uid == os.getuid(), found.st_uid == 0
-    return Entry(kind, stat.S_IMODE(found.st_mode), mine, roots, found.st_nlink, target)
+    return FileEntry(kind, stat.S_IMODE(found.st_mode), mine, roots, found.st_nlink, target)
 
 
-def unsafe(folder: Entry, shown: str) -> Optional[str]:
+def why_unsafe(folder: FileEntry, shown: str) -> Optional[str]:
     """Why a secret may not lie below this component."""
     if folder.kind != "folder":
         return "%s is a %s; a key is kept in plain folders only" % (shown, folder.kind)
-    if not (folder.mine or folder.roots):
+    if not (folder.mine or folder.is_roots):
         return "%s belongs to somebody else, who could swap the file" % shown
     if folder.mode & 0o022 and not folder.mode & stat.S_ISVTX:
         return "others may write in %s and could swap the file: chmod go-w there" % shown
     return None
 
 
-def attribute_names(file: Union[int, str]) -> List[str]:
+def list_attributes(file: Union[int, str]) -> List[str]:
     """The names of a file's extended attributes; none where the file system or this Python does not know such."""
     if not hasattr(os, "listxattr"):  # a controller with macOS writes its records by these functions, too
         return []
@@ -159,22 +159,22 @@ def attribute_names(file: Union[int, str]) -> List[str]:
         raise
 
 
-def attributes(file: str) -> Dict[str, bytes]:
+def read_attributes(file: str) -> Dict[str, bytes]:
     """The extended attributes that are the user's, access lists among them."""
-    return {name: os.getxattr(file, name) for name in attribute_names(file) if name.startswith(KEPT)}
+    return {name: os.getxattr(file, name) for name in list_attributes(file) if name.startswith(KEPT)}
 
 
-def read_at(folder: int, name: str, most: int = LARGEST) -> Optional[bytes]:
+def read_file_at(folder: int, name: str, most: int = LARGEST) -> Optional[bytes]:
     """What a file of the folder holds, one byte more than most at the most; None without one. No link is opened."""
     try:
-        handle = unnoticed(name, READ, folder)
+        handle = open_for_reading(name, READ, folder)
     except FileNotFoundError:
         return None
     with os.fdopen(handle, "rb") as stream:
         return stream.read(most + 1)
 
 
-def free(folder: int, name: str) -> bool:
+def is_free(folder: int, name: str) -> bool:
     """Whether nothing has this name."""
     try:
         os.stat(name, dir_fd=folder, follow_symlinks=False)
@@ -188,7 +188,7 @@ def is_link(folder: int, name: str) -> bool:
     return stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
 
 
-def draft_of(path: str) -> str:
+def draft_path(path: str) -> str:
     """Where a file or a folder is made, or taken apart, before it has its name, or when it has it no more."""
     folder, name = os.path.split(path)
     return os.path.join(folder, DRAFT % name)
@@ -205,7 +205,7 @@ def make_folder(folder: int, name: str, mode: int) -> os.stat_result:
     finally:
         os.umask(umask)
     flush(folder)
-    handle = listable(folder, name)
+    handle = open_folder(folder, name)
     try:
         made = os.fstat(handle)
         if made.st_uid != os.getuid() or os.listdir(handle):
@@ -222,11 +222,11 @@ def make_filled(folder: int, name: str, mode: int, fill: Callable[[], None]) -> 
     """
     draft = DRAFT % name
     try:
-        if not free(folder, draft):
+        if not is_free(folder, draft):
             os.rmdir(draft, dir_fd=folder)
         make_folder(folder, draft, mode)
         fill()
-        if not free(folder, name):
+        if not is_free(folder, name):
             raise OSError(errno.EEXIST, "")
         os.rename(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
         flush(folder)
@@ -238,7 +238,7 @@ def make_filled(folder: int, name: str, mode: int, fill: Callable[[], None]) -> 
         raise
 
 
-def take_apart(folder: int, name: str, empty: Callable[[], None]) -> None:
+def empty_and_remove(folder: int, name: str, empty: Callable[[], None]) -> None:
     """Remove a folder all at once: what empty takes out of its draft goes; if something is left, it is back.
 
     An empty draft that cannot be removed stays a draft, which the next run clears away: the folder would be nobody's.
@@ -250,7 +250,7 @@ def take_apart(folder: int, name: str, empty: Callable[[], None]) -> None:
         os.rmdir(draft, dir_fd=folder)
     except (OSError, AccountError) as error:
         is_ours = isinstance(error, AccountError)  # what empty could not take out
-        if free(folder, name) and not free(folder, draft) and _holds_any(folder, draft, is_ours):
+        if is_free(folder, name) and not is_free(folder, draft) and _holds_any(folder, draft, is_ours):
             os.rename(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
         raise
     flush(folder)
@@ -262,12 +262,12 @@ def _holds_any(folder: int, name: str, is_ours: bool) -> bool:
     return any(names or (below and not is_ours) for _place, below, names, _handle in found)
 
 
-def listable(folder: int, name: str = ".") -> int:
+def open_folder(folder: int, name: str = ".") -> int:
     """A folder opened so that it can be listed and flushed; no link is opened."""
-    return unnoticed(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, folder)
+    return open_for_reading(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, folder)
 
 
-def unnoticed(name: str, flags: int, folder: Optional[int] = None) -> int:
+def open_for_reading(name: str, flags: int, folder: Optional[int] = None) -> int:
     """Open something to read it. Its access time, by which scratch is purged, stays where its owner asks for that."""
     try:
         return os.open(name, flags | NOATIME, dir_fd=folder)
@@ -284,7 +284,7 @@ def flush(folder: int) -> None:
             raise
 
 
-def unlink_at(folder: int, name: str) -> None:
+def unlink_if_present(folder: int, name: str) -> None:
     """Remove a file or link, if it is there."""
     try:
         os.unlink(name, dir_fd=folder)
@@ -292,7 +292,7 @@ def unlink_at(folder: int, name: str) -> None:
         pass
 
 
-def forget(folder: int, name: str) -> None:
+def discard_draft(folder: int, name: str) -> None:
     """Remove a draft that was not renamed; that this fails too must not hide the first error."""
     try:
         os.unlink(name, dir_fd=folder)

@@ -3,7 +3,7 @@
 """The one interface to the operating system of the account.
 
 Reads and questions are here; what changes the account is in the methods of the last part, and a
-dry run is another Host (dry.py) that keeps those changes to itself. Nothing else asks which it is.
+dry run is another Host (dry_run.py) that keeps those changes to itself. Nothing else asks which it is.
 Files are written as a draft beside the target, made with its final mode, flushed, renamed, and read back.
 """
 
@@ -13,31 +13,31 @@ import stat
 from typing import Any, Callable, Dict, List, Mapping, Optional, Set
 
 from . import files
-from .account import Account, Names
-from .errors import AccountError, explained
-from .files import Entry
-from .way import Opened, Way, remove_tree
+from .account import Account, AccountPaths
+from .errors import AccountError, as_account_error
+from .files import FileEntry
+from .open_folders import OpenFolders, OpenHandle, remove_tree
 
 
-class Host(Names):
+class Host(AccountPaths):
     """The account's files."""
 
     def __init__(self, account: Account, fingerprint_key: bytes, root: str = "") -> None:
         super().__init__(account, fingerprint_key, root)
-        self.made: List[str] = []  # the folders that were made
-        self.noted: Mapping[str, Any] = {}  # what the receipt says of each thing, once it was looked at
-        self.copied: Mapping[str, Any] = {}  # what the sender's copy says, which counts where there is no receipt
-        self.gone: Set[str] = set()  # removed or put back, by the keys of their notes
-        self.follows = False  # whether one only looks again at what is under way, and does so often
-        self._way = Way(root, self.shown, self.resolve, self.real)
+        self.created_folders: List[str] = []  # the folders that were made
+        self.receipt_notes: Mapping[str, Any] = {}  # what the receipt says of each thing, once it was looked at
+        self.receipt_copy: Mapping[str, Any] = {}  # what the sender's copy says, which counts where there is no receipt
+        self.removed_keys: Set[str] = set()  # removed or put back, by the keys of their notes
+        self.is_following = False  # whether one only looks again at what is under way, and does so often
+        self._way = OpenFolders(root, self.shown, self.resolve, self.real)
 
     # -- questions -----------------------------------------------------------------------------
 
-    def entry(self, path: str) -> Optional[Entry]:
+    def entry(self, path: str) -> Optional[FileEntry]:
         """What lies at path, or None; a link is not followed."""
-        return self.look_at(path)
+        return self.lstat(path)
 
-    def look_at(self, path: str) -> Optional[Entry]:
+    def lstat(self, path: str) -> Optional[FileEntry]:
         """What lies at a path with no link on its way: entry() and resolve() are made of such looks."""
         name = os.path.basename(path)
         try:
@@ -45,17 +45,17 @@ class Host(Names):
             found = os.stat(name or ".", dir_fd=above, follow_symlinks=False)
             if stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid():
                 self._way.saw(path, found)
-            return files.entry(found, self._target(above, name) if stat.S_ISLNK(found.st_mode) else "")
+            return files.to_entry(found, self._target(above, name) if stat.S_ISLNK(found.st_mode) else "")
         except OSError as error:
             if error.errno in (errno.ENOENT, errno.ENOTDIR):
                 return None
-            raise explained(error, "looking at " + self.shown(path)) from None
+            raise as_account_error(error, "looking at " + self.shown(path)) from None
 
     def _target(self, folder: int, name: str) -> str:
         target = os.readlink(name, dir_fd=folder)
         return target[len(self.root) :] if self.root and target.startswith(self.root + "/") else target
 
-    def look_anew(self) -> None:
+    def forget_observations(self) -> None:
         """Let go of what was looked at: what is looked at next may have become another thing by then."""
         self._way.forget()
 
@@ -67,33 +67,33 @@ class Host(Names):
                     raise AccountError("%s is not a plain file" % self.shown(path))
                 content = stream.read(files.LARGEST + 1)
         except OSError as error:
-            raise explained(error, "reading " + self.shown(path)) from None
+            raise as_account_error(error, "reading " + self.shown(path)) from None
         if len(content) > files.LARGEST:
             raise AccountError("%s is larger than 4 MiB: that is not such a file" % self.shown(path))
         return content
 
     def _opened(self, path: str) -> int:
         folder, name = os.path.split(path)
-        return files.unnoticed(name, files.READ, self._way.folder(folder))
+        return files.open_for_reading(name, files.READ, self._way.folder(folder))
 
     def names(self, folder: str) -> List[str]:
         """The names in a folder; none where there is no folder."""
         try:
-            if self.kind_behind(folder) != "folder":
+            if self.resolved_kind(folder) != "folder":
                 return []
-            with Opened(files.listable(self._way.folder(folder)), "listing " + self.shown(folder)) as handle:
+            with OpenHandle(files.open_folder(self._way.folder(folder)), "listing " + self.shown(folder)) as handle:
                 return sorted(os.listdir(handle))
         except OSError as error:
-            raise explained(error, "listing " + self.shown(folder)) from None
+            raise as_account_error(error, "listing " + self.shown(folder)) from None
 
     def has_acl(self, path: str) -> bool:
         """Whether an access list beyond the mode stands on the file."""
         try:
-            return files.ACL in files.attribute_names(self.held(path))
+            return files.ACL in files.list_attributes(self.path_via_handle(path))
         except OSError as error:
-            raise explained(error, "looking for an access list on " + self.shown(path)) from None
+            raise as_account_error(error, "looking for an access list on " + self.shown(path)) from None
 
-    def held(self, path: str) -> str:
+    def path_via_handle(self, path: str) -> str:
         """A path through the open folder, for calls that take none; the plain one without /proc (on macOS, say)."""
         folder, name = os.path.split(path)
         handle = self._way.folder(folder)
@@ -112,8 +112,8 @@ class Host(Names):
             if part == "..":
                 done = os.path.dirname(done).rstrip("/")
                 continue
-            found = self.look_at(done + "/" + part)
-            if found is None or found.kind != "link" or found.foreign:
+            found = self.lstat(done + "/" + part)
+            if found is None or found.kind != "link" or found.is_foreign:
                 done += "/" + part
                 continue
             if found.target.startswith("/"):
@@ -121,22 +121,22 @@ class Host(Names):
             pending = found.target.strip("/").split("/") + pending
         return None
 
-    def behind(self, path: str) -> Optional[Entry]:
+    def resolved_entry(self, path: str) -> Optional[FileEntry]:
         """What lies there when links are followed."""
         real = self.resolve(path)
         return self.entry(real) if real else None
 
-    def kind_behind(self, path: str) -> str:
+    def resolved_kind(self, path: str) -> str:
         """What is there when links are followed: folder, file, other or nothing."""
-        return getattr(self.behind(path), "kind", "nothing")
+        return getattr(self.resolved_entry(path), "kind", "nothing")
 
-    def in_the_way(self, folder: str) -> Optional[str]:
+    def why_blocked(self, folder: str) -> Optional[str]:
         """Why folder is not there and cannot be made: what lies where it, or a folder above it, belongs."""
-        while self.kind_behind(folder) == "nothing":
-            if self.entry(folder) and self.kind_behind(folder) == "nothing":  # else another run makes it just now
+        while self.resolved_kind(folder) == "nothing":
+            if self.entry(folder) and self.resolved_kind(folder) == "nothing":  # else another run makes it just now
                 return "%s is a link to nothing: fix or remove it, then run again" % self.shown(folder)
             folder = os.path.dirname(folder)
-        kind = self.kind_behind(folder)
+        kind = self.resolved_kind(folder)
         link = "%s is a link of somebody else, who could turn it: name the folder that it leads to, then run again"
         other = "%s is in the way of a folder: move it away, then run again"
         return None if kind == "folder" else (link if kind == "link" else other) % self.shown(folder)
@@ -149,7 +149,7 @@ class Host(Names):
             found = self.entry(done)
             if found is None:
                 return None
-            unsafe = files.unsafe(found, self.shown(done))
+            unsafe = files.why_unsafe(found, self.shown(done))
             if unsafe:
                 return unsafe
         return None
@@ -169,58 +169,58 @@ class Host(Names):
 
         area: a folder of the site's, in which others make theirs; any other one must be the account's own or root's.
         """
-        with self.opened_above(path, "making the folder ", area) as folder:
+        with self.open_parent(path, "making the folder ", area) as folder:
             if fill:
-                put, draft = fill, files.draft_of(path)
+                put, draft = fill, files.draft_path(path)
                 files.make_filled(folder, os.path.basename(path), mode, lambda: put(draft))
-                self.look_anew()
+                self.forget_observations()
             else:
                 self._way.saw(path, files.make_folder(folder, os.path.basename(path), mode))
-        self.made.append(path)
+        self.created_folders.append(path)
 
-    def take_apart(self, path: str, empty: Callable[[str], None]) -> None:
+    def empty_and_remove(self, path: str, empty: Callable[[str], None]) -> None:
         """Remove one folder with what empty takes out of it, all at once; with anything else in it, it stays."""
-        with self.opened_above(path, "removing the folder ") as folder:
-            files.take_apart(folder, os.path.basename(path), lambda: empty(files.draft_of(path)))
-        self.look_anew()
+        with self.open_parent(path, "removing the folder ") as folder:
+            files.empty_and_remove(folder, os.path.basename(path), lambda: empty(files.draft_path(path)))
+        self.forget_observations()
 
     def make_folders(self, path: str, mode: int, area: Optional[str] = None) -> None:
         """Make path and every missing folder above it."""
-        problem = self.in_the_way(path)
+        problem = self.why_blocked(path)
         if problem:
             raise AccountError(problem)
-        if self.kind_behind(path) == "nothing":
+        if self.resolved_kind(path) == "nothing":
             self.make_folders(os.path.dirname(path), mode, area)
             self.make_folder(path, mode, None, area)
 
     def make_link(self, path: str, target: str) -> None:
         """Make or replace a symbolic link, in one step."""
         name, draft = os.path.basename(path), files.DRAFT % os.path.basename(path)
-        with self.opened_above(path, "making the link ") as folder:
+        with self.open_parent(path, "making the link ") as folder:
             try:
-                files.unlink_at(folder, draft)
+                files.unlink_if_present(folder, draft)
                 os.symlink(self.real(target) if target.startswith("/") else target, draft, dir_fd=folder)
-                if not (files.free(folder, name) or files.is_link(folder, name)):
+                if not (files.is_free(folder, name) or files.is_link(folder, name)):
                     raise AccountError("%s is there meanwhile and is no link: it stays" % self.shown(path))
                 os.rename(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
                 files.flush(folder)
             finally:
-                files.forget(folder, draft)
+                files.discard_draft(folder, draft)
 
     def remove(self, path: str) -> None:
         """Remove a file, a link or an empty folder."""
-        found, above = self.look_at(path), os.path.dirname(path)
+        found, above = self.lstat(path), os.path.dirname(path)
         is_folder = found is not None and found.kind == "folder" and found.mine
-        with self.opened_above(path, "removing ", above if is_folder else None) as folder:
+        with self.open_parent(path, "removing ", above if is_folder else None) as folder:
             (os.rmdir if is_folder else os.unlink)(os.path.basename(path), dir_fd=folder)
             files.flush(folder)
-        self.look_anew()
+        self.forget_observations()
 
     def remove_folder(self, path: str) -> None:
         """Remove a folder with all that it holds."""
-        with self.opened_above(path, "removing ") as above:
+        with self.open_parent(path, "removing ") as above:
             remove_tree(above, os.path.basename(path))
-        self.look_anew()
+        self.forget_observations()
 
     def start(self, path: str, detach: Callable[[int], None], pretend: Callable[["Host"], None]) -> None:
         """Start work that takes minutes beside path, in a process of its own that is given the open folder above it.
@@ -230,8 +230,8 @@ class Host(Names):
         if self.root:
             pretend(self)
             return
-        with self.opened_above(path, "starting the work beside ") as folder:
-            unsafe = files.unsafe(files.entry(os.fstat(folder), ""), self.shown(os.path.dirname(path)))
+        with self.open_parent(path, "starting the work beside ") as folder:
+            unsafe = files.why_unsafe(files.to_entry(os.fstat(folder), ""), self.shown(os.path.dirname(path)))
             if unsafe:
                 raise AccountError(unsafe)
             detach(folder)
@@ -239,10 +239,10 @@ class Host(Names):
     def set_mode(self, path: str, mode: int) -> None:
         """Set the permission bits of a folder or a plain file of mine; a link is never followed."""
         try:
-            with Opened(self._opened(path), "setting the mode of " + self.shown(path)) as handle:
+            with OpenHandle(self._opened(path), "setting the mode of " + self.shown(path)) as handle:
                 os.fchmod(handle, mode)
         except OSError as error:
-            raise explained(error, "setting the mode of " + self.shown(path)) from None
+            raise as_account_error(error, "setting the mode of " + self.shown(path)) from None
 
     def write(self, path: str, old: Optional[bytes], content: bytes, mode: int, private: bool = False) -> None:
         """Replace a file as a whole, durably, if it still holds old (None: if it is still not there).
@@ -252,18 +252,18 @@ class Host(Names):
         name, kept = os.path.basename(path), {} if private or old is None else self._attributes(path)
 
         def unchanged(_draft: str) -> None:
-            if files.read_at(folder, name) != old:
+            if files.read_file_at(folder, name) != old:
                 raise AccountError("%s was changed by another program meanwhile: run again" % self.shown(path))
 
         unsafe = self.unsafe_folder(os.path.dirname(path)) if private else None
         if unsafe:
             raise AccountError(unsafe)
-        with self.opened_above(path, "writing ") as folder:
+        with self.open_parent(path, "writing ") as folder:
             try:
                 files.replace(folder, name, content, mode, kept, unchanged)
             except files.NotKept:
                 raise self._not_kept(path) from None
-        self.look_anew()  # the folder may have been changed for another one
+        self.forget_observations()  # the folder may have been changed for another one
         found = self.entry(path)
         if not (found and found.kind == "file" and found.mode == mode and found.mine):
             raise self._not_kept(path)
@@ -271,16 +271,16 @@ class Host(Names):
     def _not_kept(self, path: str) -> AccountError:
         return AccountError("%s is not what was just written: is another program writing it?" % self.shown(path))
 
-    def opened_above(self, path: str, doing: str, area: Optional[str] = None) -> Opened:
+    def open_parent(self, path: str, doing: str, area: Optional[str] = None) -> OpenHandle:
         """The folder above a path, opened to change something in it: where somebody else has a hand in it, he could
         lay anything there. area is one of the site's own, in which many work.
         """
         folder = os.path.dirname(path)
         try:
-            opened = Opened(files.listable(self._way.folder(folder)), doing + self.shown(path))
-            is_foreign = files.entry(os.fstat(opened.handle), "").foreign
+            opened = OpenHandle(files.open_folder(self._way.folder(folder)), doing + self.shown(path))
+            is_foreign = files.to_entry(os.fstat(opened.handle), "").is_foreign
         except OSError as error:
-            raise explained(error, "opening the folder " + self.shown(folder)) from None
+            raise as_account_error(error, "opening the folder " + self.shown(folder)) from None
         if is_foreign and not _leads_to(folder, area):
             opened.close()
             raise AccountError("%s belongs to somebody else, who could put anything there" % self.shown(folder))
@@ -289,9 +289,9 @@ class Host(Names):
     def _attributes(self, path: str) -> Dict[str, bytes]:
         """The extended attributes of a file that is about to be replaced, access lists among them."""
         try:
-            return files.attributes(self.held(path))
+            return files.read_attributes(self.path_via_handle(path))
         except OSError as error:
-            raise explained(error, "reading the attributes of " + self.shown(path)) from None
+            raise as_account_error(error, "reading the attributes of " + self.shown(path)) from None
 
 
 def _leads_to(folder: str, area: Optional[str]) -> bool:

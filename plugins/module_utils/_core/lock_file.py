@@ -28,7 +28,7 @@ HELD = "%s.held"  # the file that is the lock where there are no others
 BOOT = "/proc/sys/kernel/random/boot_id"
 
 
-class Busy(Exception):
+class LockBusy(Exception):
     """Another process holds the lock: which one, on which machine, since when.
 
     orphan: that process, where it is one of this machine whose parent has ended; else 0.
@@ -77,7 +77,7 @@ class LockFile:
         if found.st_uid != os.getuid() or not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
             raise AccountError("%s is no lock of yours: move it away, then run again" % self._shown)
 
-    def hold(self, wait: float) -> None:
+    def acquire(self, wait: float) -> None:
         """Take the lock, after waiting so many seconds at most.
 
         Raises Busy, OSError where there is no locking, and AccountError for what is no lock of ours.
@@ -91,7 +91,7 @@ class LockFile:
             self._sign()
             os.listdir(_to_look_up(self._folder))
         except OSError:
-            self.let_go()
+            self.release()
             raise
 
     def take(self) -> bool:
@@ -154,7 +154,7 @@ class LockFile:
         except OSError:
             pass  # another one was quicker
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Remove the file while it is still ours, unless it stays, and free the lock."""
         if self._handle < 0:
             return
@@ -179,7 +179,7 @@ class LockFile:
         except OSError:
             pass
 
-    def _busy(self) -> Busy:
+    def _busy(self) -> LockBusy:
         """Return the error that says who holds the lock, for how long, and what removes one that outlives its owner."""
         text, seconds = self._read(self._place)
         signed, _end, process = text.partition("\n")
@@ -192,7 +192,7 @@ class LockFile:
             said = "%s, process %s" % (owner[0], owner[2]) if len(owner) == 3 else "it did not say who"
             further = "; if that process has ended: rm " + HELD % self._shown
         ago = "%s, %s ago%s" % (said, _duration(seconds), further)
-        return Busy(ago if said else "it did not say who", _orphan(process.split()))
+        return LockBusy(ago if said else "it did not say who", _orphan(process.split()))
 
     def _read(self, place: str) -> Tuple[str, float]:
         """Return what is in the lock, or in the file that is the lock, and how many seconds old it is."""

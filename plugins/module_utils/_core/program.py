@@ -25,27 +25,27 @@ AT_LOGIN = {  # what a login shell that runs a command reads in the home
 AT_LOGIN_SH = (".bash_profile", ".bash_login", ".profile")
 
 
-class Said(NamedTuple):
+class ProgramOutput(NamedTuple):
     """What came of a program: what it printed, how long it took, and why there may be no more; "" is its own end."""
 
-    printed: bytes
+    output: bytes
     seconds: float
     why: str
 
     @property
     def text(self) -> str:
         """What it printed, whatever its bytes are."""
-        return self.printed.decode("utf-8", "replace")
+        return self.output.decode("utf-8", "replace")
 
 
-def said(
+def run_program(
     line: List[str],
     environment: Mapping[str, str],
     seconds: float,
     name: Optional[str] = None,
     prepare: Optional[Callable[[], None]] = None,
     end: bytes = b"",
-) -> Said:
+) -> ProgramOutput:
     """Run line with an absolute path first; name is what it is called in its own arguments.
 
     prepare is called in the new process before the program takes it over; when that fails, nothing runs.
@@ -62,19 +62,19 @@ def said(
     except OSError:  # a login node limits how many processes one may have
         for handle in (reader, writer, failure, failed):
             os.close(handle)
-        return Said(b"", 0.0, NOT_RUN)
+        return ProgramOutput(b"", 0.0, NOT_RUN)
     if child == 0:
         _become(line, dict(environment), name or line[0], prepare, writer, failed)
     os.close(writer)
     os.close(failed)
     try:
         if select.select([failure], [], [], seconds)[0] and os.read(failure, 1):
-            return Said(b"", 0.0, NOT_RUN)
+            return ProgramOutput(b"", 0.0, NOT_RUN)
         printed, why = _printed(reader, started + seconds, end)
         while not why and not (end and end in printed) and os.waitpid(child, os.WNOHANG)[0] == 0:
             why = ENDLESS if time.time() > started + seconds else ""
             time.sleep(0.002)
-        return Said(printed, time.time() - started, "%s in %d s" % (why, seconds) if why == ENDLESS else why)
+        return ProgramOutput(printed, time.time() - started, "%s in %d s" % (why, seconds) if why == ENDLESS else why)
     finally:
         _kill(child)
         os.close(reader)
@@ -95,7 +95,7 @@ def endless_file(shell: str, home: str) -> Optional[str]:
     return None
 
 
-def found(name: str, path: str) -> Optional[str]:
+def find_program(name: str, path: str) -> Optional[str]:
     """The program of this name in the folders of PATH, or None."""
     places = [os.path.join(folder, name) for folder in path.split(":") if folder.startswith("/")]
     return next((place for place in places if os.path.isfile(place) and os.access(place, os.X_OK)), None)

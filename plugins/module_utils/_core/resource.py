@@ -25,12 +25,12 @@ FAILURES = ("blocked", "failed", "unknown")
 STATUSES = ("ok",) + CHANGES + FAILURES
 
 
-def noted_as(kind: str, identity: str) -> str:
+def note_key(kind: str, identity: str) -> str:
     """What a resource is noted under in a receipt."""
     return "%s %s" % (kind, identity)
 
 
-def hashes(found: Mapping[str, str]) -> Dict[str, str]:
+def hash_fields(found: Mapping[str, str]) -> Dict[str, str]:
     """A state as hashes, field by field."""
     return {field: digest(value.encode("utf-8", "replace")).hex()[:16] for field, value in found.items()}
 
@@ -105,9 +105,11 @@ class Outcome:
 class Resource(Options):
     """One thing kept in a wanted state. A kind is a subclass; it knows its options and nothing of Ansible."""
 
-    IS_PUT_BACK = False  # whether offboarding puts back what was changed of a thing of the user's (_engine/put_back.py)
-    EDITED_IS_THEIRS = False  # whether it belongs to the account's owner once a person has changed it
-    keeps_former = False  # whether apply first keeps a private copy of what it replaces
+    IS_RESTORED = (
+        False  # whether offboarding puts back what was changed of a thing of the user's (_engine/restored_key.py)
+    )
+    KEEPS_USER_EDITS = False  # whether it belongs to the account's owner once a person has changed it
+    keeps_copy = False  # whether apply first keeps a private copy of what it replaces
     WAITS = True  # whether it cannot be had where a thing that it touches is not as it should be
 
     def bound(self, host: Host) -> "Resource":
@@ -128,11 +130,11 @@ class Resource(Options):
         """
         raise NotImplementedError
 
-    def is_as_we_left(self, found: State, host: Host) -> bool:
+    def is_unchanged_since_created(self, found: State, host: Host) -> bool:
         """Whether we made it, and it still is what we made: all that was found is noted so."""
-        note = host.noted.get(noted_as(self.KIND, self.identity), {})
+        note = host.receipt_notes.get(note_key(self.KIND, self.identity), {})
         ways = [note.get("hashes", {})] + note.get("former", [])
-        there = hashes(found)
+        there = hash_fields(found)
         return bool(note.get("made")) and any(
             all(way.get(field) == one for field, one in there.items()) for way in ways
         )
@@ -164,11 +166,11 @@ class Resource(Options):
         """Return the fingerprints of all keys that apply would replace, by the words that name their places."""
         return {}
 
-    def tightens(self, host: Host) -> State:
+    def fields_to_tighten(self, host: Host) -> State:
         """Return the fields of what the user has there that apply would change, with their present values."""
         return {}
 
-    def takes_away(self, host: Host) -> List[str]:
+    def paths_to_remove(self, host: Host) -> List[str]:
         """The absolute paths that apply would remove with all that they hold, where it removes what others made."""
         return []
 
@@ -185,7 +187,7 @@ def examine(resource: Resource, host: Host) -> Outcome:
     outcome = Outcome(resource.identity, before, resource.desired(host), obstacle)
     outcome.progress = progress if outcome.fields else None
     outcome.remarks, outcome.evidence = resource.remarks(host), resource.evidence(before, host)
-    outcome.was = resource.tightens(host) if outcome.fields and not obstacle else {}
+    outcome.was = resource.fields_to_tighten(host) if outcome.fields and not obstacle else {}
     if obstacle and not outcome.fields:
         outcome.evidence["obstacle"] = obstacle  # nothing differs yet, and the next run that has to change it could not
     return outcome
@@ -195,9 +197,9 @@ def reconcile(resource: Resource, host: Host) -> Outcome:
     """Bring resource to its wanted state, or have it on the way there, and say what was found before."""
     started = time.time()
     outcome = examine(resource, host)
-    if outcome.fields and not outcome.reason and not under_way(outcome):
+    if outcome.fields and not outcome.reason and not is_in_progress(outcome):
         resource.apply(host)
-        host.look_anew()
+        host.forget_observations()
         after = examine(resource, host)
         outcome.progress, outcome.remarks, outcome.evidence = after.progress, after.remarks, after.evidence
         if after.fields and not after.progress:
@@ -206,6 +208,6 @@ def reconcile(resource: Resource, host: Host) -> Outcome:
     return outcome
 
 
-def under_way(outcome: Outcome) -> bool:
+def is_in_progress(outcome: Outcome) -> bool:
     """Whether work on it goes on by itself."""
     return outcome.progress is not None and "failed" not in outcome.progress

@@ -4,7 +4,7 @@
 
 The program sees every file system read-only, in a mount namespace of its own, and an empty /dev/shm that is gone
 afterwards; whatever it starts ends with it, for it is the first process of a namespace of its own, too. Linux gives
-that to everybody where a site allows user namespaces. Where it does not, seclude raises OSError and nothing runs.
+that to everybody where a site allows user namespaces. Where it does not, enter_sandbox raises OSError and nothing runs.
 """
 
 import ctypes
@@ -20,7 +20,7 @@ HERE, RECURSIVE, MOUNT_SETATTR = -100, 0x8000, 442  # the number is the same on 
 EMPTY = b"/dev/shm"
 
 
-def seclude() -> None:
+def enter_sandbox() -> None:
     """Go there. Call it between fork and exec: it returns in a further child, whose parent only waits for it."""
     kernel = ctypes.CDLL(None, use_errno=True)
     user, group = os.getuid(), os.getgid()

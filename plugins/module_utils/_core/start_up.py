@@ -6,7 +6,7 @@ import os
 from typing import List
 
 from .._formats import startup
-from .edited_file import file_behind
+from .edited_file import read_edited_file
 from .host import Host
 
 FOLDER = ".config/hpc.onboard"
@@ -21,7 +21,7 @@ EVERY = ("/.config/fish/config.fish", "/.zshenv", "/.tcshrc", "/.cshrc", "/.bash
 """What our line may go into, whatever the shell."""
 
 
-def generated(host: Host, dialect: str) -> str:
+def env_file(host: Host, dialect: str) -> str:
     """Where our settings lie for the shells of a dialect."""
     return os.path.join(host.home, FOLDER, "env." + dialect)
 
@@ -44,17 +44,17 @@ def start_up_files(host: Host) -> List[str]:
     if shell != "bash":
         return [home + "/.profile"]
     login = _login_file(host)
-    reads_it = host.kind_behind(login) == "file" and startup.reads(file_behind(host, login).text, ".bashrc")
+    reads_it = host.resolved_kind(login) == "file" and startup.reads(read_edited_file(host, login).text, ".bashrc")
     return [home + "/.bashrc"] + ([] if reads_it else [login])
 
 
 def _login_file(host: Host) -> str:
     """The one file that bash reads at a login."""
     names = [host.home + name for name in LOGIN_FILES]
-    return next((name for name in names if host.kind_behind(name) != "nothing"), names[-1])
+    return next((name for name in names if host.resolved_kind(name) != "nothing"), names[-1])
 
 
-def read_at_start(host: Host) -> List[str]:
+def login_shell_files(host: Host) -> List[str]:
     """All files of the home that the login shell in use reads, at a login, for a command or at a terminal."""
     shell = os.path.basename(host.account.shell)
     more = [_login_file(host)] if shell == "bash" else [host.home + name for name in READ_TOO.get(shell, ())]

@@ -5,11 +5,11 @@
 from typing import Callable, List, Optional
 
 from .errors import AccountError
-from .files import Entry
+from .files import FileEntry
 from .host import Host
 
 
-class Remembering(Host):
+class UndoableHost(Host):
     """Another Host, real or dry, that remembers what it changed, and can put it back as it was.
 
     What the other one answers or does in its own way is left to it; what Host makes of that holds here as well.
@@ -17,19 +17,19 @@ class Remembering(Host):
 
     def __init__(self, host: Host) -> None:
         super().__init__(host.account, host.fingerprint_key, host.root)
-        self.made = host.made
+        self.created_folders = host.created_folders
         self._host = host
         self._back: List[Callable[[], None]] = []
 
     # -- questions -----------------------------------------------------------------------------
 
-    def entry(self, path: str) -> Optional[Entry]:
+    def entry(self, path: str) -> Optional[FileEntry]:
         """As Host's."""
         return self._host.entry(path)
 
-    def look_at(self, path: str) -> Optional[Entry]:
+    def lstat(self, path: str) -> Optional[FileEntry]:
         """As Host's."""
-        return self._host.look_at(path)
+        return self._host.lstat(path)
 
     def read(self, path: str) -> bytes:
         """As Host's."""
@@ -43,9 +43,9 @@ class Remembering(Host):
         """As Host's."""
         return self._host.has_acl(path)
 
-    def look_anew(self) -> None:
+    def forget_observations(self) -> None:
         """As Host's."""
-        self._host.look_anew()
+        self._host.forget_observations()
 
     # -- changes -------------------------------------------------------------------------------
 
@@ -60,7 +60,7 @@ class Remembering(Host):
         if not self._host.names(folder):
             self._host.remove_folder(folder)
 
-    def take_apart(self, path: str, empty: Callable[[str], None]) -> None:
+    def empty_and_remove(self, path: str, empty: Callable[[str], None]) -> None:
         """Refused: no key is a folder, so none is ever put back."""
         raise AccountError("%s: a folder that could not be put back is not removed" % self.shown(path))
 
@@ -100,7 +100,7 @@ class Remembering(Host):
         if found:
             self._back.append(lambda: self._host.write(path, None, content, found.mode, True))
 
-    def take_back(self) -> List[str]:
+    def undo(self) -> List[str]:
         """Put everything back as it was, the last change first; why some of it could not be."""
         problems = []
         for back in reversed(self._back):

@@ -19,14 +19,14 @@ import warnings
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence
 
 from .._core import files
-from .._core.account import Account, Names
+from .._core.account import Account, AccountPaths
 from .._core.errors import AccountError, errno_name
 from .._core.resource import FAILURES, Outcome
 from .._core.values import check_secret
 from . import engine
 from .by_hand_lines import Page
 from .isolation import Document
-from .plan import Kinds, build
+from .plan import Kinds, build_resource
 
 SCHEMA = "hpc.onboard/script-result/1.0"
 BAD, INTERRUPTED = 2, 130
@@ -39,7 +39,7 @@ NEEDS_TERMINAL = (
 )
 
 
-class Wish(NamedTuple):
+class RunRequest(NamedTuple):
     """What was asked for on the command line."""
 
     part: str  # onboard, audit or offboard
@@ -64,7 +64,7 @@ def main(told: Mapping[str, Any], kinds: Kinds) -> None:
     os._exit(code)  # a child that hangs in a file system is not waited for
 
 
-def _wish(words: Sequence[str], name: str, told: Mapping[str, Any]) -> Wish:
+def _wish(words: Sequence[str], name: str, told: Mapping[str, Any]) -> RunRequest:
     parser = argparse.ArgumentParser(
         prog="python3 " + name,
         description="Sets up %s, on its login node. Keys are asked for, unseen." % told["account"],
@@ -76,11 +76,11 @@ def _wish(words: Sequence[str], name: str, told: Mapping[str, Any]) -> Wish:
     parser.add_argument("--sure", action="store_true", help="with --offboard: ask nothing")
     wish = parser.parse_args(words)
     if wish.audit:
-        return Wish("audit", "examine", False)
-    return Wish("offboard" if wish.offboard else "onboard", "foresee" if wish.check else "reconcile", wish.sure)
+        return RunRequest("audit", "examine", False)
+    return RunRequest("offboard" if wish.offboard else "onboard", "foresee" if wish.check else "reconcile", wish.sure)
 
 
-def _run(told: Mapping[str, Any], kinds: Kinds, wish: Wish, page: Page, name: str) -> int:
+def _run(told: Mapping[str, Any], kinds: Kinds, wish: RunRequest, page: Page, name: str) -> int:
     user = pwd.getpwuid(os.getuid()).pw_name
     if user != told["user"]:
         raise AccountError("this file is for the user %s, and you are %s: nothing was done" % (told["user"], user))
@@ -156,7 +156,7 @@ def _held(fingerprint_key: str, value: Optional[str], known: Document) -> Docume
     """What is known of the rotations of a key, with the fingerprint of the one that was typed."""
     if value is None:
         return known
-    names = Names(Account("", ""), bytes.fromhex(fingerprint_key))
+    names = AccountPaths(Account("", ""), bytes.fromhex(fingerprint_key))
     return dict(known, held=[names.fingerprint(value)])
 
 
@@ -191,7 +191,7 @@ def _answered(
 def _unmet(entry: Document, kinds: Kinds) -> Document:
     """The outcome of what needs a key that was not typed."""
     why = "the key '%s' was not typed: run this again when you have it" % entry["key"].partition("@")[0]
-    outcome = Outcome.unmet(build(_whole(entry, None), kinds).identity, "failed", why).document()
+    outcome = Outcome.unmet(build_resource(_whole(entry, None), kinds).identity, "failed", why).document()
     outcome.pop("folders")
     return dict(outcome, capability=entry["capability"])
 
@@ -243,12 +243,12 @@ def _ended(first: Document, then: Document) -> Document:
 # -- the answer --------------------------------------------------------------------------------
 
 
-def _leave(told: Mapping[str, Any], wish: Wish, answer: Document, page: Page) -> None:
+def _leave(told: Mapping[str, Any], wish: RunRequest, answer: Document, page: Page) -> None:
     """Write the answer into the home, for its owner alone, and say how it is brought back."""
     name = "hpc-onboard-%s-%s.json" % (told["plan"]["cluster"], wish.part)
     folder = os.open(answer["account"]["home"], os.O_RDONLY | os.O_DIRECTORY)
     try:
-        files.replace(folder, name, sealed(told, wish.part, wish.work, answer), 0o600, {})
+        files.replace(folder, name, seal_result(told, wish.part, wish.work, answer), 0o600, {})
     except OSError as error:
         raise AccountError("what was done is done, and the answer ~/%s: %s" % (name, errno_name(error))) from None
     finally:
@@ -259,7 +259,7 @@ def _leave(told: Mapping[str, Any], wish: Wish, answer: Document, page: Page) ->
     page.say("  hpc-onboard import-result %s" % name)
 
 
-def sealed(told: Mapping[str, Any], part: str, work: str, answer: Document) -> bytes:
+def seal_result(told: Mapping[str, Any], part: str, work: str, answer: Document) -> bytes:
     """The answer as it is brought back: a JSON document, and over it a seal that this file alone can make."""
     document = {
         "schema": SCHEMA,

@@ -15,13 +15,13 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from .._core.account import Account, Guard
 from .._core.document_version import refusal
-from .._core.errors import AccountError, Hangs, explained, located
+from .._core.errors import AccountError, FileSystemHangs, as_account_error, describe_bug
 from .._core.host import Host
 from .._core.resource import CHANGES, FAILURES, Resource, State, examine, reconcile
 from .._receipt import notes, receipt, rotations
-from .isolation import Document, Step, run_isolated
-from .plan import LOCK, Kinds, Loop, build
-from .task import News, Seen, Task
+from .isolation import Document, Pass, run_isolated
+from .plan import LOCK, Kinds, Loop, build_resource
+from .task import News, Observation, Task
 
 SCHEMA = "hpc.onboard/answer/1.7"
 PLAN = "hpc.onboard/plan/1.3"
@@ -57,24 +57,24 @@ def answer(plan: Mapping[str, Any], kinds: Kinds) -> Document:
         first, plan = _fixed(plan, kinds, account)
         task = _task(plan, kinds, account)
         if plan.get("only_made"):
-            from .ownership import sorted_out  # few runs take anything out
+            from .ownership import settle_kept  # few runs take anything out
 
-            task = sorted_out(task)
+            task = settle_kept(task)
         seen = WORKS[plan["work"]](task)
         if plan.get("ticket") and any(one["status"] == "failed" for one in [seen.receipt, *seen.documents] if one):
-            from .shut_home import check  # few homes want a ticket
+            from .kerberos_home import check_ticket  # few homes want a ticket
 
-            check(account.home)
+            check_ticket(account.home)
         said["outcomes"] = first + _named(plan, seen.documents)
         if plan.get("receipt"):
             news = _news(task, seen.documents, True) if plan["work"] == "reconcile" else {}
-            said["receipt"] = receipt.told(_noted(task, seen, news))
+            said["receipt"] = receipt.to_answer(_noted(task, seen, news))
     except AccountError as error:
         said["error"] = str(error)
     except OSError as error:
-        said["error"] = str(explained(error, "starting the work on the account"))
+        said["error"] = str(as_account_error(error, "starting the work on the account"))
     except Exception as error:
-        said["error"] = located(error)
+        said["error"] = describe_bug(error)
     said["python"] = "%d.%d.%d" % sys.version_info[:3]
     said["host"] = os.uname().nodename
     said["seconds"] = round(time.time() - started, 3)
@@ -86,11 +86,11 @@ def _fixed(plan: Mapping[str, Any], kinds: Kinds, account: Account) -> Tuple[Lis
     number = int(plan.get("fixes") or 0)
     if not number:
         return [], plan
-    from .fixing import fixed  # few runs fix
+    from .fixing import apply_fixes  # few runs fix
 
     first = dict(plan, resources=plan["resources"][:number])
     task = _task(first, kinds, account)
-    documents = fixed(task.resources, task.real, task.seconds, plan.get("fixes_work") == "foresee")
+    documents = apply_fixes(task.resources, task.real, task.seconds, plan.get("fixes_work") == "foresee")
     return _named(first, documents), dict(plan, resources=plan["resources"][number:])
 
 
@@ -98,29 +98,29 @@ def _guard(plan: Mapping[str, Any]) -> Optional[Guard]:
     """What keeps start-up files from writing where an account is only looked at."""
     if plan["work"] != "examine":
         return None
-    from .._core.sandboxed_program import seclude  # here, because most runs do without
+    from .._core.sandboxed_program import enter_sandbox  # here, because most runs do without
 
-    return seclude
+    return enter_sandbox
 
 
 def _task(plan: Mapping[str, Any], kinds: Kinds, account: Account) -> Task:
-    resources = [build(entry, kinds) for entry in plan["resources"]]
+    resources = [build_resource(entry, kinds) for entry in plan["resources"]]
     root = str((plan.get("sandbox") or {}).get("root", ""))
     key = bytes.fromhex(plan["fingerprint_key"])
     if root:
-        lay_out(root, plan["sandbox"])
+        create_sandbox(root, plan["sandbox"])
 
-    copied = receipt.checked(plan.get("notes") or {})
+    copied = receipt.check_notes(plan.get("notes") or {})
 
     def real() -> Host:
         host = Host(account, key, root)
-        host.follows = plan["work"] == "follow"
-        host.copied = copied
+        host.is_following = plan["work"] == "follow"
+        host.receipt_copy = copied
         return host
 
     _learn(resources, real())
-    own, replaces = notes.own_key(plan["fingerprint_key"]), bool(plan.get("replace"))
-    keyed = rotations.Keyed(plan["resources"], resources, plan.get("keys") or {}, own, replaces)
+    own, replaces = notes.fingerprint_key_id(plan["fingerprint_key"]), bool(plan.get("replace"))
+    keyed = rotations.KeyGuard(plan["resources"], resources, plan.get("keys") or {}, own, replaces)
     return Task(plan, resources, real, float(plan.get("seconds") or SECONDS), keyed)
 
 
@@ -130,62 +130,64 @@ def _named(plan: Mapping[str, Any], documents: List[Document]) -> List[Document]
     return [dict(one, capability=entry["capability"]) for entry, one in zip(plan["resources"], told)]
 
 
-def _examined(task: Task) -> Seen:
+def _examined(task: Task) -> Observation:
     return task.gone_through(task.real, examine, False, task.alone.documents)
 
 
-def _foreseen(task: Task) -> Seen:
+def _foreseen(task: Task) -> Observation:
     seen = _ahead(task, task.alone.documents)
     if not task.plan.get("receipt") or not _has_changes(seen):
         return seen
     kept = task.looked([receipt.Receipt(_news(task, seen.documents, False), task.cluster)])[0]
-    return Seen(kept, _held_back(seen.documents), False) if kept["status"] in FAILURES else seen
+    return Observation(kept, _held_back(seen.documents), False) if kept["status"] in FAILURES else seen
 
 
-def _ahead(task: Task, settled: Dict[int, Document]) -> Seen:
+def _ahead(task: Task, settled: Dict[int, Document]) -> Observation:
     """What a run would do, told by the very loop that does it."""
-    from .._core.dry import DryHost  # here, because most runs only look and starting Python is what they wait for
+    from .._core.dry_run import (
+        DryRunHost,
+    )  # here, because most runs only look and starting Python is what they wait for
 
-    return task.gone_through(lambda: DryHost(task.real()), reconcile, False, settled)
+    return task.gone_through(lambda: DryRunHost(task.real()), reconcile, False, settled)
 
 
-def _reconciled(task: Task) -> Seen:
+def _reconciled(task: Task) -> Observation:
     seen, settled = _examined(task), task.alone.documents
     loop: Loop = reconcile
     if _has_changes(seen) or _is_lock_there(task.real()):
         hung = {position: one for position, one in enumerate(seen.documents) if one["status"] == "unknown"}
         if task.plan.get("receipt") or task.keyed.names:
-            from .intention import intended, nothing_else  # here, because most runs only look
+            from .write_ahead import plan_records, restrict_to_planned  # here, because most runs only look
 
             ahead = _ahead(task, {**hung, **settled})
-            planned = intended(seen, ahead)
+            planned = plan_records(seen, ahead)
             news = _news(task, planned, False) if task.plan.get("receipt") else {}
             kept = _noted(task, seen, news)
             if kept["status"] in FAILURES:  # what cannot be noted is not made
-                return Seen(kept, _held_back(planned), False)
-            loop = nothing_else(loop, task, seen, ahead) if task.plan.get("receipt") else loop
+                return Observation(kept, _held_back(planned), False)
+            loop = restrict_to_planned(loop, task, seen, ahead) if task.plan.get("receipt") else loop
         seen = task.gone_through(task.real, loop, True, {**hung, **settled})
     return seen
 
 
-def _has_changes(seen: Seen) -> bool:
+def _has_changes(seen: Observation) -> bool:
     return seen.drafts or any(one["status"] in CHANGES for one in seen.documents)
 
 
 def _held_back(documents: List[Document]) -> List[Document]:
     """The outcomes of a run that may change nothing."""
-    return [receipt.held_back(one) if one["status"] in CHANGES else one for one in documents]
+    return [receipt.blocked_outcome(one) if one["status"] in CHANGES else one for one in documents]
 
 
 def _is_lock_there(host: Host) -> bool:
     """Whether another run, living or dead, has left its lock file."""
     try:
         return host.entry(os.path.join(host.home, LOCK)) is not None
-    except Hangs:
+    except FileSystemHangs:
         return False  # nothing in that home can be changed
 
 
-def _followed(task: Task) -> Seen:
+def _followed(task: Task) -> Observation:
     """Look until a step is done, nothing is under way any more, or the patience ends."""
     deadline = time.time() + float(task.plan["follow_seconds"])
     first = seen = _examined(task)
@@ -204,29 +206,29 @@ def _news(task: Task, documents: List[Document], done: bool) -> News:
     What is left alone or put back is noted no more, unless hpc-onboard has something to do there yet.
     """
     both, alone = list(enumerate(zip(task.plan["resources"], documents))), task.alone.documents
-    own = notes.own_key(task.plan["fingerprint_key"])
-    news = notes.notes([pair for position, pair in both if position not in alone], own, task.cluster, done)
+    own = notes.fingerprint_key_id(task.plan["fingerprint_key"])
+    news = notes.notes_of_run([pair for position, pair in both if position not in alone], own, task.cluster, done)
     ended = set(alone) | set(task.alone.put_back if done else ())
     released = [at for at, one in enumerate(documents) if at in ended and one["status"] not in FAILURES]
     left = {notes.key(task.plan["resources"][at], documents[at]["identity"]): notes.RELEASED for at in released}
     lost = task.plan.get("notes") if done and not task.plan.get("only_made") else None
-    return {**left, **news, **(notes.restored(news, lost) if lost else {})}
+    return {**left, **news, **(notes.recover_notes(news, lost) if lost else {})}
 
 
-def _noted(task: Task, seen: Seen, news: News) -> Document:
+def _noted(task: Task, seen: Observation, news: News) -> Document:
     """The outcome of bringing the receipt, found so, up to date; what differs is written under the lock."""
     found = seen.receipt
-    keys = task.keyed.installed(seen.documents) if task.plan["work"] == "reconcile" else {}
+    keys = task.keyed.marks_to_write(seen.documents) if task.plan["work"] == "reconcile" else {}
     if (
         found["status"] in FAILURES
-        or notes.state(notes.joined(found["after"], news, task.cluster, keys)) == found["after"]
+        or notes.to_state(notes.merge_changes(found["after"], news, task.cluster, keys)) == found["after"]
     ):
         return found
     things = {notes.key(entry, one.identity): one for entry, one in zip(task.plan["resources"], task.resources)}
     kept = [receipt.Receipt(news, task.cluster, keys, _decided_by(task, found["after"]), things)]  # type: List[Resource]
     looked = task.looked(kept)
     if looked[0]["status"] in CHANGES:
-        looked = run_isolated(kept, Step(task.real, reconcile, True, task.seconds), {})
+        looked = run_isolated(kept, Pass(task.real, reconcile, True, task.seconds), {})
     return looked[0]
 
 
@@ -237,7 +239,7 @@ def _decided_by(task: Task, found: State) -> State:
     return dict({key: text for key, text in found.items() if key not in stays}, **earlier)
 
 
-def _steps(seen: Seen) -> List[Any]:
+def _steps(seen: Observation) -> List[Any]:
     """The step that each resource's work is at; None where nothing is under way."""
     return [one["progress"] and one["progress"].get("step") for one in seen.documents]
 
@@ -251,7 +253,7 @@ def _learn(resources: List[Resource], host: Host) -> None:
             pass  # it is the resource's own outcome, and is said there
 
 
-def lay_out(root: str, sandbox: Mapping[str, Any]) -> None:
+def create_sandbox(root: str, sandbox: Mapping[str, Any]) -> None:
     """Make the pretended cluster below root: what the site itself would have made, home and areas."""
     for folder in [sandbox["home"], *sandbox.get("folders", [])]:
         if not os.path.isdir(root + folder):

@@ -13,21 +13,23 @@ from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.resource import CHANGES, FAILURES, Outcome, Resource, examine, reconcile
 from .._receipt import notes, receipt
-from .isolation import Document, Step, run_isolated
+from .isolation import Document, Pass, run_isolated
 
 
-def fixed(resources: List[Resource], real: Callable[[], Host], seconds: float, is_foreseen: bool) -> List[Document]:
+def apply_fixes(
+    resources: List[Resource], real: Callable[[], Host], seconds: float, is_foreseen: bool
+) -> List[Document]:
     """The outcomes of the fixes, in order. is_foreseen: nothing is changed."""
-    look = Step(real, examine, False, seconds)
+    look = Pass(real, examine, False, seconds)
     settled = _ours(resources, real(), run_isolated([receipt.Receipt({})], look, {})[0])
     seen = run_isolated(resources, look, settled)
     if not any(one["status"] in CHANGES for one in seen):
         return seen
     if is_foreseen:
-        from .._core.dry import DryHost
+        from .._core.dry_run import DryRunHost
 
-        return run_isolated(resources, Step(lambda: DryHost(real()), reconcile, False, seconds), settled)
-    done = run_isolated(resources, Step(real, reconcile, True, seconds), settled)
+        return run_isolated(resources, Pass(lambda: DryRunHost(real()), reconcile, False, seconds), settled)
+    done = run_isolated(resources, Pass(real, reconcile, True, seconds), settled)
     for variable in (name for one in done if one["status"] in CHANGES for name in one["before"]):
         os.environ.pop(variable, None)  # the shell that started us had read it in the file that was fixed
     return done
@@ -35,11 +37,11 @@ def fixed(resources: List[Resource], real: Callable[[], Host], seconds: float, i
 
 def _ours(resources: List[Resource], host: Host, kept: Document) -> Dict[int, Document]:
     """The outcomes of fixes that would take away what we made, or of all that take away, where that is not known."""
-    paths = _noted(notes.read(kept["after"]), host)
+    paths = _noted(notes.parse_notes(kept["after"]), host)
     found = {}
     for position, resource in enumerate(resources):
         try:
-            taken = resource.bound(host).takes_away(host)
+            taken = resource.bound(host).paths_to_remove(host)
         except (AccountError, OSError):
             continue  # the fix itself says so
         if taken and kept["status"] in FAILURES:

@@ -14,16 +14,16 @@ import select
 import time
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Set
 
-from .._core.errors import AccountError, explained
+from .._core.errors import AccountError, as_account_error
 from .._core.host import Host
 from .._core.resource import FAILURES, Outcome, Resource, examine
-from .plan import WAIT_SECONDS, Loop, Run
+from .plan import WAIT_SECONDS, Loop, ResourceRun
 
 Document = Dict[str, Any]
 ASKING = 0.1  # how much of the time for one resource the file systems have, then, to answer; at least a second
 
 
-class Step(NamedTuple):
+class Pass(NamedTuple):
     """How to go through a list of resources once."""
 
     make_host: Callable[[], Host]
@@ -33,15 +33,15 @@ class Step(NamedTuple):
     first: int = 0  # so many resources tell the host what the others ask it
 
 
-class Silent(Exception):
+class ChildSilent(Exception):
     """The child said nothing in the time it had."""
 
 
-class Died(Exception):
+class ChildDied(Exception):
     """The child ended before its work did."""
 
 
-class Lines:
+class LineReader:
     """The lines that come through a pipe, each awaited for a limited time."""
 
     def __init__(self, handle: int) -> None:
@@ -52,16 +52,16 @@ class Lines:
         deadline = time.time() + seconds
         while b"\n" not in self._held:
             if not select.select([self._handle], [], [], max(0.0, deadline - time.time()))[0]:
-                raise Silent()
+                raise ChildSilent()
             got = os.read(self._handle, 65536)
             if not got:
-                raise Died()
+                raise ChildDied()
             self._held += got
         line, _newline, self._held = self._held.partition(b"\n")
         return line.decode("utf-8")
 
 
-def run_isolated(resources: List[Resource], step: Step, settled: Dict[int, Document]) -> List[Document]:
+def run_isolated(resources: List[Resource], step: Pass, settled: Dict[int, Document]) -> List[Document]:
     """The outcome documents of all resources, in order; what is settled by position is not touched again."""
     done = dict(settled)
     while len(done) < len(resources):
@@ -69,7 +69,7 @@ def run_isolated(resources: List[Resource], step: Step, settled: Dict[int, Docum
     return [done[position] for position in range(len(resources))]
 
 
-def _one_child(resources: List[Resource], step: Step, done: Dict[int, Document]) -> None:
+def _one_child(resources: List[Resource], step: Pass, done: Dict[int, Document]) -> None:
     """Run a child over what is not done, to its end or to the resource that it was lost in."""
     todo = [position for position in range(len(resources)) if position not in done]
     known = [one for position, one in enumerate(resources[: step.first]) if _is_known(done.get(position))]
@@ -79,19 +79,19 @@ def _one_child(resources: List[Resource], step: Step, done: Dict[int, Document])
         os.close(reader)
         _work([resources[position] for position in todo], known, step, writer)
     os.close(writer)
-    lines = Lines(reader)
+    lines = LineReader(reader)
     seconds = step.seconds + (WAIT_SECONDS if step.locked else 0)
     try:
         for position in todo:
             done[position] = json.loads(lines.next(seconds))
             seconds = step.seconds
         os.waitpid(child, 0)
-    except Silent:
+    except ChildSilent:
         import signal
 
         os.kill(child, signal.SIGKILL)
         _give_up(resources, position, step, done)
-    except Died:
+    except ChildDied:
         os.waitpid(child, 0)
         text = "the process was ended from outside: does the login node limit memory or time?"
         done[position] = Outcome.unmet(resources[position].identity, "failed", text).document()
@@ -104,22 +104,22 @@ def _is_known(document: Optional[Document]) -> bool:
     return document is not None and document["status"] not in FAILURES
 
 
-def _work(todo: List[Resource], known: List[Resource], step: Step, writer: int) -> None:
+def _work(todo: List[Resource], known: List[Resource], step: Pass, writer: int) -> None:
     """The child: no terminal, no answer channel but the pipe. Never returns.
 
     known: what an earlier child has gone through, and this one has to look at again.
     """
     try:
         host = step.make_host()
-        run = Run(host, step.loop)
+        run = ResourceRun(host, step.loop)
         try:
             _silence()
             for resource in known:
-                Run(host, examine).outcome(resource)
+                ResourceRun(host, examine).outcome(resource)
             if step.locked:
-                from .lock import Lock  # here and below: most runs change nothing, and wait for what is loaded
+                from .lock import AccountLock  # here and below: most runs change nothing, and wait for what is loaded
 
-                with Lock(host):
+                with AccountLock(host):
                     _report(todo, run.outcome, writer)
             else:
                 _report(todo, run.outcome, writer)
@@ -137,7 +137,7 @@ def _silence() -> None:
         for handle in (0, 1, 2):
             os.dup2(null, handle)
     except OSError as error:
-        raise explained(error, "opening " + os.devnull) from None
+        raise as_account_error(error, "opening " + os.devnull) from None
 
 
 def _report(todo: List[Resource], outcome: Callable[[Resource], Outcome], writer: int) -> None:
@@ -147,7 +147,7 @@ def _report(todo: List[Resource], outcome: Callable[[Resource], Outcome], writer
             left = left[os.write(writer, left) :]
 
 
-def _give_up(resources: List[Resource], silent: int, step: Step, done: Dict[int, Document]) -> None:
+def _give_up(resources: List[Resource], silent: int, step: Pass, done: Dict[int, Document]) -> None:
     """Mark the silent resource as not measured, and learn which file systems hang.
 
     Others than the resources touch are asked next: links lead to them. Where all answer, those that the resource
@@ -161,8 +161,8 @@ def _give_up(resources: List[Resource], silent: int, step: Step, done: Dict[int,
     every = {home}.union(*(_mounts(one, host, mounts) for one in resources))
     wait = max(1.0, step.seconds * ASKING)
     hung = set(find_hanging(every, wait) or find_hanging(mounts, wait)) or own - {home}
-    host.account.hung.update({mount: describe_hang(mount, real, step.seconds) for mount in hung})
-    why = [host.account.hung[mount] for mount in sorted(hung & own or hung)]
+    host.account.hung_mounts.update({mount: describe_hang(mount, real, step.seconds) for mount in hung})
+    why = [host.account.hung_mounts[mount] for mount in sorted(hung & own or hung)]
     if not why:
         text = "no answer in %d s, though the file systems answer; run again, and ask the site if that does not help"
         why = [text % step.seconds]

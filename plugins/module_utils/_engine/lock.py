@@ -6,14 +6,14 @@ import os
 from types import TracebackType
 from typing import Optional, Type
 
-from .._core.errors import AccountError, explained
+from .._core.errors import AccountError, as_account_error
 from .._core.host import Host
-from .._core.lock_file import Busy, LockFile
+from .._core.lock_file import LockBusy, LockFile
 from .plan import LOCK as NAME
 from .plan import WAIT_SECONDS
 
 
-class Lock:
+class AccountLock:
     """Held between enter and exit; the file is gone afterwards.
 
     It is made in the home as that was opened: the path of one in an area of many may lead elsewhere by then.
@@ -22,9 +22,9 @@ class Lock:
     def __init__(self, host: Host, wait: float = WAIT_SECONDS) -> None:
         self._host, self._wait = host, wait
 
-    def __enter__(self) -> "Lock":
+    def __enter__(self) -> "AccountLock":
         path = os.path.join(self._host.home, NAME)
-        self._folder = self._host.opened_above(path, "locking ")
+        self._folder = self._host.open_parent(path, "locking ")
         self._file = LockFile(self._folder.handle, NAME, stays=False, shown=self._host.real(path))
         try:
             self._hold()
@@ -35,12 +35,12 @@ class Lock:
 
     def _hold(self) -> None:
         try:
-            self._file.hold(self._wait)
-        except Busy as error:
+            self._file.acquire(self._wait)
+        except LockBusy as error:
             text = "another run is at work on this account (%s): wait for it, or end it, then run again"
             raise AccountError(text % error) from None
         except OSError as error:
-            raise explained(error, "locking the account by ~/" + NAME) from None
+            raise as_account_error(error, "locking the account by ~/" + NAME) from None
 
     def __exit__(
         self,
@@ -48,5 +48,5 @@ class Lock:
         error: Optional[BaseException],
         trace: Optional[TracebackType],
     ) -> None:
-        self._file.let_go()
+        self._file.release()
         self._folder.close()

@@ -8,7 +8,7 @@ limits are in isolation.py.
 
 from typing import Any, Callable, Dict, List, Mapping, Optional, Type
 
-from .._core.errors import AccountError, Hangs, explained, located
+from .._core.errors import AccountError, FileSystemHangs, as_account_error, describe_bug
 from .._core.host import Host
 from .._core.resource import Outcome, Resource
 
@@ -19,7 +19,7 @@ Kinds = Mapping[str, Type[Resource]]
 Loop = Callable[[Resource, Host], Outcome]
 
 
-def build(declared: Mapping[str, Any], kinds: Kinds) -> Resource:
+def build_resource(declared: Mapping[str, Any], kinds: Kinds) -> Resource:
     """The resource for one entry of a plan, {kind, capability, options}; its options are checked."""
     kind = str(declared.get("kind"))
     if kind not in kinds:
@@ -27,7 +27,7 @@ def build(declared: Mapping[str, Any], kinds: Kinds) -> Resource:
     return kinds[kind](declared["options"])
 
 
-class Run:
+class ResourceRun:
     """The outcomes so far, and what they mean for the resources that come after."""
 
     def __init__(self, host: Host, loop: Loop) -> None:
@@ -46,21 +46,21 @@ class Run:
 
     def outcome(self, resource: Resource) -> Outcome:
         """Take one resource through the loop. Whatever goes wrong becomes its outcome."""
-        self.host.look_anew()
+        self.host.forget_observations()
         try:
             bound = resource.bound(self.host)
             lost = self._waits_for(bound) if bound.WAITS else None
             if lost:
                 return Outcome.unmet(resource.identity, "blocked", "waits for: " + lost)
             outcome = self.loop(bound, self.host)
-        except Hangs as error:
+        except FileSystemHangs as error:
             outcome = Outcome.unmet(resource.identity, "unknown", str(error))
         except AccountError as error:
             outcome = Outcome.unmet(resource.identity, "failed", str(error))
         except OSError as error:
-            outcome = Outcome.unmet(resource.identity, "failed", str(explained(error, resource.identity)))
+            outcome = Outcome.unmet(resource.identity, "failed", str(as_account_error(error, resource.identity)))
         except Exception as error:
-            outcome = Outcome.unmet(resource.identity, "failed", located(error))
+            outcome = Outcome.unmet(resource.identity, "failed", describe_bug(error))
         if outcome.status in ("blocked", "failed"):
             self.lose(resource)
         outcome.folders = self._made_for(resource)
@@ -68,7 +68,7 @@ class Run:
 
     def _made_for(self, resource: Resource) -> List[str]:
         """The folders that were made since the last resource, but for what this one is itself."""
-        made, self.host.made = self.host.made, []
+        made, self.host.created_folders = self.host.created_folders, []
         own = resource.bound(self.host).touches(self.host)[:1] if made else []
         return [self.host.shown(folder) for folder in made if folder not in own]
 

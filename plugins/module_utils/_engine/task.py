@@ -7,13 +7,13 @@ from typing import Any, Callable, Dict, FrozenSet, List, Mapping, NamedTuple, Op
 from .._core.host import Host
 from .._core.resource import CHANGES, Resource, State, examine
 from .._receipt import receipt, rotations
-from .isolation import Document, Step, run_isolated
+from .isolation import Document, Pass, run_isolated
 from .plan import Loop
 
 News = Mapping[str, Optional[Document]]  # what is to be noted, by key: see notes.joined
 
 
-class Seen(NamedTuple):
+class Observation(NamedTuple):
     """The outcomes of the receipt, as it was found, and of the resources."""
 
     receipt: Document
@@ -21,7 +21,7 @@ class Seen(NamedTuple):
     drafts: bool  # whether a killed run has left drafts
 
 
-class Alone(NamedTuple):
+class KeptResources(NamedTuple):
     """What stays though it is to go: the outcomes by position, and the receipt by which that was decided.
 
     put_back: the positions of what stays, and gets back what was changed of it.
@@ -39,8 +39,8 @@ class Task(NamedTuple):
     resources: List[Resource]
     real: Callable[[], Host]
     seconds: float
-    keyed: rotations.Keyed
-    alone: Alone = Alone({}, {})
+    keyed: rotations.KeyGuard
+    alone: KeptResources = KeptResources({}, {})
 
     @property
     def cluster(self) -> str:
@@ -49,21 +49,23 @@ class Task(NamedTuple):
 
     def looked(self, resources: List[Resource]) -> List[Document]:
         """The outcomes of a look that changes nothing."""
-        return run_isolated(resources, Step(self.real, examine, False, self.seconds), {})
+        return run_isolated(resources, Pass(self.real, examine, False, self.seconds), {})
 
-    def gone_through(self, host: Callable[[], Host], loop: Loop, locked: bool, settled: Dict[int, Document]) -> Seen:
+    def gone_through(
+        self, host: Callable[[], Host], loop: Loop, locked: bool, settled: Dict[int, Document]
+    ) -> Observation:
         """Take all through a loop, in one child. The receipt is first, so that it waits for nothing that fails."""
         own = [receipt.Receipt({})] + self._drafts()  # type: List[Resource]
         behind = {position + len(own): document for position, document in settled.items()}
         documents = run_isolated(
-            own + self.resources, Step(host, self.keyed.careful(loop), locked, self.seconds, 1), behind
+            own + self.resources, Pass(host, self.keyed.guard_keys(loop), locked, self.seconds, 1), behind
         )
-        return Seen(documents[0], documents[len(own) :], len(own) > 1 and documents[1]["status"] in CHANGES)
+        return Observation(documents[0], documents[len(own) :], len(own) > 1 and documents[1]["status"] in CHANGES)
 
     def _drafts(self) -> List[Resource]:
         """What clears away after runs that were killed, where their work is not done again."""
         if not self.plan.get("only_made"):
             return []
-        from .._receipt.drafts import Drafts  # here, because few runs take anything out
+        from .._receipt.stale_drafts import StaleDrafts  # here, because few runs take anything out
 
-        return [Drafts(self.resources)]
+        return [StaleDrafts(self.resources)]

@@ -4,7 +4,7 @@
 
 from typing import Any, Dict, Optional
 
-from .._core.files import Entry
+from .._core.files import FileEntry
 from .._core.host import Host
 from .._core.resource import State
 from .fix_resource import FILE, Fix, why_not_written
@@ -37,7 +37,7 @@ class AccessFix(Fix):
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         real = host.resolve(self.options["path"])
-        found: Optional[Entry] = host.entry(real) if real else None
+        found: Optional[FileEntry] = host.entry(real) if real else None
         if found is not None and not found.mine:
             return "%s is not yours: ask its owner" % host.shown(self.options["path"])
         return why_not_written(host, self.options["path"]) if self.options["way"] == "list" else None

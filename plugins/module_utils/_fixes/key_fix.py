@@ -6,7 +6,7 @@ from typing import Any, Dict, List, Optional
 
 from .._core.host import Host
 from .._core.resource import State
-from .._formats.key_forms import written
+from .._formats.key_forms import find_keys
 from .fix_resource import FILE, MARKS, Fix, Text, read_text, why_not_written, write_text
 
 BLANK = "taken-out-by-hpc.onboard"
@@ -31,7 +31,7 @@ class KeyFix(Fix):
         def known(word: str) -> str:
             return "a key" if host.fingerprint(word) in marks else ""
 
-        return [one.value for one in written(file.text, known) if host.fingerprint(one.value) in marks]
+        return [one.value for one in find_keys(file.text, known) if host.fingerprint(one.value) in marks]
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         file = read_text(host, self.options["path"])

@@ -11,7 +11,7 @@ from typing import Any, Dict, List, Optional, Tuple
 
 from .._core.host import Host
 from .._core.resource import State
-from .._formats.lines import lines
+from .._formats.lines import split_lines
 from .._scan.search import Search
 from .fix_resource import FILE, Fix, read_text
 
@@ -74,18 +74,18 @@ class LeftoverFix(Fix):
         below = os.path.relpath(path, host.resolve(host.home) or host.home)
         words = [one for one in (below, self.options["variable"]) if one]
         for file in search.start_ups():
-            for line in lines(search.text(file)):
+            for line in split_lines(search.text(file)):
                 if not line.lstrip().startswith("#") and any(word in line for word in words):
                     return "%s speaks of it: let that lead elsewhere first" % host.shown(file)
         return None
 
-    def takes_away(self, host: Host) -> List[str]:
+    def paths_to_remove(self, host: Host) -> List[str]:
         path = str(self.options["path"])
         whole = self.options["what"] in ("copy", "draft", "link")
         return [path] if whole else [os.path.join(path, name) for name in self._goes(host)]
 
     def apply(self, host: Host) -> None:
-        for path in self.takes_away(host):
+        for path in self.paths_to_remove(host):
             found = host.entry(path)
             (host.remove_folder if found and found.kind == "folder" else host.remove)(path)
         if self.options["what"] == "tokens":
@@ -104,4 +104,4 @@ def _content(host: Host, path: str) -> str:
 def _is_contained(host: Host, original: Tuple[str, str], path: str) -> bool:
     """Whether every line of a copy is in the file beside it as well."""
     file = read_text(host, os.path.join(*original)) if original[1] else None
-    return file is not None and {*lines(_content(host, path))} <= {*lines(file.text)}
+    return file is not None and {*split_lines(_content(host, path))} <= {*split_lines(file.text)}

@@ -8,7 +8,7 @@ from typing import Any, Container, Dict, List, Optional, Sequence, Tuple
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._formats import key_files
-from .._formats.key_forms import written
+from .._formats.key_forms import find_keys
 from .access_fix import AccessFix
 from .fix_resource import offered, read_text
 from .key_fix import KeyFix
@@ -72,7 +72,7 @@ def _of_assignments(host: Host, path: str, marks: List[str]) -> Offer:
     if file is None:
         return None
     left, problem = without(file.text, dialect_of(file.path), is_meant)
-    if problem or any(host.fingerprint(one.value) in marks for one in written(left, known)):
+    if problem or any(host.fingerprint(one.value) in marks for one in find_keys(left, known)):
         return None
     return _statement(host, path, [one for one in _assignments(file.text, file.path) if is_meant(one.source)])
 

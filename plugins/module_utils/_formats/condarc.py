@@ -5,8 +5,8 @@
 import re
 from typing import List, NamedTuple, Optional, Sequence
 
-from .lines import lines
-from .origin_mark import stamped
+from .lines import split_lines
+from .origin_mark import add_mark
 
 PLACE = "condarc.d/hpc.onboard.yml"
 ANACONDAS = ("defaults", "main", "r", "anaconda", "msys2", "pkgs/main", "pkgs/r", "pkgs/msys2")
@@ -25,15 +25,15 @@ def render(prefix: str, channels: Sequence[str], version: str) -> str:
     """Packages and environments below the prefix, these channels, and nothing activated by itself."""
     lists = (("pkgs_dirs", [prefix + "/pkgs"]), ("envs_dirs", [prefix + "/envs"]), ("channels", list(channels)))
     lines = ["%s:\n%s" % (name, "".join('  - "%s"\n' % item for item in items)) for name, items in lists]
-    return stamped(FIRST + "".join(lines) + "%s: false\n" % activation(version))
+    return add_mark(FIRST + "".join(lines) + "%s: false\n" % activation_setting(version))
 
 
-def activation(version: str) -> str:
+def activation_setting(version: str) -> str:
     """The name of the setting that activates the base environment by itself, which conda 25 renamed."""
-    return "auto_activate" if numbers(version)[:1] >= [26] else "auto_activate_base"  # 25 knows both
+    return "auto_activate" if version_numbers(version)[:1] >= [26] else "auto_activate_base"  # 25 knows both
 
 
-def numbers(version: str) -> List[int]:
+def version_numbers(version: str) -> List[int]:
     """The numbers of an installer's version, to be compared: of 26.1.1-3 and of py313_26.1.1-1."""
     return [int(number) for number in re.findall(r"[0-9]+", version.rpartition("_")[2])]
 
@@ -43,14 +43,14 @@ def is_explicit(content: str) -> bool:
     return re.search(r"^@EXPLICIT\s*$", content, re.MULTILINE) is not None
 
 
-def listed(text: str, setting: str) -> Optional[List[Item]]:
+def read_list(text: str, setting: str) -> Optional[List[Item]]:
     """The items of a list among somebody's settings with the numbers of their lines; None where it is not set.
 
     conda's settings are YAML; the forms that people and conda itself write are read: a list in brackets on one
     line, and one item a line behind dashes.
     """
     found: Optional[List[Item]] = None
-    for number, line in enumerate(lines(text), 1):
+    for number, line in enumerate(split_lines(text), 1):
         bare = re.sub(r"(^|\s)#.*", "", line.rstrip())
         key = re.match(r"^([A-Za-z_]+)\s*:\s*(.*)", bare)
         if key:
@@ -65,7 +65,7 @@ def listed(text: str, setting: str) -> Optional[List[Item]]:
     return found
 
 
-def is_anacondas(channel: str) -> bool:
+def is_anaconda_channel(channel: str) -> bool:
     """Whether a channel is one of Anaconda's own, which have terms of their own."""
     return channel in ANACONDAS or "repo.anaconda.com" in channel or "repo.continuum.io" in channel
 

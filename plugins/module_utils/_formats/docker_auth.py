@@ -16,7 +16,7 @@ BLANK = re.compile(r"[ \t\r\n]*")
 NEW = "{}\n"
 
 
-class Login(NamedTuple):
+class RegistryLogin(NamedTuple):
     """What an entry says."""
 
     user: str
@@ -43,14 +43,14 @@ def problem(text: str, registry: str) -> Optional[str]:
         return 'it is no file of logins ("auths" is no object): move it away'
     if not isinstance(document.get("auths", {}).get(registry, {}), dict):
         return "what it says of %s is no login: take it out" % registry
-    program = helper(text, registry)
+    program = credential_helper(text, registry)
     if program:
         words = "the program %s answers for %s in its place (credsStore, credHelpers): take that out"
         return words % (program, registry)
     return None
 
 
-def helper(text: str, registry: str) -> str:
+def credential_helper(text: str, registry: str) -> str:
     """Return the program that readers ask for this registry instead of the file; empty if they read the file."""
     try:
         document = json.loads(text or NEW)
@@ -60,7 +60,7 @@ def helper(text: str, registry: str) -> str:
     return "docker-credential-%s" % name if name else ""
 
 
-def find(text: str, registry: str) -> Optional[Login]:
+def find(text: str, registry: str) -> Optional[RegistryLogin]:
     """The login for a registry, or None. What cannot be read is an empty one."""
     try:
         entry: Optional[Dict[str, Any]] = json.loads(text or NEW).get("auths", {}).get(registry)
@@ -71,8 +71,8 @@ def find(text: str, registry: str) -> Optional[Login]:
     try:
         user, colon, password = base64.b64decode(str(entry["auth"]), validate=True).decode("utf-8").partition(":")
     except (KeyError, TypeError, ValueError, binascii.Error):
-        return Login("", "")
-    return Login(user, password) if colon else Login("", "")
+        return RegistryLogin("", "")
+    return RegistryLogin(user, password) if colon else RegistryLogin("", "")
 
 
 def registries(text: str) -> List[str]:
@@ -83,7 +83,7 @@ def registries(text: str) -> List[str]:
         return []
 
 
-def put(text: str, registry: str, login: Login) -> str:
+def put(text: str, registry: str, login: RegistryLogin) -> str:
     """The text with this login for the registry."""
     text = text if text.strip() else NEW
     auth = base64.b64encode(("%s:%s" % login).encode("utf-8")).decode("ascii")

@@ -11,12 +11,12 @@ Source: https://github.com/NVIDIA/enroot (src/docker.sh, doc/cmd/import.md).
 import re
 from typing import Dict, List, NamedTuple, Optional, Tuple
 
-from .lines import lines, words
+from .lines import split_lines, split_words
 
 BYTE_ORDER_MARK = "\xef\xbb\xbf"  # as latin-1
 
 
-class Found(NamedTuple):
+class EnrootEntry(NamedTuple):
     """What the file says for a machine and login."""
 
     passwords: List[str]  # of our lines, in order
@@ -26,7 +26,7 @@ class Found(NamedTuple):
 
 def is_ours(line: str, machine: str, login: str) -> bool:
     """Whether the line is an entry for this machine and login, in whatever order and indent."""
-    parts = words(line)
+    parts = split_words(line)
     values = _values(parts[2:])
     return parts[:2] == ["machine", machine] and values.get("login") == login and "password" in values
 
@@ -45,7 +45,7 @@ def _values(parts: List[str]) -> Dict[str, str]:
 
 def is_rival(line: str, machine: str) -> bool:
     """Whether a reader would take this line before a later one of ours."""
-    parts = [word.lower() for word in words(line)]  # curl reads keywords and hosts in any case
+    parts = [word.lower() for word in split_words(line)]  # curl reads keywords and hosts in any case
     return parts[:2] == ["machine", machine.lower()] or parts[:1] == ["default"]
 
 
@@ -54,24 +54,24 @@ def entry(machine: str, login: str, password: str) -> str:
     return "machine %s login %s password %s" % (machine, login, password)
 
 
-def find(text: str, machine: str, login: str) -> Optional[Found]:
+def find(text: str, machine: str, login: str) -> Optional[EnrootEntry]:
     """What stands in the file for machine and login, or None."""
-    every = lines(text)
+    every = split_lines(text)
     ours = [i for i, line in enumerate(every) if is_ours(line, machine, login)]
     if not ours:
         return None
     well = re.match(r"^machine[ \t]+\S+[ \t]+login[ \t]+\S+[ \t]+password[ \t]+\S", every[ours[0]]) is not None
     passwords = [password_of(every[i]) for i in ours]
     above = any(is_rival(line, machine) for line in every[: ours[0]])
-    return Found(passwords, well, not above and taken_by_curl(text, machine) == (login, passwords[0]))
+    return EnrootEntry(passwords, well, not above and curl_login(text, machine) == (login, passwords[0]))
 
 
 def password_of(line: str) -> str:
     """The word behind 'password' in a line of ours."""
-    return _values(words(line)[2:])["password"]
+    return _values(split_words(line)[2:])["password"]
 
 
-def taken_by_curl(text: str, machine: str) -> Tuple[Optional[str], Optional[str]]:
+def curl_login(text: str, machine: str) -> Tuple[Optional[str], Optional[str]]:
     """Login and password that curl sends to machine: the first entry in a stream of words, lines or not.
 
     Source: lib/netrc.c of curl 7.88. Keywords and hosts in any case; a comment ends its line; the text of
@@ -80,12 +80,12 @@ def taken_by_curl(text: str, machine: str) -> Tuple[Optional[str], Optional[str]
     login: Optional[str] = None
     password: Optional[str] = None
     expected = "keyword"
-    for line in lines(text):
+    for line in split_lines(text):
         if expected == "macro" and line[:1] not in "\r\n":
             continue
         if expected == "macro":
             expected = "keyword"
-        for word in words(line):
+        for word in split_words(line):
             if word.startswith("#"):
                 break
             if login and password:
@@ -115,7 +115,7 @@ def put(text: str, machine: str, login: str, password: str) -> str:
     Entries of this login at the end have one order, whichever of them could be written first: nvcr.io stands before
     authn.nvidia.com, as people know it.
     """
-    every = lines(text)
+    every = split_lines(text)
     end = "\r\n" if every and every[0].rstrip("\n").endswith("\r") else "\n"
     kept: List[str] = []
     place = None
@@ -136,20 +136,20 @@ def put(text: str, machine: str, login: str, password: str) -> str:
 
 def _is_behind(line: str, machine: str, login: str) -> bool:
     """Whether a line is an entry of the same login for a machine whose name comes first in the alphabet."""
-    other = words(line)[1:2]
+    other = split_words(line)[1:2]
     return bool(other) and other[0] < machine and is_ours(line, other[0], login)
 
 
 def without(text: str, machine: str, login: str) -> str:
     """The text without any line of ours."""
-    return "".join(line for line in lines(text) if not is_ours(line, machine, login))
+    return "".join(line for line in split_lines(text) if not is_ours(line, machine, login))
 
 
-def restored(text: str, machine: str, login: str, former: str) -> str:
+def restore_former(text: str, machine: str, login: str, former: str) -> str:
     """Return the text with the former text's lines for machine and login in the place of its own."""
     if without(text, machine, login) == without(former, machine, login):
         return former
-    every, kept = lines(text), [line for line in lines(former) if is_ours(line, machine, login)]
+    every, kept = split_lines(text), [line for line in split_lines(former) if is_ours(line, machine, login)]
     place = next((at for at, line in enumerate(every) if is_ours(line, machine, login)), len(every))
     rest = [line for line in every if not is_ours(line, machine, login)]
     if kept and rest[place:] and not kept[-1].endswith("\n"):
@@ -157,14 +157,14 @@ def restored(text: str, machine: str, login: str, former: str) -> str:
     return "".join(rest[:place] + kept + rest[place:])
 
 
-def unreadable(text: str, machine: str) -> Optional[str]:
+def problem(text: str, machine: str) -> Optional[str]:
     """Why this file cannot be edited line by line, and what to do; None when it can."""
     if text.startswith(BYTE_ORDER_MARK):
         return "the file begins with a byte-order mark, which hides its first line from enroot: delete that mark"
     if "\0" in text:
         return "the file holds a NUL byte, so it is no text: look at it, and move it away"
-    for number, line in enumerate(lines(text), 1):
-        parts = words(line)
+    for number, line in enumerate(split_lines(text), 1):
+        parts = split_words(line)
         if parts[:2] == ["machine", machine] and "password" not in parts:
             return (
                 "line %d begins an entry for %s that goes on over several lines, which enroot does not read:"

@@ -54,7 +54,7 @@ def render(dialect: str, variables: Mapping[str, str], path: Sequence[str], comm
     return "".join(lines)
 
 
-def reading(dialect: str, file: str, mark: str) -> str:
+def source_line(dialect: str, file: str, mark: str) -> str:
     """The one line of a start-up file that reads the generated file, a path below the home, when it is there."""
     return READ[dialect].format(file, mark)
 

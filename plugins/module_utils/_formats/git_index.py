@@ -12,7 +12,7 @@ BEFORE = 40  # bytes of an entry before the name of the object: times, device, m
 EXTENDED = 0x4000
 
 
-def paths(content: bytes, object_bytes: int = 20) -> FrozenSet[str]:
+def read_paths(content: bytes, object_bytes: int = 20) -> FrozenSet[str]:
     """The paths in an index, as latin-1. object_bytes: 20, or 32 for SHA-256. Raises ValueError for what is none."""
     if content[:4] != b"DIRC" or len(content) < 12:
         raise ValueError("no index")

@@ -23,7 +23,7 @@ def digest(content: bytes) -> bytes:
     return bytes(sha256(content).digest())
 
 
-def keyed(key: bytes, content: bytes) -> bytes:
+def keyed_digest(key: bytes, content: bytes) -> bytes:
     """The HMAC-SHA256 of it, 32 bytes (RFC 2104). The key: 64 bytes at most, as all of ours are."""
     block = key.ljust(BLOCK, b"\0")
     return digest(block.translate(OUTER) + digest(block.translate(INNER) + content))

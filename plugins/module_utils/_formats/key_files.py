@@ -104,7 +104,7 @@ def is_text(name: str) -> bool:
     return name.lower().endswith(_TEXTS) or name in ("Dockerfile", "Makefile")
 
 
-def is_dull(folder: str) -> bool:
+def is_uninteresting(folder: str) -> bool:
     """Whether a folder of this name holds what programs put there, or what a site keeps of old."""
     return folder.startswith(".") or folder in _UNUSUAL
 
@@ -122,7 +122,7 @@ def is_copy(name: str, of: str) -> bool:
     )
 
 
-def sourced(text: str, home: str) -> List[str]:
+def find_sourced_files(text: str, home: str) -> List[str]:
     """The files that a start-up file reads, as far as they are written out."""
     found = []
     for path in _SOURCE.findall(text):

@@ -39,7 +39,7 @@ FORMS = (NVAPI, LEGACY, WANDB_NOW, WANDB_OLD, HF)
 _CLIENT = re.compile(rb"[A-Za-z0-9]{26}:[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 
 
-class Written(NamedTuple):
+class KeyInText(NamedTuple):
     """A key in a text: its line, from 1 on, the key itself, which is never shown, and what it is in words."""
 
     line: int
@@ -94,18 +94,20 @@ _MEANT_WORD = re.compile(
 _LONGEST = 2000  # no start-up file, history or script has its key behind so many characters of a line
 
 
-def written(text: str, known: Callable[[str], str]) -> List[Written]:
+def find_keys(text: str, known: Callable[[str], str]) -> List[KeyInText]:
     """The keys in a text, in order: by their form, and by what is known of them.
 
     known: what a word is that was a key once, or nothing. A bare hexadecimal number, which could name a commit
     as well, is taken for a key of wandb only beside that name.
     """
-    found: List[Written] = []
+    found: List[KeyInText] = []
     of_wandb = False  # whether the entry of a netrc file that goes on is one of wandb's
     judged = _remembering(known)
     for number, line in enumerate(text.split("\n"), 1):
         if len(line) >= 20:
-            found += [Written(number, value, judged(value) or what) for value, what in _in_line(line, of_wandb, judged)]
+            found += [
+                KeyInText(number, value, judged(value) or what) for value, what in _in_line(line, of_wandb, judged)
+            ]
         if "machine" in line or not line.strip():
             of_wandb = "api.wandb.ai" in line
     return found

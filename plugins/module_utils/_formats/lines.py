@@ -10,11 +10,11 @@ import re
 from typing import List
 
 
-def lines(text: str) -> List[str]:
+def split_lines(text: str) -> List[str]:
     """The lines, each with its end; together they are the text."""
     return re.findall(r"[^\n]*\n|[^\n]+", text)
 
 
-def words(line: str) -> List[str]:
+def split_words(line: str) -> List[str]:
     """The words between white space, as C's isspace sees it."""
     return re.findall(r"[^ \t\r\n\v\f]+", line)

@@ -12,7 +12,7 @@ WORD = re.compile(r'"(?:\\.|[^"\\\n])*"|[^ \t\r\n]+')  # what is in quotes may h
 END = re.compile(r"[ \t\r]*\n")
 
 
-class Entry(NamedTuple):
+class NetrcLogin(NamedTuple):
     """An entry: where it begins and ends, and what it says."""
 
     start: int
@@ -21,7 +21,7 @@ class Entry(NamedTuple):
     password: str
 
 
-def entries(text: str, machine: str) -> List[Entry]:
+def find_entries(text: str, machine: str) -> List[NetrcLogin]:
     """The entries for a machine, in order."""
     starts = [found for found in _keywords(text) if found.group() in ("machine", "default", "macdef")]
     ends = [found.start() for found in starts[1:]] + [len(text)]
@@ -33,20 +33,20 @@ def entries(text: str, machine: str) -> List[Entry]:
             values = dict(zip(words[2::2], words[3::2]))
             last = END.match(text, spans[-1].end())
             place = last.end() if last else spans[-1].end()  # a comment behind it is not of the entry
-            ours.append(Entry(found.start(), place, values.get("login", ""), values.get("password", "")))
+            ours.append(NetrcLogin(found.start(), place, values.get("login", ""), values.get("password", "")))
     return ours
 
 
 def is_read(text: str, machine: str) -> bool:
     """Whether the entry for the machine is found: nothing behind a 'default' is."""
-    default, found = _default(text), entries(text, machine)
+    default, found = _default(text), find_entries(text, machine)
     return bool(found) and (default is None or found[0].start < default)
 
 
 def put(text: str, machine: str, login: str, password: str) -> str:
     """The text with one entry for the machine: where its first one stood, else at the end, and before any default."""
     entry = "machine %s\n  login %s\n  password %s\n" % (machine, login, password)
-    found = entries(text, machine)
+    found = find_entries(text, machine)
     places = [one.start for one in found[:1]] + [place for place in [_default(text)] if place is not None]
     if not places:
         return text + _gap(text) + entry
@@ -67,7 +67,7 @@ def _default(text: str) -> Optional[int]:
 
 def without(text: str, machine: str) -> str:
     """The text without any entry for the machine."""
-    for one in reversed(entries(text, machine)):
+    for one in reversed(find_entries(text, machine)):
         text = text[: one.start] + text[one.end :]
     return text
 

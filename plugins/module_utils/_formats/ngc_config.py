@@ -9,7 +9,7 @@ as config.BAK: https://pypi.org/project/ngcsdk/
 import re
 from typing import List, NamedTuple, Optional
 
-from .lines import lines
+from .lines import split_lines
 
 SECTION = "CURRENT"
 HEADING = re.compile(r"^\[([^\]]*)\]")
@@ -17,21 +17,21 @@ APIKEY = re.compile(r"^(apikey[ \t]*[=:][ \t]*)([^\r\n]*?)([ \t]*\r?\n?)\Z", re.
 NO_KEY = "no-apikey"  # what the program writes where there is none
 
 
-class Place(NamedTuple):
+class KeyLine(NamedTuple):
     """A line of a key: its number, and the key."""
 
     number: int
     key: str
 
 
-def keys(text: str) -> List[str]:
+def read_keys(text: str) -> List[str]:
     """The keys of the section in use, the one that counts last; none where the program has none."""
     return [place.key for place in _places(text) if place.key and place.key != NO_KEY]
 
 
 def put(text: str, key: str) -> str:
     """The text with this key in the section in use, once."""
-    every = lines(text)
+    every = split_lines(text)
     places = _places(text)
     if places:
         line = every[places[0].number]
@@ -50,7 +50,7 @@ def put(text: str, key: str) -> str:
 def without(text: str) -> str:
     """The text without the key; empty when nothing is left but the section that we would have made."""
     numbers = {place.number for place in _places(text)}
-    left = "".join(line for number, line in enumerate(lines(text)) if number not in numbers)
+    left = "".join(line for number, line in enumerate(split_lines(text)) if number not in numbers)
     return "" if left.strip() == "[%s]" % SECTION else left
 
 
@@ -59,12 +59,12 @@ def _section(line: str) -> Optional[str]:
     return found.group(1).strip() if found else None
 
 
-def _places(text: str) -> List[Place]:
+def _places(text: str) -> List[KeyLine]:
     places = []
     section: Optional[str] = None
-    for number, line in enumerate(lines(text)):
+    for number, line in enumerate(split_lines(text)):
         section = _section(line) or section
         found = APIKEY.match(line) if section == SECTION else None
         if found:
-            places.append(Place(number, found.group(2)))
+            places.append(KeyLine(number, found.group(2)))
     return places

@@ -15,18 +15,18 @@ def digest(text: str) -> str:
     return hashes.digest(text.encode("utf-8", "surrogateescape")).hex()[:12]
 
 
-def stamped(script: str) -> str:
+def add_mark(script: str) -> str:
     """The script with our line behind its first one (the #! line)."""
     first, newline, rest = script.partition("\n")
     return first + newline + LINE % digest(script) + rest
 
 
-def is_ours(text: str) -> bool:
+def has_mark(text: str) -> bool:
     """Whether we wrote this text once."""
     return STAMP.search(text) is not None
 
 
-def is_untouched(text: str) -> bool:
+def is_unchanged(text: str) -> bool:
     """Whether the text is as we wrote it, in whatever version."""
     found = STAMP.search(text)
     if not found:

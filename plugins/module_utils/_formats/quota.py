@@ -17,7 +17,7 @@ NUMBER = re.compile(r"^(\d+(?:\.\d+)?)\s*([kKMGTPE]?)(i?)([bB]?)\Z")
 POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5, "E": 6}
 
 
-class Room(NamedTuple):
+class QuotaLeft(NamedTuple):
     """What may still be written: bytes and files; None where there is no limit."""
 
     bytes: Optional[int]
@@ -50,7 +50,7 @@ class Reading(NamedTuple):
 Table = Tuple[str, Callable[[str], Optional[List[Usage]]]]
 
 
-def read(text: str) -> Reading:
+def read_usage(text: str) -> Reading:
     """The limits in whatever a quota command has printed; of several for one place the one that is most used."""
     found: Dict[Tuple[str, str], Usage] = {}
     unread: List[str] = []
@@ -86,7 +86,7 @@ def _below(text: str, head: str) -> Optional[List[str]]:
     return lines
 
 
-def amount(word: str, binary: bool = True) -> Optional[float]:
+def parse_amount(word: str, binary: bool = True) -> Optional[float]:
     """The number in a word such as 47 GB, 12.5G, 500k; None where it is none. binary: what K and G alone mean."""
     found = NUMBER.match(word.strip())
     if not found:
@@ -118,7 +118,7 @@ def _linux(line: str) -> Optional[List[Usage]]:
     if len(words) != 9:
         return None
     space = [_kibibytes(word) for word in words[1:4]]
-    files = [amount(word.strip("*[]"), False) for word in words[5:8]]
+    files = [parse_amount(word.strip("*[]"), False) for word in words[5:8]]
     if None in space or None in files:
         return None
     return _limit(words[0], "bytes", space[0], space[1] or space[2], _grace(words[4])) + _limit(
@@ -128,7 +128,7 @@ def _linux(line: str) -> Optional[List[Usage]]:
 
 def _kibibytes(word: str) -> Optional[float]:
     bare = word.strip("*[]")
-    number = amount(bare)
+    number = parse_amount(bare)
     return number * 1024 if number is not None and bare[-1:].isdigit() else number
 
 
@@ -147,10 +147,10 @@ def _cscs(line: str) -> Optional[List[Usage]]:
         return []
     if len(cells) != 14:
         return None
-    space = amount(cells[5] if cells[5] != "-" else cells[2])
-    files = amount(cells[11] if cells[11] != "-" else cells[8], False)
-    return _limit(cells[0], "bytes", space, amount(cells[7]), _grace(cells[4])) + _limit(
-        cells[0], "files", files, amount(cells[13], False), _grace(cells[10])
+    space = parse_amount(cells[5] if cells[5] != "-" else cells[2])
+    files = parse_amount(cells[11] if cells[11] != "-" else cells[8], False)
+    return _limit(cells[0], "bytes", space, parse_amount(cells[7]), _grace(cells[4])) + _limit(
+        cells[0], "files", files, parse_amount(cells[13], False), _grace(cells[10])
     )
 
 
@@ -161,15 +161,15 @@ def _alliance(line: str) -> Optional[List[Usage]]:
     if row is None:
         return None if re.match(r"^\S.*\)\s+\S*\d", line) else []
     place, used, limit, files, most = row.groups()
-    return _limit(place, "bytes", amount(used, False), amount(limit, False)) + _limit(
-        place, "files", amount(files, False), amount(most, False)
+    return _limit(place, "bytes", parse_amount(used, False), parse_amount(limit, False)) + _limit(
+        place, "files", parse_amount(files, False), parse_amount(most, False)
     )
 
 
 def _df(line: str) -> Optional[List[Usage]]:
     """Filesystem, size, used, available, share, mount point; what is not free for users counts as used."""
     words = line.split(None, 5)
-    numbers = [amount(word) for word in words[1:4]]
+    numbers = [parse_amount(word) for word in words[1:4]]
     if len(words) != 6 or None in numbers:
         return None
     used, free = numbers[1] or 0.0, numbers[2] or 0.0
@@ -200,18 +200,20 @@ def _dss(text: str) -> List[Usage]:
     return sorted(found.values())
 
 
-def left(text: str, mount: str) -> Room:
+def read_left(text: str, mount: str) -> QuotaLeft:
     """The least that is left of all limits that stand for this mount point. Both commands count in KiB."""
-    room = Room(None, None)
+    room = QuotaLeft(None, None)
     for row in re.finditer(ROW % re.escape(mount), text, re.MULTILINE):
         used, soft, hard, files, soft_files, hard_files = (int(number) for number in row.groups())
-        room = least(room, Room(_rest(used * 1024, soft * 1024, hard * 1024), _rest(files, soft_files, hard_files)))
+        room = tighter(
+            room, QuotaLeft(_rest(used * 1024, soft * 1024, hard * 1024), _rest(files, soft_files, hard_files))
+        )
     return room
 
 
-def least(one: Room, other: Room) -> Room:
+def tighter(one: QuotaLeft, other: QuotaLeft) -> QuotaLeft:
     """The tighter of two."""
-    return Room(_least(one.bytes, other.bytes), _least(one.files, other.files))
+    return QuotaLeft(_least(one.bytes, other.bytes), _least(one.files, other.files))
 
 
 def _least(one: Optional[int], other: Optional[int]) -> Optional[int]:

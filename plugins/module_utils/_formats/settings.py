@@ -8,7 +8,7 @@ Texts are read as latin-1. What is taken out of a file is understood better than
 import re
 from typing import Iterator, Mapping, NamedTuple
 
-from .lines import lines
+from .lines import split_lines
 from .startup import MARK, reads
 
 EXPORT = re.compile(
@@ -45,9 +45,9 @@ class Setting(NamedTuple):
         return self.first and bool(self.value(home))
 
 
-def settings(text: str) -> Iterator[Setting]:
+def find_settings(text: str) -> Iterator[Setting]:
     """What each line sets, first what it exports."""
-    for number, line in enumerate(lines(text), 1):
+    for number, line in enumerate(split_lines(text), 1):
         for pattern in (EXPORT, BARE):
             found = None if line.lstrip().startswith("#") else pattern.search(line)
             if found:
@@ -55,15 +55,15 @@ def settings(text: str) -> Iterator[Setting]:
                 yield Setting(number, line, found.group(1), found.group(2), pattern is EXPORT, first)
 
 
-def set_anew(text: str, ours: Mapping[str, str], home: str) -> Iterator[Setting]:
+def find_overrides(text: str, ours: Mapping[str, str], home: str) -> Iterator[Setting]:
     """The settings below our line that give a variable of ours another value, or one that is not written out.
 
     Where another file is read that has our line, it stands for that. A line that looks at the variable itself is none:
     it sets what is not set yet, or takes up what is.
     """
     ways = (MARK, ".bashrc")
-    at = next((number for number, line in enumerate(lines(text), 1) if any(reads(line, way) for way in ways)), 0)
-    for one in settings(text):
+    at = next((number for number, line in enumerate(split_lines(text), 1) if any(reads(line, way) for way in ways)), 0)
+    for one in find_settings(text):
         is_ours = one.line > at and one.name in ours and one.text.strip()
         looks = is_ours and re.search(r"\$[{?]*%s\b" % re.escape(one.name), one.whole)
         if is_ours and not looks and one.value(home) != ours[one.name]:

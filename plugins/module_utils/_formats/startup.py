@@ -7,7 +7,7 @@ Texts are read as latin-1, so that every byte comes back as it was.
 
 from typing import List, NamedTuple, Optional
 
-from .lines import lines
+from .lines import split_lines
 
 MARK = "# hpc.onboard"
 FILES = (
@@ -37,7 +37,7 @@ class Block(NamedTuple):
 
 def our_line(text: str) -> Optional[str]:
     """The line that carries our mark, without its end, or None."""
-    for line in lines(text):
+    for line in split_lines(text):
         if line.rstrip().endswith(MARK):
             return line.rstrip("\r\n")
     return None
@@ -51,13 +51,13 @@ def has_conda_block(text: str) -> bool:
 def init_blocks(text: str) -> List[Block]:
     """The blocks that 'conda init' and 'mamba shell init' have left, by the number of their first line."""
     heads = {"# >>> %s initialize >>>" % program: program for program in ("conda", "mamba")}
-    found = [(number, heads.get(line.strip())) for number, line in enumerate(lines(text), 1)]
+    found = [(number, heads.get(line.strip())) for number, line in enumerate(split_lines(text), 1)]
     return [Block(number, program) for number, program in found if program]
 
 
 def reads(text: str, name: str) -> bool:
     """Whether a line that is no comment names another start-up file."""
-    return any(name in line and not line.lstrip(" \t").startswith("#") for line in lines(text))
+    return any(name in line and not line.lstrip(" \t").startswith("#") for line in split_lines(text))
 
 
 def insert(text: str, line: str) -> str:

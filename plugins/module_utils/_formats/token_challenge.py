@@ -34,7 +34,7 @@ _PLAIN = re.compile(r"https://(?P<host>[A-Za-z0-9.:\[\]-]+)(?P<path>(?:/[!->@-~]
 _HOST = re.compile(r"([a-z0-9.-]+|\[[0-9a-f:.]+\])(?::([0-9]{1,5}))?")
 
 
-class Refused(Exception):
+class ChallengeRefused(Exception):
     """The key does not go where the registry sends it, with the reason and what to do."""
 
 
@@ -58,7 +58,9 @@ def read_challenge(headers: Sequence[str]) -> Challenge:
     """The one Bearer challenge of these WWW-Authenticate headers. Raises Refused."""
     found = [params for header in headers for scheme, params in _challenges(header) if scheme == "bearer"]
     if len(found) != 1 or not found[0].get("realm"):
-        raise Refused("the registry does not say in one clear way where its tokens come from: is the address right?")
+        raise ChallengeRefused(
+            "the registry does not say in one clear way where its tokens come from: is the address right?"
+        )
     return Challenge(found[0]["realm"], found[0].get("service", ""), found[0].get("scope", ""))
 
 
@@ -116,10 +118,12 @@ def _checked(realm: str, allowed: Sequence[str]) -> Tuple[str, str, str]:
     shown = "".join(c if c.isprintable() else "?" for c in realm[:100])
     parts = _PLAIN.fullmatch(realm)
     if not parts or re.search(r"[\\#]", realm):
-        raise Refused("the registry sends to %s, which is no plain https address: the key was not sent" % shown)
+        raise ChallengeRefused(
+            "the registry sends to %s, which is no plain https address: the key was not sent" % shown
+        )
     host = _with_port(parts.group("host"))
     if host is None or host not in [_with_port(one) for one in allowed]:
-        raise Refused(
+        raise ChallengeRefused(
             "the registry sends to %s, which is not allowed to see its keys: the key was not sent;"
             " if that host is the right one, add it to the allowed realms" % shown
         )

@@ -54,7 +54,7 @@ class EmptiedCache(EmptiedCacheOptions, Resource):
     def _found(self, host: Host) -> List[str]:
         """What lies there and is the tool's to fetch again."""
         folder = self.options["path"]
-        if host.kind_behind(folder) != "folder":
+        if host.resolved_kind(folder) != "folder":
             return []
         every = [(name, host.entry(os.path.join(folder, name))) for name in host.names(folder)]
         if self.options["runtime"] == "enroot":
@@ -70,7 +70,7 @@ class EmptiedCache(EmptiedCacheOptions, Resource):
 
         walk, total = Walk(host), 0
         for path in paths:
-            status = os.lstat(host.held(path))
+            status = os.lstat(host.path_via_handle(path))
             below = walk.below(path) if stat.S_ISDIR(status.st_mode) else ()
             total += sum(one.st_size for one in [status, *(one.status for one in below)] if stat.S_ISREG(one.st_mode))
             if walk.cut:

@@ -36,7 +36,7 @@ class ImageFiles:
         """Whether an image of ours has another size than the one that was made; a pretended one has not."""
         note = self.note(name)
         try:
-            there = os.stat(self._host.held(os.path.join(self.folder, name))).st_size
+            there = os.stat(self._host.path_via_handle(os.path.join(self.folder, name))).st_size
         except OSError:
             return False
         return note is not None and there != note["bytes"] and not self._host.root
@@ -45,7 +45,9 @@ class ImageFiles:
         """How much these hold together, as a person reads it."""
         from .._scan.amounts import size
 
-        return size(sum(os.lstat(self._host.held(os.path.join(self.folder, name))).st_size for name in names))
+        return size(
+            sum(os.lstat(self._host.path_via_handle(os.path.join(self.folder, name))).st_size for name in names)
+        )
 
     def ours(self) -> List[str]:
         """The names of all that we have made."""
@@ -69,7 +71,7 @@ class ImageFiles:
 
     def of_site(self, folder: str, packages: Sequence[str]) -> str:
         """The site's own file of the image in that folder, with all these packages in its list; or empty."""
-        if self._image.digest or self._host.kind_behind(folder) != "folder":
+        if self._image.digest or self._host.resolved_kind(folder) != "folder":
             return ""
         there = self._host.names(folder)
         for name in image_name.site_names(self._image):
@@ -81,7 +83,7 @@ class ImageFiles:
     def _has(self, path: str, packages: Sequence[str]) -> bool:
         """Whether the list beside an image of the site's names each package at the beginning of a line."""
         for place in (path + ".packages", "%s.%s.packages" % (path, self._ending)):
-            if self._host.kind_behind(place) == "file":
+            if self._host.resolved_kind(place) == "file":
                 text = self._host.read(self._host.resolve(place) or place).decode("utf-8", "replace")
                 heads = {_plain(line.replace("==", " ").split()[0]) for line in text.splitlines() if line.strip()}
                 return {_plain(name) for name in packages} <= heads

@@ -21,7 +21,7 @@ import time
 from typing import Any, Dict, List, Optional
 
 from .._core import files
-from .._core.errors import AccountError, errno_name, explained, located
+from .._core.errors import AccountError, as_account_error, describe_bug, errno_name
 from .._core.host import Host
 from .._core.lock_file import LockFile, is_held
 
@@ -107,7 +107,7 @@ class Job:
             os.write(writer, str(error).encode("utf-8"))
             return
         except OSError as error:
-            os.write(writer, str(explained(error, "locking " + self.folder)).encode("utf-8"))
+            os.write(writer, str(as_account_error(error, "locking " + self.folder)).encode("utf-8"))
             return
         self.above, self.folder = as_opened(above), as_opened(folder)
         if mine:
@@ -127,9 +127,9 @@ class Job:
         except AccountError as error:
             self._record({"failed": str(error), "wants": {}})
         except OSError as error:
-            self._record({"failed": str(explained(error, "working in " + self._shown))})
+            self._record({"failed": str(as_account_error(error, "working in " + self._shown))})
         except Exception as error:
-            self._record({"failed": located(error)})
+            self._record({"failed": describe_bug(error)})
         else:
             self._record({"ended": True})
             clear(self.above, self.name)
@@ -206,7 +206,7 @@ def own_folder(above: int, name: str, shown: str) -> int:
     except FileExistsError:
         pass
     folder = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=above)
-    if not files.entry(os.fstat(folder), "").shut:
+    if not files.to_entry(os.fstat(folder), "").is_private:
         raise AccountError(NOT_OWN % shown)
     return folder
 

@@ -33,12 +33,12 @@ class MadeByJob(Resource):
             return None
         from .job import progress_of  # here, because it is under way once, and looked at ever after
 
-        return progress_of(host.held(self.job_folder))
+        return progress_of(host.path_via_handle(self.job_folder))
 
     def is_working(self, host: Host) -> bool:
         """Whether a job of ours has left its folder; one that others may look into was never made by us."""
         found = host.entry(self.job_folder)
-        return found is not None and found.shut
+        return found is not None and found.is_private
 
     def making(self, host: Host) -> Optional[str]:
         """The path of what a job has begun and not finished."""
@@ -48,17 +48,17 @@ class MadeByJob(Resource):
         """Why nothing can be made at this place: no area, a thing in the way, or others with a hand in it."""
         above = os.path.dirname(self.options[self.PLACE])
         root = self.options.get("root") or above
-        if host.kind_behind(root) == "link":
-            return host.in_the_way(root)
-        if host.kind_behind(root) != "folder":
+        if host.resolved_kind(root) == "link":
+            return host.why_blocked(root)
+        if host.resolved_kind(root) != "folder":
             return "%s is not there, and only the site can make it: is the project's name right?" % host.shown(root)
-        return host.in_the_way(above) or self._in_reach(host)
+        return host.why_blocked(above) or self._in_reach(host)
 
     def _in_reach(self, host: Host) -> Optional[str]:
         """Why what is run could be changed by others, or the job's folder is taken by somebody."""
         above = os.path.dirname(self.options[self.PLACE])
-        found = host.behind(above)
-        unsafe = files.unsafe(found, host.shown(above)) if found else None
+        found = host.resolved_entry(above)
+        unsafe = files.why_unsafe(found, host.shown(above)) if found else None
         if unsafe or host.entry(self.job_folder) is None or self.is_working(host):
             return unsafe
         return "%s is there and was not made by us: move it away, then run again" % host.shown(self.job_folder)

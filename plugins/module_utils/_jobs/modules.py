@@ -10,7 +10,7 @@ import re
 import time
 from typing import List, Mapping, Optional, Tuple
 
-from .._core.program import said
+from .._core.program import run_program
 from .env_spec import Wanted
 
 NOT_LOADED = 91
@@ -76,7 +76,7 @@ def _asked(
     whole = [*pip, "--disable-pip-version-check", "--target", nowhere, *more, *wanted.index_words(), *packages]
     line = whole if packages else ["true"]
     last = '"$@"; echo "hpc.onboard exit $?"'
-    answer = said(within(wanted.modules, line, last), environment, max(0.1, deadline - time.time()))
+    answer = run_program(within(wanted.modules, line, last), environment, max(0.1, deadline - time.time()))
     found = END.search(answer.text)
     if found:
         return int(found.group(1)), answer.text[: found.start()]

@@ -12,7 +12,7 @@ from typing import Dict, List
 
 from .._core.errors import AccountError
 from .._core.host import Host
-from .._core.program import found
+from .._core.program import find_program
 from .conda import proxy_variables
 from .env_spec import LOCK, Wanted, installed
 from .job import MARK, put
@@ -169,7 +169,7 @@ class PythonEnvJob(ProgramJob):
     @property
     def _uv(self) -> str:
         path = "%s:%s" % (os.environ.get("PATH", ""), os.path.expanduser("~/.local/bin"))
-        return found("uv", path) or "uv"
+        return find_program("uv", path) or "uv"
 
     @property
     def _is_by_uv(self) -> bool:

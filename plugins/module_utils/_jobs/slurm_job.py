@@ -84,9 +84,9 @@ class SlurmJob:
             return Standing("none")
         progress = _document(held, PROGRESS)
         late = time.time() > _began(held, mark) + 60 * int(mark.get("minutes", 0)) + LATE
-        if progress is not None and host.follows and not late:
+        if progress is not None and host.is_following and not late:
             return Standing("running", "", progress, number)
-        if host.follows and not late:
+        if host.is_following and not late:
             return Standing("queued", "", _queued(number), number)
         seen = look(str(mark.get("name")), number)
         if _document(held, RESULT) is not None or _held(host, self.folder) is None:
@@ -242,7 +242,7 @@ def refusal(said: str) -> str:
 def _held(host: Host, folder: str) -> Optional[str]:
     """The path through which the folder of a job is read; None where there is none of ours."""
     there = host.entry(folder)
-    return host.held(folder) if there is not None and there.shut else None
+    return host.path_via_handle(folder) if there is not None and there.is_private else None
 
 
 def _document(held: str, name: str) -> Optional[Dict[str, Any]]:

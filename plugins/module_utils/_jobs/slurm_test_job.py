@@ -109,7 +109,7 @@ class SlurmTestJob(Resource):
         if before:
             return "not all of it works in a job"
         why = host.account.found.get("slurm_account", {}).get("why")
-        return why or host.in_the_way(os.path.dirname(self.options["folder"]))
+        return why or host.why_blocked(os.path.dirname(self.options["folder"]))
 
     def progress(self, host: Host) -> Optional[Dict[str, Any]]:
         if self.options["state"] == "absent" or self.is_foreseen:

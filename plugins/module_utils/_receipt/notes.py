@@ -4,7 +4,7 @@
 
 A note is about one thing that is managed: what was declared, which clusters ask for it, and how it was left, as hashes.
 It knows where the thing comes from. Created: "made". Adopted: neither "made" nor "replaced". Replaced: the user had
-another key there, and a private copy is kept (former.py). "was" holds the former values of what was changed around it.
+another key there, and a private copy is kept. "was" holds the former values of what was changed around it.
 Clusters that share a home share a receipt. What stands in a note or a receipt and is not known here (a later minor
 version wrote it) stays as it is.
 """
@@ -12,7 +12,7 @@ version wrote it) stays as it is.
 import json
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
-from .._core.resource import CHANGES, State, hashes, noted_as
+from .._core.resource import CHANGES, State, hash_fields, note_key
 from .._formats.hashes import digest
 
 Document = Dict[str, Any]
@@ -55,7 +55,7 @@ def upgraded_note(note: Document) -> Document:
     return {name: value for name, value in dict(note, **added).items() if name not in ("done", "fingerprints")}
 
 
-def state(document: Document) -> State:
+def to_state(document: Document) -> State:
     """A receipt as the state of a resource: each note by its key, and the mark of each secret's last rotation."""
     found = {key: _text(note) for key, note in document["resources"].items()}
     found.update({ROTATION + name: _text(mark) for name, mark in document["keys"].items()})
@@ -66,12 +66,12 @@ def _text(value: Document) -> str:
     return json.dumps(value, sort_keys=True)
 
 
-def read(found: State) -> Dict[str, Document]:
+def parse_notes(found: State) -> Dict[str, Document]:
     """The notes of a state."""
     return {key: json.loads(text) for key, text in found.items() if not key.startswith(ROTATION)}
 
 
-def read_marks(found: State) -> Dict[str, Document]:
+def parse_marks(found: State) -> Dict[str, Document]:
     """The marks of a state, by secret."""
     return {key[len(ROTATION) :]: json.loads(text) for key, text in found.items() if key.startswith(ROTATION)}
 
@@ -79,7 +79,7 @@ def read_marks(found: State) -> Dict[str, Document]:
 # -- what changes ------------------------------------------------------------------------------
 
 
-def joined(
+def merge_changes(
     found: State, news: Mapping[str, Optional[Document]], cluster: str, rotations: Mapping[str, Document]
 ) -> Document:
     """The notes and marks of a state with what is new in them.
@@ -88,16 +88,16 @@ def joined(
     rotations: by secret that is installed, what the installing machine knows: {sequence, known, mark}; its mark (None:
     of no rotation) takes the place of one that it knows, and never of a newer one.
     """
-    before = read(found)
+    before = parse_notes(found)
     noted = dict(before)
     for key, new in news.items():
         if new:
             noted[key] = _merged(before.get(key), new)
-        elif new is None or not others(before, key, cluster):
+        elif new is None or not other_clusters(before, key, cluster):
             noted.pop(key, None)
         else:
             noted[key] = dict(before[key], clusters=[one for one in before[key]["clusters"] if one != cluster])
-    keys = read_marks(found)
+    keys = parse_marks(found)
     for name, one in rotations.items():
         old, new = keys.get(name), one["mark"]
         if old and (is_newer(old, one) or (new and new["rotation"] == old["rotation"])):
@@ -153,7 +153,7 @@ def _merged(old: Optional[Document], new: Document) -> Document:
     return merged
 
 
-def restored(news: Mapping[str, Optional[Document]], copy: Mapping[str, Document]) -> Dict[str, Document]:
+def recover_notes(news: Mapping[str, Optional[Document]], copy: Mapping[str, Document]) -> Dict[str, Document]:
     """Return the notes of a copy that the receipt has lost: of what was created and is as it was left, and the rest.
 
     The rest is declared no more, or a folder that was created for something; offboarding looks before it removes any.
@@ -166,7 +166,7 @@ def restored(news: Mapping[str, Optional[Document]], copy: Mapping[str, Document
     return found
 
 
-def others(noted: Mapping[str, Document], key: str, cluster: str) -> List[str]:
+def other_clusters(noted: Mapping[str, Document], key: str, cluster: str) -> List[str]:
     """The further clusters that a thing is for; a folder that was made for a thing is for those of the thing."""
     note = noted.get(key, {})
     if note.get("for"):
@@ -174,7 +174,7 @@ def others(noted: Mapping[str, Document], key: str, cluster: str) -> List[str]:
     return [one for one in note.get("clusters", []) if one != cluster]
 
 
-def is_for(noted: Mapping[str, Mapping[str, Any]], key: str, cluster: str) -> bool:
+def belongs_to(noted: Mapping[str, Mapping[str, Any]], key: str, cluster: str) -> bool:
     """Whether a cluster may take a noted thing for its own.
 
     What was noted before clusters were is everybody's, unless the home is known to be shared by now.
@@ -192,7 +192,7 @@ def is_for(noted: Mapping[str, Mapping[str, Any]], key: str, cluster: str) -> bo
 
 def key(declared: Mapping[str, Any], identity: str) -> str:
     """What a resource is noted under."""
-    return noted_as(declared["kind"], identity)
+    return note_key(declared["kind"], identity)
 
 
 def folder_key(folder: str) -> str:
@@ -206,7 +206,7 @@ def folder_notes(made_for: str, capability: str, folders: List[str], done: bool)
     common.update({"made": True, "state": DONE if done else INTENDED, "for": made_for})
     return {
         folder_key(folder): dict(
-            common, identity="folder %s" % folder, options={"path": folder}, hashes=hashes({"is": "folder"})
+            common, identity="folder %s" % folder, options={"path": folder}, hashes=hash_fields({"is": "folder"})
         )
         for folder in folders
     }
@@ -217,7 +217,7 @@ def is_keyed(value: str) -> bool:
     return value.startswith(KEY)
 
 
-def note(declared: Mapping[str, Any], document: Mapping[str, Any], own: str, cluster: str, done: bool) -> Document:
+def make_note(declared: Mapping[str, Any], document: Mapping[str, Any], own: str, cluster: str, done: bool) -> Document:
     """What is noted of a resource that is, or is about to be, as wanted.
 
     own: which key the fingerprints in its state are made with; what is hashed of them is kept apart for each such key.
@@ -225,14 +225,14 @@ def note(declared: Mapping[str, Any], document: Mapping[str, Any], own: str, clu
     after, changed = document["after"], document["status"] in CHANGES
     options = {name: value for name, value in declared["options"].items() if name not in HIDDEN}
     keyed = {field: value for field, value in after.items() if is_keyed(value)}
-    found = {} if done or not changed else {"found": hashes(values(document["before"]))}
+    found = {} if done or not changed else {"found": hash_fields(content_fields(document["before"]))}
     whole = {
         "kind": declared["kind"],
         "capability": declared["capability"],
         "identity": document["identity"],
         "options": options,
-        "hashes": hashes({field: value for field, value in after.items() if field not in keyed}),
-        "keyed": {own: hashes(keyed)} if keyed else {},
+        "hashes": hash_fields({field: value for field, value in after.items() if field not in keyed}),
+        "keyed": {own: hash_fields(keyed)} if keyed else {},
         "clusters": [cluster] if cluster else [],
         "made": _is_created(document),
         "state": DONE if done else INTENDED,
@@ -253,18 +253,18 @@ def _is_created(document: Mapping[str, Any]) -> bool:
     return document["status"] in CHANGES and not held_key
 
 
-def values(found: Mapping[str, str]) -> Dict[str, str]:
+def content_fields(found: Mapping[str, str]) -> Dict[str, str]:
     """The fields of a state that a person fills in, and not those that say how it is kept."""
     return {field: value for field, value in found.items() if field not in KEPT}
 
 
-def is_theirs(note: Mapping[str, Any], found: State, own: str) -> bool:
+def is_changed_by_user(note: Mapping[str, Any], found: State, own: str) -> bool:
     """Whether what was found of a thing that we noted as made is not ours: changed since, or not yet touched by us.
 
     own: which key the fingerprints in it are made with. A key of which nothing is noted with it is taken for ours:
     another machine, or a rotation, has installed it.
     """
-    there = hashes(values(found))
+    there = hash_fields(content_fields(found))
     if not there:
         return False
     if note["state"] == INTENDED:
@@ -274,7 +274,7 @@ def is_theirs(note: Mapping[str, Any], found: State, own: str) -> bool:
     return any(one != noted.get(field) for field, one in there.items() if field not in untold)
 
 
-def notes(
+def notes_of_run(
     results: List[Tuple[Mapping[str, Any], Document]], own: str, cluster: str, done: bool
 ) -> Dict[str, Optional[Document]]:
     """Return what is to be noted of a run, before it or when it is done; what is as desired counts as done already."""
@@ -289,10 +289,12 @@ def notes(
             continue  # on its way out, which may end half-way, or a folder with something in it: noted as it was
         if not gone or done:
             is_done = done or document["status"] == "ok"
-            found[key(entry, document["identity"])] = None if gone else note(entry, document, own, cluster, is_done)
+            found[key(entry, document["identity"])] = (
+                None if gone else make_note(entry, document, own, cluster, is_done)
+            )
     return found
 
 
-def own_key(fingerprint_key: str) -> str:
+def fingerprint_key_id(fingerprint_key: str) -> str:
     """What tells the fingerprints that are made with one key from those of another."""
     return digest(bytes.fromhex(fingerprint_key)).hex()[:16]

@@ -17,15 +17,27 @@ from typing import Any, List, Mapping, Optional
 
 from .._core.document_version import LATER, compare, refusal
 from .._core.errors import AccountError
-from .._core.files import draft_of
+from .._core.files import draft_path
 from .._core.host import Host
 from .._core.resource import CHANGES, Outcome, Resource, State
-from .notes import DONE, INTENDED, SCHEMA, Document, folder_key, folder_notes, joined, read, read_marks, state, upgraded
+from .notes import (
+    DONE,
+    INTENDED,
+    SCHEMA,
+    Document,
+    folder_key,
+    folder_notes,
+    merge_changes,
+    parse_marks,
+    parse_notes,
+    to_state,
+    upgraded,
+)
 
 PLACE = ".config/hpc.onboard/receipt.json"
 ABOVE = "~/" + os.path.dirname(os.path.dirname(PLACE))  # the folder above our own: it goes with the notes themselves
 FOLDERS = (ABOVE, "~/" + os.path.dirname(PLACE))
-OWN = {os.path.basename(name) for one in (PLACE, os.path.dirname(PLACE)) for name in (one, draft_of(one))}
+OWN = {os.path.basename(name) for one in (PLACE, os.path.dirname(PLACE)) for name in (one, draft_path(one))}
 IDENTITY = "receipt ~/" + PLACE
 EMPTY = {"resources": {}, "keys": {}}  # type: Document
 NOW_WHAT = "restore it from a backup, or move it away (mv -n ~/%s ~/receipt.json.damaged); then run again" % PLACE
@@ -82,11 +94,11 @@ class Receipt(Resource):
     def desired(self, host: Host) -> State:
         """What is noted; once nothing is left to note, not even the notes' own folder, nor any mark."""
         found = self.inspect(host)
-        document = joined(found, self._current(found, host), self._cluster, self._rotations)
-        is_marked = document["keys"] != read_marks(found) or not self._news
+        document = merge_changes(found, self._current(found, host), self._cluster, self._rotations)
+        is_marked = document["keys"] != parse_marks(found) or not self._news
         if set(document["resources"]) <= {folder_key(ABOVE)} and not (document["keys"] and is_marked):
             return {}
-        return state(document)
+        return to_state(document)
 
     def _current(self, found: State, host: Host) -> Mapping[str, Optional[Document]]:
         """The news, without those that take away a note of another run."""
@@ -107,8 +119,8 @@ class Receipt(Resource):
             return True
 
     def inspect(self, host: Host) -> State:
-        found = state(self._document(host))
-        host.noted = read(found) or host.copied
+        found = to_state(self._document(host))
+        host.receipt_notes = parse_notes(found) or host.receipt_copy
         return found or _left_above(host)
 
     def _document(self, host: Host) -> Document:
@@ -116,7 +128,7 @@ class Receipt(Resource):
         path = self._path(host)
         found = host.entry(path)
         if found is None:
-            problem = host.in_the_way(os.path.dirname(path)) or _foreign(host, os.path.dirname(path))
+            problem = host.why_blocked(os.path.dirname(path)) or _foreign(host, os.path.dirname(path))
             if problem:
                 raise AccountError(problem)
             return EMPTY
@@ -126,7 +138,7 @@ class Receipt(Resource):
         if len(content) > LARGEST:
             raise AccountError("%s is larger than 1 MiB: no run has written that: %s" % (host.shown(path), NOW_WHAT))
         try:
-            return parsed(content.decode("utf-8"))
+            return parse_receipt(content.decode("utf-8"))
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             what = "%s (what was made on this account)" % host.shown(path)
             raise AccountError("%s is damaged: %s" % (what, NOW_WHAT)) from None
@@ -136,14 +148,14 @@ class Receipt(Resource):
 
     def apply(self, host: Host) -> None:
         path, wanted, before = self._path(host), self.desired(host), self._document(host)
-        old, noted = host.read(path) if host.entry(path) else None, read(wanted)
+        old, noted = host.read(path) if host.entry(path) else None, parse_notes(wanted)
         unknown = {name: value for name, value in before.items() if name not in ("schema", "resources", "keys")}
         if wanted or unknown:
             missing = _missing(host, os.path.dirname(path))
             above = [ABOVE] if host.expand(ABOVE) in missing else []
             noted.update(folder_notes(self.KIND, self.KIND, above, True))
             schema = before["schema"] if compare(before.get("schema"), SCHEMA) == LATER else SCHEMA
-            document = dict(unknown, schema=schema, resources=noted, keys=read_marks(wanted))
+            document = dict(unknown, schema=schema, resources=noted, keys=parse_marks(wanted))
             content = (json.dumps(document, indent=1, sort_keys=True) + "\n").encode("utf-8")
             if len(content) > LARGEST:
                 raise AccountError("what is to be noted in %s is more than 1 MiB: declare less" % host.shown(path))
@@ -154,7 +166,7 @@ class Receipt(Resource):
             host.remove(host.expand(ABOVE))
 
 
-def parsed(text: str) -> Document:
+def parse_receipt(text: str) -> Document:
     """The document in a receipt's text, in the words of this version: nothing in it has another form than we write.
 
     Anybody may have written it. Raises AccountError for a newer one; ValueError, TypeError, KeyError, AttributeError or
@@ -172,7 +184,7 @@ def parsed(text: str) -> Document:
     return document
 
 
-def checked(notes: Any) -> Mapping[str, Document]:
+def check_notes(notes: Any) -> Mapping[str, Document]:
     """Return the notes of a sender's copy, if they have the form of notes. Raises AccountError."""
     try:
         if _is_plain(notes, LEVELS) and all(_has_form(note, OF_NOTE) for note in notes.values()):
@@ -212,21 +224,21 @@ def _has_form(value: Any, form: Any) -> bool:
 def _foreign(host: Host, folder: str) -> Optional[str]:
     """Return why a folder tells nothing about this account: another user owns it, and decides what is in it."""
     found = host.entry(folder)
-    is_foreign = found and found.kind == "folder" and found.foreign
+    is_foreign = found and found.kind == "folder" and found.is_foreign
     return "%s belongs to another user; move it away, then run again" % host.shown(folder) if is_foreign else None
 
 
 def _left_above(host: Host) -> State:
     """Return the note of the folder above, if hpc-onboard created it and all in it is gone with the receipt."""
     key, above = folder_key(ABOVE), host.expand(ABOVE)
-    is_left = key in host.copied and host.kind_behind(above) == "folder" and not host.names(above)
-    return state({"resources": {key: host.copied[key]}, "keys": {}}) if is_left else {}
+    is_left = key in host.receipt_copy and host.resolved_kind(above) == "folder" and not host.names(above)
+    return to_state({"resources": {key: host.receipt_copy[key]}, "keys": {}}) if is_left else {}
 
 
 def _missing(host: Host, folder: str) -> List[str]:
     """The folders that are to be made for one, the topmost first."""
     found: List[str] = []
-    while host.kind_behind(folder) == "nothing":
+    while host.resolved_kind(folder) == "nothing":
         found.insert(0, folder)
         folder = os.path.dirname(folder)
     return found
@@ -238,7 +250,7 @@ def _put(host: Host, folders: List[str], path: str, old: Optional[bytes], conten
         host.write(path, old, content, 0o600)
         return
     top = folders[0]
-    empty_draft(host, draft_of(top))
+    empty_draft(host, draft_path(top))
 
     def fill(draft: str) -> None:
         _put(host, [draft + one[len(top) :] for one in folders[1:]], draft + path[len(top) :], old, content)
@@ -246,7 +258,7 @@ def _put(host: Host, folders: List[str], path: str, old: Optional[bytes], conten
     try:
         host.make_folder(top, 0o755, fill)
     except AccountError:
-        empty_draft(host, draft_of(top))
+        empty_draft(host, draft_path(top))
         raise
 
 
@@ -257,7 +269,7 @@ def _take_out(host: Host, path: str, above: List[str]) -> None:
         host.remove(path)
         return
     only = [one for one in above if host.names(one) == [os.path.basename(folder)]]
-    host.take_apart((only or [folder])[0], lambda draft: _empty(host, draft))
+    host.empty_and_remove((only or [folder])[0], lambda draft: _empty(host, draft))
 
 
 def _empty(host: Host, folder: str) -> None:
@@ -280,21 +292,21 @@ def empty_draft(host: Host, folder: str) -> None:
             host.remove(folder)
 
 
-def told(document: Mapping[str, Any]) -> Document:
+def to_answer(document: Mapping[str, Any]) -> Document:
     """What an answer says of the receipt: the notes and marks, and why nothing could be noted."""
     if document["status"] not in ("ok",) + CHANGES:
         return {"notes": {}, "keys": {}, "problem": document["reason"]}
-    notes = {key: text for key, text in document["after"].items() if key in read(document["after"])}
-    return {"notes": notes, "keys": read_marks(document["after"]), "problem": None}
+    notes = {key: text for key, text in document["after"].items() if key in parse_notes(document["after"])}
+    return {"notes": notes, "keys": parse_marks(document["after"]), "problem": None}
 
 
-def left_alone(identity: str, why: str) -> Document:
+def kept_outcome(identity: str, why: str) -> Document:
     """The outcome of a thing that stays when ours are taken out, and why; nothing is said of what is not there."""
     outcome = Outcome(identity, {}, {})
     outcome.remarks = ["%s: %s: it stays" % (identity, why)] if why else []
     return outcome.document()
 
 
-def held_back(document: Mapping[str, Any]) -> Document:
+def blocked_outcome(document: Mapping[str, Any]) -> Document:
     """The outcome of a thing that would be changed, where nothing can be noted."""
     return dict(document, status="blocked", reason="waits for: " + IDENTITY)

@@ -7,7 +7,7 @@ Who sends a plan says which rotations it knows. A key that an unknown one has in
 sender has that very key: then it is ahead of its own records, and nothing is undone.
 
 A key that is none of the sender's versions, and that the receipt does not know, may exist nowhere else. It stays too,
-unless the user has agreed to replace it: then a private copy of the file is kept first (former.py). The same holds for
+unless the user has agreed to replace it: then a private copy of the file is kept first. The same holds for
 a key that comes without a name, as a module's does.
 """
 
@@ -15,8 +15,8 @@ from typing import Any, Callable, Dict, List, Mapping, Optional
 
 from .._core.errors import AccountError
 from .._core.host import Host
-from .._core.resource import Outcome, Resource, State, examine, hashes, noted_as
-from .notes import Document, is_newer, read_marks
+from .._core.resource import Outcome, Resource, State, examine, hash_fields, note_key
+from .notes import Document, is_newer, parse_marks
 from .receipt import Receipt
 
 Loop = Callable[[Resource, Host], Outcome]
@@ -25,11 +25,11 @@ UNKNOWN = "%s: a key that is not in your keyring, and may exist nowhere else; it
 UNNOTED = "%s: another key, which hpc-onboard did not write, and which may exist nowhere else; it stays"
 
 
-class Keyed:
+class KeyGuard:
     """The resources of a plan that hold keys.
 
     names: identity -> the name of its key. keys: by name, what the sender knows of its rotations (plan.schema.json).
-    own: which key the fingerprints are made with (notes.own_key). replaces: whether unknown keys may be replaced.
+    own: which key the fingerprints are made with. replaces: whether unknown keys may be replaced.
     """
 
     def __init__(
@@ -42,17 +42,17 @@ class Keyed:
     ) -> None:
         self.keys, self._own, self._replaces = keys, own, replaces
         self.names = {
-            resource.identity: name_of(entry) for entry, resource in zip(entries, resources) if name_of(entry) in keys
+            resource.identity: key_name(entry) for entry, resource in zip(entries, resources) if key_name(entry) in keys
         }
         self._unnamed = {
             resource.identity
             for entry, resource in zip(entries, resources)
-            if entry["options"].get("password") and not name_of(entry)
+            if entry["options"].get("password") and not key_name(entry)
         }
         self._resources = [resource for resource in resources if resource.identity in self.names]
         self._marks: Optional[Dict[str, Document]] = None
 
-    def careful(self, loop: Loop) -> Loop:
+    def guard_keys(self, loop: Loop) -> Loop:
         """The loop, in which a key of a rotation that the sender does not know is only looked at."""
 
         def taken(resource: Resource, host: Host) -> Outcome:
@@ -65,7 +65,7 @@ class Keyed:
             if not self._replaces:
                 why = UNKNOWN if resource.identity in self.names else UNNOTED
                 return _stays(resource, host, why % " and ".join(unknown), {"unknown_key": True})
-            resource.keeps_former = True
+            resource.keeps_copy = True
             outcome = loop(resource, host)
             outcome.evidence = dict(outcome.evidence, replaces=True)
             return outcome
@@ -96,21 +96,21 @@ class Keyed:
         there = resource.keys(host) if known else {}
         if set(there.values()) <= known or resource.obstacle(resource.inspect(host), host):
             return []
-        note = host.noted.get(noted_as(resource.KIND, resource.identity), {})
+        note = host.receipt_notes.get(note_key(resource.KIND, resource.identity), {})
         left = [note.get("keyed", {}).get(self._own, {})] + note.get("former", [])
         noted = {one for way in left for one in way.values()}
-        return [place for place, one in there.items() if one not in known and hashes({"": one})[""] not in noted]
+        return [place for place, one in there.items() if one not in known and hash_fields({"": one})[""] not in noted]
 
     def _marked(self, host: Host) -> Dict[str, Document]:
         """The marks as they were before this plan, by name: what it adds itself is of rotations that are known."""
         if self._marks is None:
             try:
-                self._marks = read_marks(Receipt({}).inspect(host))
+                self._marks = parse_marks(Receipt({}).inspect(host))
             except AccountError:
                 self._marks = {}  # beside such a receipt nothing is made anyway
         return self._marks
 
-    def installed(self, documents: List[Document]) -> Dict[str, Document]:
+    def marks_to_write(self, documents: List[Document]) -> Dict[str, Document]:
         """What is to be marked, by name: of the keys that are, or are about to be, as wanted on the account."""
         wanted = [one["identity"] for one in documents if one["status"] in WANTED and _keys(one["after"])]
         return {self.names[one]: self.keys[self.names[one]] for one in wanted if one in self.names}
@@ -125,7 +125,7 @@ def _stays(resource: Resource, host: Host, why: str, evidence: Document) -> Outc
     return outcome
 
 
-def name_of(entry: Mapping[str, Any]) -> str:
+def key_name(entry: Mapping[str, Any]) -> str:
     """The name of the key of an entry, which says NAME or NAME@VERSION; empty where it holds none."""
     return str(entry.get("key") or "").partition("@")[0]
 

@@ -14,7 +14,7 @@ from typing import Any, Dict, Mapping, NamedTuple, Optional, Tuple
 from .._formats import docker_auth, enroot
 from .._formats.token_challenge import (
     MANIFEST_TYPES,
-    Refused,
+    ChallengeRefused,
     allowed_hosts,
     basic_authorization,
     read_challenge,
@@ -67,7 +67,7 @@ def _token(image: ImageName, login: Tuple[str, str]) -> Dict[str, str]:
     try:
         hosts = allowed_hosts(image.registry)
         where = token_address(read_challenge(first.challenges), hosts, image.repository)
-    except Refused:
+    except ChallengeRefused:
         raise Unclear(
             "the registry does not say where it gives tokens, or names a host that may not see a key"
         ) from None
@@ -108,7 +108,7 @@ def login_in(text: Optional[str], is_enroot: bool, registry: str) -> Tuple[str, 
     if not text:
         return "", ""
     if is_enroot:
-        user, key = enroot.taken_by_curl(text, registry.partition(":")[0])
+        user, key = enroot.curl_login(text, registry.partition(":")[0])
         return user or "", key or ""
     found = docker_auth.find(text, registry)
     return (found.user, found.password) if found else ("", "")

@@ -9,7 +9,7 @@ https://distribution.github.io/distribution/spec/auth/token/
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional
 
 from .._formats.token_challenge import (
-    Refused,
+    ChallengeRefused,
     allowed_hosts,
     basic_authorization,
     read_challenge,
@@ -64,7 +64,7 @@ def realm_of(registry: Mapping[str, Any]) -> str:
         if answer.status == 401:
             hosts = allowed_hosts(host, registry.get("realms") or ())
             return token_address(read_challenge(answer.challenges), hosts, registry["repository"])
-    except Refused:
+    except ChallengeRefused:
         pass  # its sentence shows what the registry said
     raise Unclear("the registry does not say where it gives tokens, or names a host that may not see a key")
 

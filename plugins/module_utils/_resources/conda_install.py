@@ -50,11 +50,11 @@ class CondaInstall(CondaInstallOptions, MadeByJob):
 
     def inspect(self, host: Host) -> State:
         prefix = self.options["prefix"]
-        there = host.behind(prefix)
+        there = host.resolved_entry(prefix)
         if there is None:
             return {}
         kind = there.kind
-        if there.foreign:
+        if there.is_foreign:
             return {"is": "folder of somebody else"}  # whatever its files say: its commands would run as us
         made = words(host, os.path.join(prefix, MADE))
         if made is None:
@@ -75,7 +75,11 @@ class CondaInstall(CondaInstallOptions, MadeByJob):
         wanted = self._wanted.made.split(" ")
         found = made.split(" ")
         same = len(found) == len(wanted) and (found[0], found[-1]) == (wanted[0], wanted[-1])
-        return self._wanted.made if same and condarc.numbers(found[1]) >= condarc.numbers(wanted[1]) else made
+        return (
+            self._wanted.made
+            if same and condarc.version_numbers(found[1]) >= condarc.version_numbers(wanted[1])
+            else made
+        )
 
     def _half_made(self, host: Host) -> bool:
         return bool(self.making(host) == self.options["prefix"])
@@ -95,7 +99,7 @@ class CondaInstall(CondaInstallOptions, MadeByJob):
         if (found[0], found[-1]) != (wanted[0], wanted[-1]):
             return "%s holds %s, but %s is wanted: name another prefix" % (shown, before["conda"], self._wanted.made)
         settings = before.get(condarc.PLACE)
-        if settings and not origin_mark.is_untouched(settings):
+        if settings and not origin_mark.is_unchanged(settings):
             return "%s/%s was changed by hand: move what is yours into %s/.condarc and delete it, then run again" % (
                 shown,
                 condarc.PLACE,
@@ -114,7 +118,7 @@ class CondaInstall(CondaInstallOptions, MadeByJob):
         from .._jobs.machine import libc
 
         found = libc()
-        if found and condarc.numbers(found) < condarc.numbers(self.options["glibc"]):
+        if found and condarc.version_numbers(found) < condarc.version_numbers(self.options["glibc"]):
             return "%s needs glibc %s, and this login node has %s: take an older version or miniforge" % (
                 self._wanted.title,
                 self.options["glibc"],
@@ -160,7 +164,7 @@ class CondaInstall(CondaInstallOptions, MadeByJob):
         """A block of 'conda init' in a start-up file: reported, and left to its owner."""
         for name in startup.FILES:
             path = os.path.join(host.home, name)
-            if host.kind_behind(path) == "file" and startup.has_conda_block(
+            if host.resolved_kind(path) == "file" and startup.has_conda_block(
                 words(host, host.resolve(path) or "") or ""
             ):
                 return [

@@ -9,7 +9,7 @@ cannot be asked, the image that is there is as good as wanted.
 import os
 from typing import Any, Dict, List, Optional, Tuple
 
-from .._core.files import Entry
+from .._core.files import FileEntry
 from .._core.host import Host
 from .._core.resource import Resource, State
 from .._images.files import ImageFiles, too_little_room
@@ -57,9 +57,9 @@ class ContainerImage(ContainerImageOptions, Resource):
         folder = self.options.get("site_images")
         return self._files(host).of_site(folder, self.options["packages"]) if folder else ""
 
-    def _is_our_link(self, link: Entry, host: Host) -> bool:
+    def _is_our_link(self, link: FileEntry, host: Host) -> bool:
         """Whether a link leads where only ours do: to a name with a digest, or to an image of the site's."""
-        if link.kind != "link" or link.foreign:
+        if link.kind != "link" or link.is_foreign:
             return False
         site = self.options.get("site_images")
         return self._files(host).is_name(link.target) or (bool(site) and os.path.dirname(link.target) == site)
@@ -85,9 +85,11 @@ class ContainerImage(ContainerImageOptions, Resource):
             return found
         return dict(found, size=self._files(host).size(going))
 
-    def is_as_we_left(self, found: State, host: Host) -> bool:
+    def is_unchanged_since_created(self, found: State, host: Host) -> bool:
         """As for any resource; how large it is was not noted."""
-        return super().is_as_we_left({name: value for name, value in found.items() if name != "size"}, host)
+        return super().is_unchanged_since_created(
+            {name: value for name, value in found.items() if name != "size"}, host
+        )
 
     def _inspected(self, host: Host) -> State:
         link = host.entry(self._link)
@@ -102,7 +104,7 @@ class ContainerImage(ContainerImageOptions, Resource):
             return {"image": files[0]} if files else {}
         state = {"image": link.target}
         if link.target.startswith("/"):
-            return state if host.kind_behind(self._link) == "file" else {}
+            return state if host.resolved_kind(self._link) == "file" else {}
         note = self._files(host).note(link.target)
         if note is None:
             return {}
@@ -142,10 +144,12 @@ class ContainerImage(ContainerImageOptions, Resource):
         if before.get("image") == wanted and before.get("digest") == self._digest(host):
             return None
         root = self.options.get("root") or os.path.dirname(self._folder)
-        if host.kind_behind(root) != "folder":
+        if host.resolved_kind(root) != "folder":
             return "%s is not there, and only the site can make it: is the project's name right?" % host.shown(root)
-        there = host.behind(self._folder)
-        unsafe = host.in_the_way(self._folder) or (files.unsafe(there, host.shown(self._folder)) if there else None)
+        there = host.resolved_entry(self._folder)
+        unsafe = host.why_blocked(self._folder) or (
+            files.why_unsafe(there, host.shown(self._folder)) if there else None
+        )
         if unsafe:
             return unsafe
         if host.entry(os.path.join(self._folder, wanted)) is not None:
@@ -208,7 +212,7 @@ class ContainerImage(ContainerImageOptions, Resource):
 
     def _credentials(self, host: Host) -> Optional[str]:
         path = self.options.get("credentials")
-        if not path or host.kind_behind(path) != "file":
+        if not path or host.resolved_kind(path) != "file":
             return None
         return host.read(host.resolve(path) or path).decode("utf-8", "replace")
 
@@ -222,7 +226,7 @@ class ContainerImage(ContainerImageOptions, Resource):
 
     def _is_working(self, host: Host) -> bool:
         found = host.entry(self._work)
-        return found is not None and found.shut
+        return found is not None and found.is_private
 
     def _importing(self, host: Host) -> str:
         """The digest that is being imported; empty where none is."""
@@ -241,7 +245,7 @@ class ContainerImage(ContainerImageOptions, Resource):
             return progress
         from .._jobs.job import progress_of
 
-        return progress_of(host.held(self._work))
+        return progress_of(host.path_via_handle(self._work))
 
     def apply(self, host: Host) -> None:
         if self.options["state"] == "absent":

@@ -6,7 +6,7 @@ import os
 import stat
 from typing import List, Optional
 
-from .._core.files import Entry
+from .._core.files import FileEntry
 from .._core.host import Host
 from .._core.resource import Resource, State
 from .._options.folder_options import DirectoryOptions
@@ -35,7 +35,7 @@ class Directory(DirectoryOptions, Resource):
             return self.desired(host)
         if self.options["state"] == "present" and self._foreign(host):
             return {"is": FOREIGN}
-        found = host.behind(self.options["path"])
+        found = host.resolved_entry(self.options["path"])
         kind = found.kind if found else "nothing"
         if found and kind == "folder" and self.options["state"] == "present" and self._is_open(found):
             kind = OPEN
@@ -51,11 +51,11 @@ class Directory(DirectoryOptions, Resource):
         for part in path[len(place) :].strip("/").split("/") if path.startswith(place + "/") else []:
             place += "/" + part
             found = host.entry(place)
-            if found and (found.foreign or getattr(host.behind(place), "foreign", False)):
+            if found and (found.is_foreign or getattr(host.resolved_entry(place), "is_foreign", False)):
                 return place
         return None
 
-    def _is_open(self, found: Entry) -> bool:
+    def _is_open(self, found: FileEntry) -> bool:
         """Whether everybody may put something into a folder of ours, though that is not wanted."""
         wanted = int(self.options["mode"], 8)
         meant = (found.mode & stat.S_ISVTX) or (wanted & stat.S_IWOTH)
@@ -73,12 +73,12 @@ class Directory(DirectoryOptions, Resource):
             return "everybody may write in %s: look at what is in it, chmod o-w there, then run again" % shown
         if before.get("is", "folder") != "folder":
             return "%s is there already, and is no folder: move it away, then run again" % host.shown(path)
-        if host.kind_behind(self._area) == "link":
-            return host.in_the_way(self._area)
-        if host.kind_behind(self._area) != "folder":
+        if host.resolved_kind(self._area) == "link":
+            return host.why_blocked(self._area)
+        if host.resolved_kind(self._area) != "folder":
             text = "%s is not there, and only the site can make it: is the project's name right?"
             return text % host.shown(self._area)
-        return host.in_the_way(path)
+        return host.why_blocked(path)
 
     def remarks(self, host: Host) -> List[str]:
         if self.options["state"] == "present" or self._is_to_go(host):

@@ -35,10 +35,10 @@ class EnrootCredential(EnrootCredentialOptions, KeptKey):
 
     def restored(self, text: str, former: str) -> str:
         """Return the text with the former lines in the place of ours, to the byte."""
-        return enroot.restored(text, self.options["machine"], self.options["login"], former)
+        return enroot.restore_former(text, self.options["machine"], self.options["login"], former)
 
     def unreadable(self, text: str, shown: str) -> Optional[str]:
-        unreadable = enroot.unreadable(text, self.options["machine"])
+        unreadable = enroot.problem(text, self.options["machine"])
         if unreadable:
             return "%s: %s" % (shown, unreadable)
         found = enroot.find(text, self.options["machine"], self.options["login"])

@@ -11,8 +11,8 @@ from typing import Any, List, Mapping, NamedTuple, Optional
 
 from .._core.errors import AccountError
 from .._core.host import Host
-from .._core.resource import Evidence, Resource, State, noted_as
-from .._receipt import former
+from .._core.resource import Evidence, Resource, State, note_key
+from .._receipt import former_copies
 
 
 class Kept(NamedTuple):
@@ -25,8 +25,8 @@ class Kept(NamedTuple):
 class KeptKey(Resource):
     """One key in a private file. A kind is a subclass, which knows the form of the file."""
 
-    EDITED_IS_THEIRS = True
-    IS_PUT_BACK = True
+    KEEPS_USER_EDITS = True
+    IS_RESTORED = True
     PLACE = "path"  # the option that names the file
 
     def find(self, text: str) -> Optional[Kept]:
@@ -80,7 +80,7 @@ class KeptKey(Resource):
 
     def _folder_mode(self, host: Host) -> str:
         """A home keeps its mode; any other folder of a key is for its owner alone."""
-        home = host.behind(host.home) if os.path.dirname(self.path) == host.home else None
+        home = host.resolved_entry(host.home) if os.path.dirname(self.path) == host.home else None
         return "%04o" % (home.mode if home else 0o700)
 
     def inspect(self, host: Host) -> State:
@@ -93,7 +93,9 @@ class KeptKey(Resource):
         if found is None:
             return {}
         above = os.path.dirname(self.path)
-        folder = host.behind(above) if above == host.home else host.entry(above)  # homes are often behind a link
+        folder = (
+            host.resolved_entry(above) if above == host.home else host.entry(above)
+        )  # homes are often behind a link
         state = {"password": host.fingerprint(found.passwords[0])}
         state.update(found.form)
         state["mode"] = "%04o%s" % (file.mode, " and an access list" if host.has_acl(self.path) else "")
@@ -124,7 +126,7 @@ class KeptKey(Resource):
         places = [shown] if len(held) == 1 else ["entry %d in %s" % (at, shown) for at in range(1, len(held) + 1)]
         return dict(zip(places, held))
 
-    def tightens(self, host: Host) -> State:
+    def fields_to_tighten(self, host: Host) -> State:
         """Return the modes of file and folder that are not yet private."""
         if self.options["state"] == "absent":
             return {}
@@ -157,8 +159,8 @@ class KeptKey(Resource):
         if self.find(new) != wanted:
             text = "%s cannot be written so that its readers find the key: is it damaged?"
             raise AccountError(text % host.shown(self.path))
-        if self.keeps_former and old is not None:
-            former.keep(host, noted_as(self.KIND, self.identity), old)
+        if self.keeps_copy and old is not None:
+            former_copies.save_copy(host, note_key(self.KIND, self.identity), old)
         host.write(self.path, old, new.encode("latin-1"), 0o600, private=True)
 
     def _take_out(self, host: Host) -> None:
@@ -172,7 +174,7 @@ class KeptKey(Resource):
 
     def loosen(self, host: Host) -> None:
         """Give file and folder their former modes back, once no key of hpc-onboard's is left there."""
-        host.gone.add(noted_as(self.KIND, self.identity))
+        host.removed_keys.add(note_key(self.KIND, self.identity))
         for field, mode in self.loosened(host).items():
             host.set_mode(self.path if field == "mode" else os.path.dirname(self.path), int(mode, 8))
 
@@ -180,9 +182,9 @@ class KeptKey(Resource):
         """Return the former modes that loosen gives back: where hpc-onboard's mode stands, and no key needs it."""
         found = {}
         for field, path, private in (("mode", self.path, 0o600), ("folder mode", os.path.dirname(self.path), 0o700)):
-            file, notes = host.entry(path), [one for one in host.noted.items() if _is_at(host, one[1], path)]
+            file, notes = host.entry(path), [one for one in host.receipt_notes.items() if _is_at(host, one[1], path)]
             was = [note["was"][field] for _key, note in notes if field in note.get("was", {})]
-            own = {noted_as(self.KIND, self.identity)} | host.gone
+            own = {note_key(self.KIND, self.identity)} | host.removed_keys
             left = [key for key, note in notes if key not in own and (note["made"] or note.get("replaced"))]
             if was and not left and file and file.mine and file.mode == private:
                 found[field] = was[0]

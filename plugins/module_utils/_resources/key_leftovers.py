@@ -85,7 +85,7 @@ class KeyLeftovers(Resource):
 
     def apply(self, host: Host) -> None:
         for one in self._strays(host):
-            if one.ours and host.kind_behind(one.path) == "folder":
+            if one.ours and host.resolved_kind(one.path) == "folder":
                 host.remove_folder(one.path)
             elif one.ours:
                 host.remove(one.path)

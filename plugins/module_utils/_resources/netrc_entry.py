@@ -17,7 +17,7 @@ class NetrcEntry(NetrcEntryOptions, KeptKey):
         return {"login": self.options["login"], "entries": "1", "order": "before any default"}
 
     def find(self, text: str) -> Optional[Kept]:
-        found = netrc.entries(text, self.options["machine"])
+        found = netrc.find_entries(text, self.options["machine"])
         if not found:
             return None
         read = netrc.is_read(text, self.options["machine"])

@@ -24,7 +24,7 @@ class NgcConfig(NgcConfigOptions, KeptKey):
         return {"keys": "1"}
 
     def find(self, text: str) -> Optional[Kept]:
-        found = ngc_config.keys(text)
+        found = ngc_config.read_keys(text)
         return Kept(found[::-1], {"keys": str(len(found))}) if found else None
 
     def put(self, text: str) -> str:
@@ -57,7 +57,7 @@ class NgcConfig(NgcConfigOptions, KeptKey):
         found = host.entry(copy)
         if found is None or found.kind != "file":
             return []
-        return [key for key in ngc_config.keys(text_of(host, copy)) if key != self.options.get("password")]
+        return [key for key in ngc_config.read_keys(text_of(host, copy)) if key != self.options.get("password")]
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         copy = host.entry(self.path + COPY)

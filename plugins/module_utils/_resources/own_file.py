@@ -7,7 +7,7 @@ from typing import Dict, List, Optional
 
 from .._core.errors import AccountError
 from .._core.host import Host
-from .._core.resource import Evidence, Resource, State, noted_as
+from .._core.resource import Evidence, Resource, State, note_key
 from .._options.file_options import OwnFileOptions, with_found
 from .._receipt.set_aside import advice, restore_notes
 
@@ -21,7 +21,7 @@ class OwnFile(OwnFileOptions, Resource):
     A file of the account's own stays, and so does one of ours that was changed on the account.
     """
 
-    EDITED_IS_THEIRS = True
+    KEEPS_USER_EDITS = True
 
     def bound(self, host: Host) -> "Resource":
         """This file with what is found on the account in its text (see _options/file_options.py)."""
@@ -65,9 +65,9 @@ class OwnFile(OwnFileOptions, Resource):
 
     def unshown(self, text: str, host: Host) -> Optional[str]:
         """What kind of file it is, if its text is not ours to show."""
-        if self.is_as_we_left({"content": text}, host) or self._is_as_wanted(text):
+        if self.is_unchanged_since_created({"content": text}, host) or self._is_as_wanted(text):
             return None
-        return EDITED if host.noted.get(noted_as(self.KIND, self.identity), {}).get("made") else FOREIGN
+        return EDITED if host.receipt_notes.get(note_key(self.KIND, self.identity), {}).get("made") else FOREIGN
 
     def _is_as_wanted(self, text: str) -> bool:
         return self.options["state"] == "present" and text == self.wanted()
@@ -78,14 +78,14 @@ class OwnFile(OwnFileOptions, Resource):
         if why:
             return why
         if not before:
-            return host.in_the_way(os.path.dirname(path))
+            return host.why_blocked(os.path.dirname(path))
         if "is" in before:
             return "%s is a %s and stays: %s" % (shown, before["is"], advice(shown))
         return self.not_ours(shown, host.read(path).decode("utf-8", "surrogateescape"), before, host)
 
     def not_ours(self, shown: str, text: str, before: State, host: Host) -> Optional[str]:
         """Why a file with this text, and in this state, is not ours to change; None where it is, or is as wanted."""
-        if before == self.desired(host) or self.is_as_we_left({"content": text}, host):
+        if before == self.desired(host) or self.is_unchanged_since_created({"content": text}, host):
             return None
         if self._is_as_wanted(text):
             same = "%s is a file of yours with the same text, and mode %s: chmod %s it, then run again"

@@ -6,7 +6,7 @@ from typing import List, Optional
 
 from .._core.host import Host
 from .._core.resource import State
-from .._formats.origin_mark import is_ours, is_untouched, stamped
+from .._formats.origin_mark import add_mark, has_mark, is_unchanged
 from .._options.file_options import PathScriptOptions
 from .._receipt.set_aside import advice
 from .own_file import FOREIGN, OwnFile
@@ -17,7 +17,7 @@ class PathScript(PathScriptOptions, OwnFile):
 
     def wanted(self) -> str:
         """The whole text, with our stamp."""
-        return stamped(self.options["content"])
+        return add_mark(self.options["content"])
 
     def mode(self) -> str:
         """The mode of all scripts."""
@@ -25,11 +25,11 @@ class PathScript(PathScriptOptions, OwnFile):
 
     def unshown(self, text: str, host: Host) -> Optional[str]:
         """What kind of file it is, if it does not carry our stamp."""
-        return None if is_ours(text) else FOREIGN
+        return None if has_mark(text) else FOREIGN
 
     def remarks(self, host: Host) -> List[str]:
         """What Slurm says of it, where it is to be asked and the script is there."""
-        if not self.options.get("asks") or host.root or host.kind_behind(self.options["path"]) != "file":
+        if not self.options.get("asks") or host.root or host.resolved_kind(self.options["path"]) != "file":
             return super().remarks(host)
         from .._jobs.submission import asked_of
 
@@ -37,6 +37,6 @@ class PathScript(PathScriptOptions, OwnFile):
 
     def not_ours(self, shown: str, text: str, before: State, host: Host) -> Optional[str]:
         """Why a script with our stamp is not ours to change any more; None where it is."""
-        if is_untouched(text):
+        if is_unchanged(text):
             return None
         return "%s was changed by hand since we wrote it: %s" % (shown, advice(shown))

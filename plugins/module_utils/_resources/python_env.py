@@ -21,7 +21,7 @@ THERE, HALF, GONE, NO_PYTHON = "an environment", "nothing", "files that are gone
 class PythonEnv(PythonEnvOptions, MadeByJob):
     """An environment; what a person installs into it by hand is theirs, and stays."""
 
-    EDITED_IS_THEIRS = True
+    KEEPS_USER_EDITS = True
 
     def touches(self, host: Host) -> List[str]:
         return [self.path, versions_of(self.path)]
@@ -40,20 +40,20 @@ class PythonEnv(PythonEnvOptions, MadeByJob):
         if there is None:
             return {"leads to": HALF} if self._is_ours(versions, host) else {}
         place = os.path.join(os.path.dirname(self.path), there.target)
-        if there.kind != "link" or there.foreign or os.path.dirname(place) != versions:
+        if there.kind != "link" or there.is_foreign or os.path.dirname(place) != versions:
             return {"is": there.kind}
         mark = read_mark(words(host, os.path.join(place, MADE)))
         if not mark:
             return {"leads to": GONE}  # a purge takes the files and leaves links and folders
         state = dict(mark["made_from"])
         state["installed"] = compared(mark["locked"], self._packages(place, host))
-        state["leads to"] = NO_PYTHON if host.kind_behind(place + "/bin/python") == "nothing" else THERE
+        state["leads to"] = NO_PYTHON if host.resolved_kind(place + "/bin/python") == "nothing" else THERE
         return state
 
     def _is_ours(self, versions: str, host: Host) -> bool:
         """Whether what lies beside the place, with no link to it, was begun by a job of ours."""
         found = host.entry(versions)
-        if found is None or found.kind != "folder" or found.foreign:
+        if found is None or found.kind != "folder" or found.is_foreign:
             return False
         begun = os.path.dirname(self.making(host) or "") == versions
         return begun or words(host, os.path.join(versions, MADE)) is not None

@@ -25,11 +25,11 @@ class RegistryAuth(RegistryAuthOptions, KeptKey):
         if found is None:
             return None
         form = {"login": found.user or "cannot be read"}
-        program = docker_auth.helper(text, self.options["registry"])
+        program = docker_auth.credential_helper(text, self.options["registry"])
         return Kept([found.password], dict(form, **{"answered by": program}) if program else form)
 
     def put(self, text: str) -> str:
-        login = docker_auth.Login(self.options["login"], self.options["password"])
+        login = docker_auth.RegistryLogin(self.options["login"], self.options["password"])
         return docker_auth.put(text, self.options["registry"], login)
 
     def without(self, text: str) -> str:
@@ -42,9 +42,9 @@ class RegistryAuth(RegistryAuthOptions, KeptKey):
     def remarks(self, host: Host) -> List[str]:
         """Apptainer reads Docker's file only while it has none of its own: what is hidden thereby is said."""
         dockers = os.path.join(host.home, DOCKERS)
-        if self.path != os.path.join(host.home, APPTAINER_AUTH_FILE) or host.kind_behind(dockers) != "file":
+        if self.path != os.path.join(host.home, APPTAINER_AUTH_FILE) or host.resolved_kind(dockers) != "file":
             return []
-        own = docker_auth.registries(text_of(host, self.path)) if host.kind_behind(self.path) == "file" else []
+        own = docker_auth.registries(text_of(host, self.path)) if host.resolved_kind(self.path) == "file" else []
         hidden = docker_auth.registries(text_of(host, host.resolve(dockers) or dockers))
         lost = [name for name in hidden if name not in own and name != self.options["registry"]]
         if not lost:

@@ -7,7 +7,7 @@ from typing import Any, Dict, List, Optional, Tuple, Type
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.resource import Evidence, Resource, State, reconcile
-from .._core.undo_log import Remembering
+from .._core.undo_log import UndoableHost
 from .._options.key_options import PASSWORD
 from .._registry import token_check
 from .enroot_credential import EnrootCredential
@@ -155,14 +155,14 @@ class RotatedKey(Resource):
     # -- changes -------------------------------------------------------------------------------
 
     def apply(self, host: Host) -> None:
-        kept = Remembering(host)
+        kept = UndoableHost(host)
         try:
             for part in self._held(host):
                 part.prepare(kept)
                 reconcile(part, kept)
             self._prove(host)
         except AccountError as error:
-            problems = kept.take_back()
+            problems = kept.undo()
             if problems:
                 raise AccountError("%s; and it could not be put back: %s" % (error, "; ".join(problems))) from None
             raise AccountError("%s; the file is as it was" % error) from None

@@ -9,11 +9,11 @@ together. The line goes into the start-up file that the login shell in use reall
 import os
 from typing import Dict, List, Optional, Tuple
 
-from .._core.edited_file import file_behind, rewrite, why_not_ours
+from .._core.edited_file import read_edited_file, why_not_editable, write_edited_file
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.resource import Resource, State
-from .._core.start_up import EVERY, FOLDER, generated, read_at_start, start_up_files
+from .._core.start_up import EVERY, FOLDER, env_file, login_shell_files, start_up_files
 from .._formats import environment, section, startup
 from .._options.shell_options import ShellEnvironmentOptions
 
@@ -37,24 +37,24 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
         resource.identity = self.identity
         return resource
 
-    EDITED_IS_THEIRS = True
+    KEEPS_USER_EDITS = True
 
     def touches(self, host: Host) -> List[str]:
         """The files that may be kept, and the folders that they name: settings wait for the folders."""
-        files = [generated(host, dialect) for dialect in environment.DIALECTS] + [host.home + name for name in EVERY]
+        files = [env_file(host, dialect) for dialect in environment.DIALECTS] + [host.home + name for name in EVERY]
         named = [value for value in self.options["variables"].values() if value.startswith("/")]
         read = [file for each in self.options["on_demand"].values() for file in each.values()]
         return files + named + list(self.options["path"]) + read
 
     def _files(self, host: Host) -> List[str]:
-        return [generated(host, dialect) for dialect in environment.DIALECTS] + start_up_files(host)
+        return [env_file(host, dialect) for dialect in environment.DIALECTS] + start_up_files(host)
 
     # -- states --------------------------------------------------------------------------------
 
     def desired(self, host: Host) -> State:
         if self.options["state"] == "absent":
             return {}
-        state = {host.shown(generated(host, dialect)): self._body(dialect) for dialect in environment.DIALECTS}
+        state = {host.shown(env_file(host, dialect)): self._body(dialect) for dialect in environment.DIALECTS}
         for path in start_up_files(host):
             state[host.shown(path)] = _line(host)
         return state
@@ -79,39 +79,39 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
     def inspect(self, host: Host) -> State:
         state = {}
         for dialect in environment.DIALECTS:
-            path = generated(host, dialect)
-            found = section.find(file_behind(host, path).text, self.options["section"])
+            path = env_file(host, dialect)
+            found = section.find(read_edited_file(host, path).text, self.options["section"])
             if found:
                 state[host.shown(path)] = found.body
         if self._others_need_the_line(host) if self.options["state"] == "absent" else not state:
             return state
         for path in start_up_files(host):
-            line = startup.our_line(file_behind(host, path).text)
+            line = startup.our_line(read_edited_file(host, path).text)
             if line:
                 state[host.shown(path)] = line
         return state
 
     def _others_need_the_line(self, host: Host) -> bool:
         """Whether a generated file holds another section."""
-        texts = [file_behind(host, generated(host, dialect)).text for dialect in environment.DIALECTS]
+        texts = [read_edited_file(host, env_file(host, dialect)).text for dialect in environment.DIALECTS]
         return any(section.has_any(section.without(text, self.options["section"])) for text in texts)
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         for path in self._files(host):
             instead = "add this line yourself: %s" % _line(host)
-            problem = host.in_the_way(os.path.dirname(path)) or why_not_ours(host, path, instead)
+            problem = host.why_blocked(os.path.dirname(path)) or why_not_editable(host, path, instead)
             if problem:
                 return problem
         for dialect in environment.DIALECTS:
-            path = generated(host, dialect)
-            found = section.find(file_behind(host, path).text, self.options["section"])
+            path = env_file(host, dialect)
+            found = section.find(read_edited_file(host, path).text, self.options["section"])
             if found and not found.untouched:
                 return "the section '%s' of %s was changed by hand: delete it there, then run again" % (
                     self.options["section"],
                     host.shown(path),
                 )
         for path in start_up_files(host):
-            line = startup.our_line(file_behind(host, path).text)
+            line = startup.our_line(read_edited_file(host, path).text)
             if line and line != _line(host):
                 return "our line in %s was changed by hand: delete it there (it ends in '%s'), then run again" % (
                     host.shown(path),
@@ -122,15 +122,15 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
     def remarks(self, host: Host) -> List[str]:
         """Lines of the person's own that set a variable of ours to something else: they are not ours to change."""
         said: List[str] = []
-        for path in read_at_start(host) if self.options["state"] == "present" else ():
+        for path in login_shell_files(host) if self.options["state"] == "present" else ():
             try:
-                text = file_behind(host, path).text
+                text = read_edited_file(host, path).text
             except AccountError:
                 continue  # what cannot be read says nothing of itself
             if any(name in text for name in self.options["variables"]):
-                from .._formats.settings import set_anew  # few start-up files name one
+                from .._formats.settings import find_overrides  # few start-up files name one
 
-                for one in set_anew(text, self.options["variables"], host.home):
+                for one in find_overrides(text, self.options["variables"], host.home):
                     if one.is_certain(host.home):
                         place = "%s:%d" % (host.shown(path), one.line)
                         said.append("%s sets %s anew, and that counts: take it out there" % (place, one.name))
@@ -147,25 +147,25 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
             raise AccountError("the start-up files are changing: run again")
         host.make_folders(os.path.join(host.home, FOLDER), 0o755)
         for dialect in environment.DIALECTS:
-            file = file_behind(host, generated(host, dialect))
+            file = read_edited_file(host, env_file(host, dialect))
             new = section.put(file.text or HEADER, self.options["section"], self._proved(dialect))
-            rewrite(host, file, new)
+            write_edited_file(host, file, new)
         for path in files:
-            file = file_behind(host, path)
+            file = read_edited_file(host, path)
             if not startup.our_line(file.text):
                 host.make_folders(os.path.dirname(path), 0o755)
-                rewrite(host, file, startup.insert(file.text, _line(host)))
+                write_edited_file(host, file, startup.insert(file.text, _line(host)))
 
     def _take_out(self, host: Host) -> None:
         """The lines first: were this interrupted between, the sections would still tell the next run."""
-        files = [file_behind(host, generated(host, dialect)) for dialect in environment.DIALECTS]
+        files = [read_edited_file(host, env_file(host, dialect)) for dialect in environment.DIALECTS]
         texts = [section.without(file.text, self.options["section"]) for file in files]
         if not any(section.has_any(text) for text in texts):
             for path in start_up_files(host):
-                file = file_behind(host, path)
-                rewrite(host, file, startup.remove(file.text, _line(host)), keep=file.path != path)
+                file = read_edited_file(host, path)
+                write_edited_file(host, file, startup.remove(file.text, _line(host)), keep=file.path != path)
         for file, text in zip(files, texts):
-            rewrite(host, file, "" if text == HEADER else text)
+            write_edited_file(host, file, "" if text == HEADER else text)
 
 
 def _dialect(host: Host) -> str:
@@ -177,4 +177,4 @@ def _dialect(host: Host) -> str:
 
 def _line(host: Host) -> str:
     dialect = _dialect(host)
-    return environment.reading(dialect, "%s/env.%s" % (FOLDER, dialect), startup.MARK)
+    return environment.source_line(dialect, "%s/env.%s" % (FOLDER, dialect), startup.MARK)

@@ -17,7 +17,7 @@ ANOTHERS = "link of another user"  # never removed, whatever the receipt says
 class StorageLink(StorageLinkOptions, Resource):
     """A symbolic link that leads to a folder. One that we made is turned; anything else in its place stays."""
 
-    EDITED_IS_THEIRS = True
+    KEEPS_USER_EDITS = True
 
     def touches(self, host: Host) -> List[str]:
         target = [] if self.options["state"] == "absent" else [self.options["target"]]  # it may hang
@@ -37,7 +37,7 @@ class StorageLink(StorageLinkOptions, Resource):
         if self.options["state"] == "absent":
             return {"target": found.target} if found.mine else {"is": ANOTHERS}
         target = self.options["target"] if self._leads_there(found.target, host) else found.target
-        return {"target": target, "leads to": host.kind_behind(self.options["path"])}
+        return {"target": target, "leads to": host.resolved_kind(self.options["path"])}
 
     def _leads_there(self, target: str, host: Host) -> bool:
         """Return True if a link that is written otherwise is as good; only one that is written as ours is removed."""
@@ -61,12 +61,12 @@ class StorageLink(StorageLinkOptions, Resource):
             return None
         if before and before["target"] != target and not self._is_ours(before, host):
             return "%s is a link of yours to %s: %s" % (shown, before["target"], advice(shown))
-        behind = host.kind_behind(target)
+        behind = host.resolved_kind(target)
         if behind == "nothing":
             return "nothing is at %s: was the storage taken away or purged, or is its path mistyped?" % target
         if behind != "folder":
             return "%s is a %s, not a folder" % (target, behind)
-        return host.in_the_way(os.path.dirname(path))
+        return host.why_blocked(os.path.dirname(path))
 
     def evidence(self, before: State, host: Host) -> Evidence:
         elsewhere = before.get("target", self.options["target"]) != self.options["target"]
@@ -79,7 +79,7 @@ class StorageLink(StorageLinkOptions, Resource):
 
     def _is_ours(self, before: State, host: Host) -> bool:
         """Whether the link still leads where we let it lead."""
-        return self.is_as_we_left({"target": before["target"]}, host)
+        return self.is_unchanged_since_created({"target": before["target"]}, host)
 
     def apply(self, host: Host) -> None:
         path = self.options["path"]

@@ -11,7 +11,7 @@ import stat
 from typing import Callable, Iterable, Iterator, List, Optional, Tuple
 
 from .._core.errors import AccountError, errno_name
-from .._core.files import READ, unnoticed
+from .._core.files import READ, open_for_reading
 from .._core.host import Host
 from .._formats import key_files
 from .walk import USUAL, Limits, Listed, Walk
@@ -80,7 +80,7 @@ class Search:
     def bytes(self, real: str, largest: int) -> bytes:
         """At most so many bytes of a plain file; a link is not followed."""
         try:
-            handle = unnoticed(self.host.held(real), READ)
+            handle = open_for_reading(self.host.path_via_handle(real), READ)
             with os.fdopen(handle, "rb") as stream:
                 return stream.read(largest) if stat.S_ISREG(os.fstat(handle).st_mode) else b""
         except (AccountError, OSError):

@@ -9,7 +9,7 @@ from typing import Dict, FrozenSet, Iterator, List, Mapping, NamedTuple, Optiona
 from .._core.files import DRAFT
 from .._core.host import Host
 from .._formats import git_index, key_files
-from .._formats.key_forms import is_placeholder, written
+from .._formats.key_forms import find_keys, is_placeholder
 from .amounts import count
 from .search import LARGEST, Search
 
@@ -62,7 +62,7 @@ class Strays:
         for path in start_ups:
             yield from self._of_file(path, START_UP)
         for path in start_ups:
-            for one in key_files.sourced(self._search.text(path), self._host.home):
+            for one in key_files.find_sourced_files(self._search.text(path), self._host.home):
                 yield from self._of_file(one, START_UP)
         for name in key_files.HISTORIES:
             yield from self._of_file(home + name, HISTORY)
@@ -91,7 +91,7 @@ class Strays:
 
     def _below(self, folder: str) -> Iterator[str]:
         """The files below a folder, as far as the look goes."""
-        for listed in self._search.tree(folder, key_files.is_dull):
+        for listed in self._search.tree(folder, key_files.is_uninteresting):
             for name in listed.files:
                 if self._search.is_over():
                     break
@@ -111,7 +111,7 @@ class Strays:
         text = self._search.text(path, SCRIPT_BYTES if what == SCRIPT else LARGEST)
         found: Dict[str, List[int]] = {}
         words: Dict[str, str] = {}
-        for one in written(text, self._name):
+        for one in find_keys(text, self._name):
             mark = self._host.fingerprint(one.value)
             found.setdefault(mark, []).append(one.line)
             words.setdefault(mark, one.what)
@@ -206,7 +206,7 @@ class Strays:
             return frozenset()
         longer = re.search(r"objectformat\s*=\s*sha256", self._search.text(git + "/config"), re.IGNORECASE)
         try:
-            return git_index.paths(self._search.bytes(file, INDEX_BYTES), 32 if longer else 20)
+            return git_index.read_paths(self._search.bytes(file, INDEX_BYTES), 32 if longer else 20)
         except ValueError:
             self._search.leave_out("what git keeps there cannot be read", git)
             return frozenset()

@@ -7,7 +7,7 @@ import shlex
 from typing import List, NamedTuple, Optional
 
 from .._core.errors import AccountError
-from .._core.program import found, said
+from .._core.program import find_program, run_program
 
 PLACES = "/usr/bin:/usr/local/bin:/opt/slurm/bin:/usr/local/slurm/bin:/opt/slurm/current/bin"
 SECONDS = 30  # for a command
@@ -63,7 +63,7 @@ def told(name: str, arguments: List[str], errors: bool = False, input_from: str 
     It is given no environment but what finds it: what lies in ours would go into the job. input_from: the file that it
     reads as standard input.
     """
-    program = found(name, os.environ.get("PATH", "")) or found(name, PLACES)
+    program = find_program(name, os.environ.get("PATH", "")) or find_program(name, PLACES)
     if program is None:
         if errors:
             raise AccountError(ABSENT % name)
@@ -73,7 +73,7 @@ def told(name: str, arguments: List[str], errors: bool = False, input_from: str 
     }
     quoted = " ".join(shlex.quote(one) for one in [program] + arguments) + " <" + shlex.quote(input_from)
     command = quoted + (" 2>&1 || echo error" if errors else " && echo .")
-    answer = said(["/bin/sh", "-c", command], kept, SECONDS)
+    answer = run_program(["/bin/sh", "-c", command], kept, SECONDS)
     text = answer.text
     if errors:
         return text + (" error: " + answer.why if answer.why else "")

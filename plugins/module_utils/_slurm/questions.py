@@ -12,7 +12,7 @@ from typing import Any, Dict, List, Optional
 
 from .._core.errors import AccountError, printable
 from .._core.host import Host
-from .._core.program import found, said
+from .._core.program import find_program, run_program
 
 SECONDS = 10.0  # for each program
 ENDED = "hpc.onboard-ended"
@@ -36,11 +36,11 @@ def asked(host: Host, kept: List[Document]) -> Document:
         environment = dict(os.environ, LC_ALL="C")
 
     def ask(line: List[str]) -> Optional[str]:
-        program = found(line[0], environment.get("PATH") or os.defpath)
+        program = find_program(line[0], environment.get("PATH") or os.defpath)
         if program is None:
             missed.setdefault("not found", []).append(line[0])
             return None
-        answer = said(["/bin/sh", "-c", WHOLE, program] + line[1:], environment, SECONDS, end=ENDED.encode())
+        answer = run_program(["/bin/sh", "-c", WHOLE, program] + line[1:], environment, SECONDS, end=ENDED.encode())
         text, _end, _rest = answer.text.rpartition(ENDED)
         if answer.why or not _end:
             missed.setdefault(answer.why or "failed", []).append(line[0])

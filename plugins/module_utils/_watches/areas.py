@@ -97,7 +97,7 @@ class Areas(Look):
     def _area(self, area: Dict[str, Any], host: Host) -> None:
         try:
             real = host.resolve(area["path"])
-            if not real or host.kind_behind(real) != "folder":
+            if not real or host.resolved_kind(real) != "folder":
                 return  # its link says so
         except AccountError as error:
             self.miss(str(error))

@@ -30,7 +30,7 @@ class Look(Watch):
     def bound(self, host: Host) -> "Look":
         """The watch with its paths resolved here, before any child is forked that would have to ask again."""
         if self.KNOWS_SHELL:
-            host.account.learn()
+            host.account.load_environment()
         lists = {name: [_resolved(one, host) for one in self.options[name]] for name in self.PLACES}
         watch = type(self)(dict(self.options, **lists))
         watch.identity = self.identity

@@ -84,7 +84,7 @@ class CondaTraces(Look):
 
     def _named(self, host: Host, setting: str) -> List[str]:
         """The folders in the home or a purged area that a list in conda's settings names."""
-        items = [item for name in SETTINGS for item in condarc.listed(self._text(host, name), setting) or []]
+        items = [item for name in SETTINGS for item in condarc.read_list(self._text(host, name), setting) or []]
         near = [host.home] + [one["path"] for one in self.places("purged")]
         found = []
         for item in items:
@@ -145,11 +145,11 @@ class CondaTraces(Look):
 
     def _settings(self, shown: str, text: str) -> bool:
         """Whether these settings choose channels; those of Anaconda among them are found."""
-        channels = condarc.listed(text, "channels")
-        meant = condarc.listed(text, "default_channels")
+        channels = condarc.read_list(text, "channels")
+        meant = condarc.read_list(text, "default_channels")
         for item in (channels or []) + (meant or []):
             redirected = item.value == "defaults" and meant
-            if condarc.is_anacondas(item.value) and not redirected:
+            if condarc.is_anaconda_channel(item.value) and not redirected:
                 said = "packages come from '%s', a channel of Anaconda's own, which has terms"
                 self.find("PKG-003", "%s:%d" % (shown, item.line), said % item.value[:80])
         return bool(channels or meant)
@@ -167,4 +167,4 @@ class CondaTraces(Look):
         """Whether the settings beside a conda choose its channels."""
         files = [os.path.join(prefix, ".condarc"), os.path.join(prefix, "condarc"), os.path.join(prefix, condarc.PLACE)]
         texts = [text_behind(self, host, file) for file in files]
-        return any(condarc.listed(text, "channels") for text in texts)
+        return any(condarc.read_list(text, "channels") for text in texts)

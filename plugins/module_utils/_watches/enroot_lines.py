@@ -12,7 +12,7 @@ from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tu
 from .._core.errors import printable
 from .._core.host import Host
 from .._formats.enroot import BYTE_ORDER_MARK
-from .._formats.lines import lines, words
+from .._formats.lines import split_lines, split_words
 from .._scan.search import Search
 from .watch import Seen, Watch
 
@@ -76,8 +76,8 @@ def _first(text: str) -> Iterator[Trouble]:
 def _forms(text: str) -> Iterator[Trouble]:
     """Lines that are not written the way enroot looks for them, and what it would run."""
     default = 0
-    for number, line in enumerate(lines(text), 1):
-        parts = words(line)
+    for number, line in enumerate(split_lines(text), 1):
+        parts = split_words(line)
         formed = FORM.match(line)
         if parts[:1] == ["default"] and not default:
             default = number
@@ -109,7 +109,7 @@ def _wrong(line: str, parts: List[str], formed: bool, default: int) -> str:
 def _doubles(text: str) -> Iterator[Trouble]:
     """Lines for a machine and login that have one already: the first one counts."""
     seen: Dict[Tuple[str, str], int] = {}
-    for number, line in enumerate(lines(text), 1):
+    for number, line in enumerate(split_lines(text), 1):
         formed = FORM.match(line)
         if formed:
             first = seen.setdefault((formed.group(1), formed.group(2)), number)

@@ -12,7 +12,7 @@ import time
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 from .._core.errors import AccountError
-from .._core.files import Entry
+from .._core.files import FileEntry
 from .._core.host import Host
 from .._scan.amounts import size
 from .._scan.walk import Limits, Walk, counted
@@ -23,7 +23,7 @@ ENTRIES = 20000  # of one cache; one that holds more is big
 SECONDS = 12.0  # for all of them
 IMAGES = (".sqsh", ".sif")
 MOST = 200  # folders of the home in which images are looked for
-FILE, FOLDER = (Entry(kind, 0, True, False, 1, "") for kind in ("file", "folder"))  # in the place of what is gone
+FILE, FOLDER = (FileEntry(kind, 0, True, False, 1, "") for kind in ("file", "folder"))  # in the place of what is gone
 KEYS = ("token", "stored_tokens")  # huggingface_hub keeps them beside its caches
 NONE = ("",)  # of a folder in which nothing is made anew by itself: containers, what was not sent yet, linked packages
 
@@ -111,7 +111,7 @@ class HomeCaches(Look):
             for name in host.names(folder):
                 path = os.path.join(folder, name)
                 if name.endswith(IMAGES) and (host.entry(path) or FOLDER).kind == "file":
-                    there = size(os.stat(host.held(path)).st_size)
+                    there = size(os.stat(host.path_via_handle(path)).st_size)
                     self.find("IMG-003", host.shown(host.home + path[len(home) :]), "the image takes %s" % there)
 
     def _variables(self, host: Host) -> Dict[str, str]:
@@ -126,7 +126,7 @@ class HomeCaches(Look):
         try:
             real = host.resolve(folder)
             home = real_home(host)
-            return real if real and real != home and is_in(real, home) and host.kind_behind(real) == "folder" else ""
+            return real if real and real != home and is_in(real, home) and host.resolved_kind(real) == "folder" else ""
         except AccountError as error:
             self.miss(str(error))
             return ""

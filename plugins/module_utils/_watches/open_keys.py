@@ -83,7 +83,7 @@ def _open(host: Host, path: str, real: str) -> Iterator[Seen]:
         yield _seen(host, "SEC-001", path, "its group can read it (mode %04o)" % found.mode, "mode")
     if listed and found.mode & 0o060 and ways & 0o010:
         yield _seen(host, "SEC-003", path, "an access list lets others at it", "list")
-    if DEFAULT_ACL in files.attribute_names(host.real(folder)):
+    if DEFAULT_ACL in files.list_attributes(host.real(folder)):
         yield Seen("SEC-003", host.shown(folder), "its default access list opens every file that is made there")
     yield from _swappable(host, folder)
 
@@ -111,7 +111,7 @@ def _swappable(host: Host, folder: str) -> Iterator[Seen]:
     """The first folder on the way in which others could put another file in place."""
     for place in _components(folder):
         found = host.entry(place)
-        why = files.unsafe(found, host.shown(place)) if found else None
+        why = files.why_unsafe(found, host.shown(place)) if found else None
         if why:
             yield _seen(host, "SEC-002", place, why, "folder")
             return

@@ -11,9 +11,9 @@ from typing import Any, Dict, List, Optional
 from .._core.account import Account
 from .._core.errors import AccountError
 from .._core.host import Host
-from .._core.start_up import generated, read_at_start
+from .._core.start_up import env_file, login_shell_files
 from .._formats import environment
-from .._formats.settings import Setting, set_anew
+from .._formats.settings import Setting, find_overrides
 from .base import Look, text_behind
 
 
@@ -29,12 +29,12 @@ class OverriddenSettings(Look):
     def look(self, host: Host) -> None:
         """The lines of the start-up files first; then what the login shell has, which no line of theirs explains."""
         dialect = environment.BY_SHELL.get(host.account.shell.rpartition("/")[2])
-        text = text_behind(self, host, generated(host, dialect)) if dialect else ""
+        text = text_behind(self, host, env_file(host, dialect)) if dialect else ""
         ours = environment.parse(dialect, text)[0] if dialect and text else {}
         has = _environment(host.account) if ours else {}
         set_by: List[str] = []
-        for path in read_at_start(host) if ours else ():
-            for one in set_anew(text_behind(self, host, path), ours, host.home):
+        for path in login_shell_files(host) if ours else ():
+            for one in find_overrides(text_behind(self, host, path), ours, host.home):
                 if one.is_certain(host.home) or has.get(one.name, ours[one.name]) != ours[one.name]:
                     set_by.append(one.name)
                     text = _said(one.name) + _left(host, has.get(one.name, ours[one.name]), ours[one.name], one)
@@ -59,7 +59,7 @@ def _left(host: Host, has: str, our: str, one: Setting) -> str:
     """Return what is said of a folder that no program uses once the line is gone; empty if there is none."""
     folder = has if has != our else one.value(host.home)
     try:
-        is_used = folder.startswith("/") and host.kind_behind(folder) == "folder" and bool(host.names(folder))
+        is_used = folder.startswith("/") and host.resolved_kind(folder) == "folder" and bool(host.names(folder))
     except AccountError:
         return ""
     text = "; %s stays as it is, and without the line no program uses it"

@@ -6,10 +6,10 @@ import os
 import shlex
 from typing import Any, Dict, Mapping
 
-from .._core.errors import AccountError, explained
+from .._core.errors import AccountError, as_account_error
 from .._core.host import Host
-from .._core.program import found, said
-from .._formats.quota import Usage, read
+from .._core.program import find_program, run_program
+from .._formats.quota import Usage, read_usage
 from .._scan.amounts import count, size
 from .base import Look
 
@@ -48,13 +48,13 @@ class Quota(Look):
         command = self.options["command"] or USUAL
         environment = _environment(host)
         words = shlex.split(command)
-        program = found(words[0], environment.get("PATH") or os.defpath)
+        program = find_program(words[0], environment.get("PATH") or os.defpath)
         if program is None:
             whose = "" if self.options["command"] else "this site's profile names no quota command, and "
             self.miss("how much of the quotas is used is not known: %s'%s' is not there" % (whose, words[0]))
             return
-        answer = said([program] + words[1:], environment, SECONDS)
-        reading = read(answer.text)
+        answer = run_program([program] + words[1:], environment, SECONDS)
+        reading = read_usage(answer.text)
         if answer.why:
             self.miss("how much of the quotas is used is not known for sure: '%s' %s" % (command, answer.why))
         elif not reading.known and (answer.text.strip() or self.options["command"]):
@@ -84,11 +84,11 @@ class Quota(Look):
         """A file system that is nearly full for everybody; the profile's size says what would be much for one."""
         try:
             real = host.resolve(place["path"])
-            if not real or host.kind_behind(real) != "folder":
+            if not real or host.resolved_kind(real) != "folder":
                 return
             status = os.statvfs(host.real(real))
         except OSError as error:
-            self.miss(str(explained(error, "asking how full %s is" % host.shown(place["path"]))))
+            self.miss(str(as_account_error(error, "asking how full %s is" % host.shown(place["path"]))))
             return
         except AccountError as error:
             self.miss(str(error))

@@ -10,7 +10,7 @@ from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.values import check_path
 from .._formats import key_files
-from .._formats.key_forms import written
+from .._formats.key_forms import find_keys
 from .._scan.search import Search, expanded
 from .._scan.strays import SHOWN, Stray, Strays
 from .._scan.walk import USUAL, Limits
@@ -102,7 +102,7 @@ class ScatteredKeys(Watch):
             for kind, paths in self.options["kept"].items():
                 for path in expanded(host, paths)[0]:
                     text = self._search.text(path) if self._search else ""
-                    for one in written(text, lambda word: known.get(host.fingerprint(word), "")):
+                    for one in find_keys(text, lambda word: known.get(host.fingerprint(word), "")):
                         name = secrets.get(host.fingerprint(one.value), "")
                         self._files.setdefault((kind, name), []).append(host.shown(path))
         return self._files

@@ -13,7 +13,7 @@ from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.resource import Resource
-from .._formats.settings import Setting, settings
+from .._formats.settings import Setting, find_settings
 from .._scan.search import Search
 from .watch import LEADS_PAST, UNKNOWN_KEY, Seen, Watch
 
@@ -58,7 +58,7 @@ class ShadowedKeys(Watch):
 
     def bound(self, host: Host) -> Resource:
         """The login shell is asked here, once for all: every child of the engine inherits the answer."""
-        host.account.learn()
+        host.account.load_environment()
         return super().bound(host)
 
     _search: Optional[Search] = None
@@ -71,7 +71,7 @@ class ShadowedKeys(Watch):
         exports = _exports(host, self._search)
         found: Dict[str, Seen] = {}
         for kind, paths in sorted(self.options["kept"].items()):
-            there = [path for path in map(host.expand, paths) if host.kind_behind(path) == "file"]
+            there = [path for path in map(host.expand, paths) if host.resolved_kind(path) == "file"]
             for one in self._before(host, kind, there, environment, exports) if there else ():
                 found.setdefault(one.place, one)
         return list(found.values())
@@ -137,7 +137,7 @@ def _exports(host: Host, search: Search) -> Dict[str, Export]:
     wanted |= {one[0] for several in PATHS.values() for one in several}
     found: Dict[str, Export] = {}
     for path in search.start_ups():
-        for one in settings(search.text(path)):
+        for one in find_settings(search.text(path)):
             if one.name in wanted:
                 export = Export("%s:%d" % (host.shown(path), one.line), one)
                 known = found.setdefault(one.name, export)

@@ -13,8 +13,8 @@ from typing import Any, Dict, List, NamedTuple, Optional
 
 from .._core.errors import AccountError
 from .._core.host import Host
-from .._core.program import ENDLESS, NOT_RUN, Said, said
-from .._core.sandboxed_program import seclude
+from .._core.program import ENDLESS, NOT_RUN, ProgramOutput, run_program
+from .._core.sandboxed_program import enter_sandbox
 from .base import Look
 from .watch import NOT_ON_PATH
 
@@ -78,7 +78,7 @@ class StartupFiles(Look):
                 self.find("ENV-004", start.file, "%s takes more than %d s" % (start.words, slow))
         return True
 
-    def _prints(self, start: Start, without: Optional[Said]) -> None:
+    def _prints(self, start: Start, without: Optional[ProgramOutput]) -> None:
         """Without the account's own files the site's are left, which print at a login by right."""
         if without is None or not without.text:
             text = "%s prints something, which scp, rsync and other programs stumble over"
@@ -144,11 +144,11 @@ def _starts(host: Host) -> List[Start]:
 
 def _first(host: Host, *names: str) -> str:
     """The first of these files that is there, else the last one."""
-    there = [name for name in names if host.kind_behind(os.path.join(host.home, name)) == "file"]
+    there = [name for name in names if host.resolved_kind(os.path.join(host.home, name)) == "file"]
     return there[0] if there else names[-1]
 
 
-def _run(host: Host, start: Start, home: str, deadline: float) -> Optional[Said]:
+def _run(host: Host, start: Start, home: str, deadline: float) -> Optional[ProgramOutput]:
     """Start the shell as sshd does; None when no time is left."""
     seconds = min(SECONDS, deadline - time.time())
     if seconds <= 0:
@@ -167,4 +167,4 @@ def _run(host: Host, start: Start, home: str, deadline: float) -> Optional[Said]
         "SSH_CONNECTION": os.environ.get("SSH_CONNECTION", "127.0.0.1 1 127.0.0.1 22"),
     }
     name = ("-" if start.login else "") + os.path.basename(shell)
-    return said([shell, "-c", "true"], environment, seconds, name, seclude)
+    return run_program([shell, "-c", "true"], environment, seconds, name, enter_sandbox)

@@ -9,7 +9,7 @@ from .._core.host import Host
 from .._formats import docker_auth
 from .._formats.key_files import ENROOTS
 from .._formats.key_forms import is_placeholder
-from .._formats.lines import lines, words
+from .._formats.lines import split_lines, split_words
 from .._scan.search import Search
 from .watch import Seen, Watch
 
@@ -91,14 +91,14 @@ class UnreadKeys(Watch):
                 yield Seen("KEY-010", host.shown(path), str(why))
 
 
-def _logins(text: str) -> "List[Tuple[str, docker_auth.Login]]":
+def _logins(text: str) -> "List[Tuple[str, docker_auth.RegistryLogin]]":
     found = [(name, docker_auth.find(text, name)) for name in docker_auth.registries(text)]
     return [(name, login) for name, login in found if login]
 
 
 def _has_password(text: str) -> bool:
     """Whether a machine is there, and a password that is no placeholder."""
-    every = [word for line in lines(text) for word in words(line)]
+    every = [word for line in split_lines(text) for word in split_words(line)]
     behind = [then for word, then in zip(every, every[1:]) if word == "password"]
-    is_entry = any(words(line)[:1] == ["machine"] for line in lines(text))
+    is_entry = any(split_words(line)[:1] == ["machine"] for line in split_lines(text))
     return is_entry and any(not is_placeholder(word) for word in behind)

@@ -216,7 +216,7 @@ class Audited:
         purged = [
             str(area[name]) for area in areas if area.get("purge") for name in ("path", "variable") if area.get(name)
         ]
-        own = _notes.own_key(account_key(str(self._variables["inventory_hostname"])))
+        own = _notes.fingerprint_key_id(account_key(str(self._variables["inventory_hostname"])))
         return Look(notes, own, key_ages.old_keys(self._secrets, self._marks), tuple(purged))
 
     def _capabilities(self) -> dict[str, Cell]:

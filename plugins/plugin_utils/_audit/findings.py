@@ -13,7 +13,7 @@ from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Literal
 
-from ...module_utils._core.resource import hashes
+from ...module_utils._core.resource import hash_fields
 from ...module_utils._receipt.notes import DONE, is_keyed
 from .._roles.table import ELSEWHERE, USUAL, options_of
 from .._text.sanitise import flat
@@ -172,7 +172,7 @@ def _cause(outcome: Outcome, wrong: Wrong, note: ReceiptNote | None, look: Look)
     keys = {field for side in (outcome["before"], outcome["after"]) for field in side if is_keyed(side[field])}
     untold = {field for field in keys - noted.keys() if field in theirs or not theirs}
     fields = [field for field in wrong.fields or outcome["fields"] if field not in untold]
-    there, wanted = hashes(outcome["before"]), hashes(outcome["after"])
+    there, wanted = hash_fields(outcome["before"]), hash_fields(outcome["after"])
     if any(there.get(field) != noted.get(field) for field in fields):
         return "hand"
     return "spec" if any(wanted.get(field) != noted.get(field) for field in fields) else "unknown"

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...module_utils._core.errors import AccountError
-from ...module_utils._core.lock_file import Busy, LockFile
+from ...module_utils._core.lock_file import LockBusy, LockFile
 from ...module_utils._jobs.download import Said, fetch
 from .._state.fingerprint_key import make_private
 
@@ -125,13 +125,13 @@ def fetched(url: str, sha256: str, said: Said) -> Path:
     make_private(folder)
     lock = LockFile(str(folder), f"{sha256}.lock")
     try:
-        lock.hold(FETCHED_ELSEWHERE)
-    except Busy as error:
+        lock.acquire(FETCHED_ELSEWHERE)
+    except LockBusy as error:
         raise AccountError(
             f"another process fetches {url} and does not end ({error}): end it, then run again"
         ) from None
     try:
         fetch(url, str(folder / sha256), sha256, {}, said)
     finally:
-        lock.let_go()
+        lock.release()
     return folder / sha256

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from ...module_utils._core.errors import AccountError
 from ...module_utils._formats.key_files import START_UPS
-from ...module_utils._receipt.notes import folder_key, is_for
+from ...module_utils._receipt.notes import belongs_to, folder_key
 from ...module_utils._receipt.receipt import ABOVE
 from ...module_utils._resources.kept_key import KeptKey
 from .plan import KINDS, asked_of, key_of
@@ -84,7 +84,7 @@ def _noted(notes: Notes, cluster: str) -> Iterator[tuple[str, PlanEntry]]:
     for key, note in notes.items():
         try:
             entry = absent({"kind": note["kind"], "capability": note["capability"], "options": note["options"]})
-            mine = is_for(notes, key, cluster)
+            mine = belongs_to(notes, key, cluster)
         except (KeyError, TypeError, AttributeError):
             continue
         if mine and _is_one_of_ours(key, entry):

@@ -41,7 +41,7 @@ def put(file: Path, text: str, before: str | None) -> None:
         for folder in reversed(path.parents):
             folder.mkdir(mode=0o700, exist_ok=True)
         mode = 0o600 if before is None else stat.S_IMODE(path.stat().st_mode)
-        kept = {} if before is None else files.attributes(str(path))
+        kept = {} if before is None else files.read_attributes(str(path))
         at = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             files.replace(at, path.name, text.encode(), mode, kept, check)

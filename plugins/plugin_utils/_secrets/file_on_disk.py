@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ...module_utils._core import files
 from ...module_utils._core.errors import AccountError, errno_name
-from ...module_utils._core.lock_file import Busy, LockFile
+from ...module_utils._core.lock_file import LockBusy, LockFile
 from .._state import durable_files
 from .._state.fingerprint_key import make_private
 from .file_errors import StoreDamaged, StoreLocked, StoreMissing
@@ -46,15 +46,15 @@ class KeyFile:
             lock = LockFile(folder, LOCK.format(self._name))
             try:
                 with _said("locked"):
-                    lock.hold(PATIENCE)
-            except Busy as error:
+                    lock.acquire(PATIENCE)
+            except LockBusy as error:
                 raise StoreLocked(
                     f"another process has been writing {self.path} for {PATIENCE:.0f} s ({error})"
                 ) from None
             try:
                 yield
             finally:
-                lock.let_go()
+                lock.release()
 
     def write(self, content: bytes, check: Callable[[bytes], object]) -> None:
         """Put new content in place, under held(). check is given what can be read back of it, and raises."""
@@ -71,7 +71,7 @@ class KeyFile:
         old = OLD.format(self._name)
         with self._folder() as folder, _said("taken away"):
             for name in (files.DRAFT % old, old):
-                files.unlink_at(folder, name)
+                files.unlink_if_present(folder, name)
             files.flush(folder)
 
     @contextmanager

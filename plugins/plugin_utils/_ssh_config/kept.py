@@ -11,8 +11,8 @@ import os
 from functools import partial
 
 from ...module_utils._core import edited_file
-from ...module_utils._core.edited_file import File
-from ...module_utils._core.files import draft_of
+from ...module_utils._core.edited_file import EditedFile
+from ...module_utils._core.files import draft_path
 from ...module_utils._core.host import Host
 from ...module_utils._core.resource import Resource, State
 from . import texts
@@ -64,7 +64,7 @@ class SshNames(Resource):
     def obstacle(self, before: State, host: Host) -> str | None:
         folder, config, ours = (host.expand(path) for path in (texts.FOLDER, texts.CONFIG, texts.FILE))
         instead = "make it one file, then run again"
-        problem = host.in_the_way(folder) or edited_file.why_not_ours(host, config, instead)
+        problem = host.why_blocked(folder) or edited_file.why_not_editable(host, config, instead)
         if problem:
             return problem
         found = host.entry(ours)
@@ -96,57 +96,57 @@ class SshNames(Resource):
 
     def apply(self, host: Host) -> None:
         for draft in _drafts(host):
-            host.remove_folder(draft) if host.kind_behind(draft) == "folder" else host.remove(draft)
+            host.remove_folder(draft) if host.resolved_kind(draft) == "folder" else host.remove(draft)
         new = self._edited(host)
         (self._put if new else self._take_out)(host, new)
 
     def _put(self, host: Host, new: str) -> None:
         folder = host.expand(texts.FOLDER)
-        if host.kind_behind(folder) == "nothing":
+        if host.resolved_kind(folder) == "nothing":
             host.make_folder(folder, FOLDER, partial(_write_first, host, new))
         elif _ours(host).text != new or _ours(host).mode != OURS:
             _write(host, _ours(host), new)
         config = _config(host)
         if not texts.is_last(config.text):
-            edited_file.rewrite(host, config, texts.insert(texts.remove(config.text)))
+            edited_file.write_edited_file(host, config, texts.insert(texts.remove(config.text)))
 
     def _take_out(self, host: Host, _new: str) -> None:
         ours, config = _ours(host), _config(host)
         made = texts.made_for(ours.text)
         kept = texts.CONFIG not in made or config.path != host.expand(texts.CONFIG)
-        edited_file.rewrite(host, config, texts.remove(config.text), keep=kept)
+        edited_file.write_edited_file(host, config, texts.remove(config.text), keep=kept)
         folder, name = os.path.split(ours.path)
         if texts.FOLDER in made and host.names(folder) == [name]:
-            host.take_apart(folder, lambda draft: host.remove(os.path.join(draft, name)))
+            host.empty_and_remove(folder, lambda draft: host.remove(os.path.join(draft, name)))
         elif ours.there:
             host.remove(ours.path)
 
 
-def _config(host: Host) -> File:
-    return edited_file.file_behind(host, host.expand(texts.CONFIG), OURS)
+def _config(host: Host) -> EditedFile:
+    return edited_file.read_edited_file(host, host.expand(texts.CONFIG), OURS)
 
 
-def _ours(host: Host) -> File:
-    return edited_file.file_behind(host, host.expand(texts.FILE), OURS)
+def _ours(host: Host) -> EditedFile:
+    return edited_file.read_edited_file(host, host.expand(texts.FILE), OURS)
 
 
 def _lacking(host: Host) -> list[str]:
     """What has to be made for a file of ours."""
-    return [path for path in (texts.FOLDER, texts.CONFIG) if host.kind_behind(host.expand(path)) == "nothing"]
+    return [path for path in (texts.FOLDER, texts.CONFIG) if host.resolved_kind(host.expand(path)) == "nothing"]
 
 
 def _drafts(host: Host) -> list[str]:
     """What a run that was killed has left beside what it was to write."""
     config = _config(host).path
-    paths = [draft_of(host.expand(path)) for path in (texts.FOLDER, texts.FILE)] + [draft_of(config)]
+    paths = [draft_path(host.expand(path)) for path in (texts.FOLDER, texts.FILE)] + [draft_path(config)]
     found = ((path, host.entry(path)) for path in paths)
     return [path for path, one in found if one and one.mine and one.kind in ("file", "folder")]
 
 
-def _write(host: Host, ours: File, new: str) -> None:
+def _write(host: Host, ours: EditedFile, new: str) -> None:
     host.write(ours.path, ours.text.encode("latin-1") if ours.there else None, new.encode("latin-1"), OURS)
 
 
 def _write_first(host: Host, new: str, draft: str) -> None:
     """Write the file of ours into the folder that is being made for it."""
-    _write(host, File(os.path.join(draft, os.path.basename(texts.FILE)), "", OURS, False), new)
+    _write(host, EditedFile(os.path.join(draft, os.path.basename(texts.FILE)), "", OURS, False), new)

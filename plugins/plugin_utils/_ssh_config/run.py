@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from ...module_utils._core import edited_file
 from ...module_utils._core.account import Account
-from ...module_utils._core.dry import DryHost
+from ...module_utils._core.dry_run import DryRunHost
 from ...module_utils._core.errors import AccountError, printable
 from ...module_utils._core.host import Host
 from ...module_utils._core.resource import CHANGES, reconcile
@@ -76,7 +76,7 @@ def kept(variables: Variables, value: Value, state: str | None, foresees: bool) 
     """
     state = state or str(_settings(variables, value).get("ssh_config_state", "present"))
     host = Host(Account.of_this_process(None), b"")
-    config, ours = (edited_file.file_behind(host, host.expand(path)).text for path in (texts.CONFIG, texts.FILE))
+    config, ours = (edited_file.read_edited_file(host, host.expand(path)).text for path in (texts.CONFIG, texts.FILE))
     found = texts.sections(ours)
     wish = Wish({}, [], list(found)) if state == "absent" else _wish(variables, found, config)
     return _carried_out(host, wish, foresees, config)
@@ -92,7 +92,7 @@ def without(variables: Variables, value: Value, foresees: bool) -> SshConfigResu
     if wanted != ("everything", None) or tags not in ([["all"], []], [[], []]):
         return DONE
     host = Host(Account.of_this_process(None), b"")
-    config, ours = (edited_file.file_behind(host, host.expand(path)).text for path in (texts.CONFIG, texts.FILE))
+    config, ours = (edited_file.read_edited_file(host, host.expand(path)).text for path in (texts.CONFIG, texts.FILE))
     gone = [name for name in variables["ansible_play_hosts"] if name in texts.sections(ours)]
     return _carried_out(host, Wish({}, [], gone), foresees, config) if gone else DONE
 
@@ -112,7 +112,7 @@ def _carried_out(host: Host, wish: Wish, foresees: bool, config: str) -> SshConf
     names = SshNames({"sections": wish.sections, "gone": wish.gone})
     if wish.sections and not foresees:
         make_private(state_folder() / "ssh")  # where the entries say that sessions lie: ssh makes no folder
-    outcome = reconcile(names, DryHost(host) if foresees else host).document()
+    outcome = reconcile(names, DryRunHost(host) if foresees else host).document()
     told = _mind_others(wish, outcome["after"].get(texts.FILE, ""), config)
     return {
         "kind": "ssh_config",

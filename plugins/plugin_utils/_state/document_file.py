@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ...module_utils._core.errors import AccountError, explained
+from ...module_utils._core.errors import AccountError, as_account_error
 from ...module_utils._core.files import replace
 
 
@@ -25,4 +25,4 @@ def write(setting: str, path: Path, document: Mapping[str, Any]) -> None:
         finally:
             os.close(at)
     except OSError as error:
-        raise AccountError(f"{setting}: {explained(error, f'writing {path}')}") from None
+        raise AccountError(f"{setting}: {as_account_error(error, f'writing {path}')}") from None

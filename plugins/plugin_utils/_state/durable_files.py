@@ -18,7 +18,7 @@ from pathlib import Path
 
 from ...module_utils._core import files
 from ...module_utils._core.errors import AccountError, errno_name
-from ...module_utils._core.lock_file import Busy, LockFile
+from ...module_utils._core.lock_file import LockBusy, LockFile
 from .fingerprint_key import make_private, state_folder
 
 LARGEST = 64 * 1024 * 1024
@@ -79,7 +79,7 @@ def _create_parents(path: Path) -> None:
 def check_parents(path: Path) -> None:
     """Raise StateError if another user could replace the folder or one above it (the rule of OpenSSH)."""
     for folder in [*reversed(path.parents), path]:
-        why = files.unsafe(files.entry(folder.lstat(), ""), str(folder))
+        why = files.why_unsafe(files.to_entry(folder.lstat(), ""), str(folder))
         if why:
             raise StateError(why)
 
@@ -167,8 +167,8 @@ def hold_lock(folder: int, name: str, holder: str, wait_seconds: float) -> Itera
     """Hold the lock file of that name. holder: starts the error if another process holds it for too long."""
     lock = LockFile(folder, name, opened=lambda: open_file(folder, name, os.O_RDWR | os.O_CREAT))
     try:
-        lock.hold(wait_seconds)
-    except Busy as error:
+        lock.acquire(wait_seconds)
+    except LockBusy as error:
         orphan = f"its run has ended and it may wait for ever. End it: kill {error.orphan}"
         advice = orphan if error.orphan else "wait until it has finished, or end it"
         raise StateError(f"{holder} ({error}): {advice}, then run again") from None
@@ -177,4 +177,4 @@ def hold_lock(folder: int, name: str, holder: str, wait_seconds: float) -> Itera
     try:
         yield
     finally:
-        lock.let_go()
+        lock.release()

@@ -80,5 +80,5 @@ def _make(path: Path) -> None:
     except FileExistsError:
         pass
     finally:
-        files.forget(folder, draft)
+        files.discard_draft(folder, draft)
         os.close(folder)

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 from ...module_utils._formats.token_challenge import (
     MANIFEST_TYPES,
-    Refused,
+    ChallengeRefused,
     allowed_hosts,
     basic_authorization,
     read_challenge,
@@ -93,7 +93,7 @@ def _as_finding(level: str, image: RegistryImage, find: Callable[[], LevelFindin
         return find()
     except ServiceUnreachable as error:
         return LevelFinding(level, KeyVerdict.UNREACHABLE, str(error), error.status)
-    except Refused as error:
+    except ChallengeRefused as error:
         return LevelFinding(level, KeyVerdict.NOT_MEASURED, str(error))
     except _LoginNotRequired:
         return LevelFinding(level, KeyVerdict.NOT_MEASURED, _describe_public(image), 200)

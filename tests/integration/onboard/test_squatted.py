@@ -7,8 +7,8 @@ import json
 from typing import Any
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import hashes
-from ansible_collections.hpc.onboard.plugins.module_utils._formats.origin_mark import stamped
+from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import hash_fields
+from ansible_collections.hpc.onboard.plugins.module_utils._formats.origin_mark import add_mark
 
 from tests.effort import exhaustive, turns
 from tests.integration.audit.audit_scene import by_root
@@ -241,7 +241,7 @@ def test_a_forged_note_takes_out_nothing_of_another_user(bed: Any) -> None:
     """Start-up files by their absolute paths, and what lies in a folder where a group may write."""
     account = bed.new_account("lrz")
     shared, script = f"/var/tmp/{account.user}-group", "#!/bin/sh\n"
-    texts = {"team.sh": "export TEAM=1\n", "run.sh": stamped(script), "other/.bashrc": "export OTHER=1\n"}
+    texts = {"team.sh": "export TEAM=1\n", "run.sh": add_mark(script), "other/.bashrc": "export OTHER=1\n"}
     by_root(account, f"mkdir -p {shared}/other {shared}/empty; ln -s /tmp {shared}/link")
     for name, text in texts.items():
         by_root(
@@ -262,7 +262,13 @@ def test_a_forged_note_takes_out_nothing_of_another_user(bed: Any) -> None:
     notes.append(("storage_link", f"link {shared}/link", place, {"target": "/tmp", "leads to": "folder"}))
     notes.append(("directory", f"folder {shared}/empty", {"path": f"{shared}/empty"}, {"is": "folder"}))
     for kind, identity, options, left in notes:
-        note = {"kind": kind, "capability": "forged", "identity": identity, "options": options, "hashes": hashes(left)}
+        note = {
+            "kind": kind,
+            "capability": "forged",
+            "identity": identity,
+            "options": options,
+            "hashes": hash_fields(left),
+        }
         note = {**note, "keyed": {}, "clusters": ["lrz"], "made": True, "state": "done", "for": ""}
         document["resources"][f"{kind} {identity}"] = note
     account.path(RECEIPT).write_text(json.dumps(document))

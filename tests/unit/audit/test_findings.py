@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import Outcome
-from ansible_collections.hpc.onboard.plugins.module_utils._receipt.notes import note as _note
+from ansible_collections.hpc.onboard.plugins.module_utils._receipt.notes import make_note as _note
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import judges
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.findings import (
     judge_of,

@@ -95,7 +95,7 @@ def written(scene: Scene, state: Path) -> dict[str, Any]:
     exported_scripts.add_script("a@lrz", "0" * 16, {"made": ledger.now(), "parts": script["parts"]})
     return {
         "export-script": script,
-        "script-result": json.loads(by_hand.sealed(script, "onboard", "reconcile", answer)),
+        "script-result": json.loads(by_hand.seal_result(script, "onboard", "reconcile", answer)),
         "exported-scripts": json.loads((state / "scripts" / "a@lrz.json").read_text()),
         "plan": plan,
         "answer": answer,

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from account_scene import HOME, KEY, Folder, Scene
 from ansible_collections.hpc.onboard.plugins.module_utils._core import account as account_module
-from ansible_collections.hpc.onboard.plugins.module_utils._core.account import Account, ask
-from ansible_collections.hpc.onboard.plugins.module_utils._core.sandboxed_program import seclude
+from ansible_collections.hpc.onboard.plugins.module_utils._core.account import Account, query_login_shell
+from ansible_collections.hpc.onboard.plugins.module_utils._core.sandboxed_program import enter_sandbox
 from ansible_collections.hpc.onboard.plugins.module_utils._engine import engine
 from ansible_collections.hpc.onboard.plugins.module_utils._engine.engine import answer
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS
@@ -95,20 +95,20 @@ def test_a_variable_with_a_hostile_value_is_refused(tmp_path: Path, scene: Scene
 def test_a_program_that_start_up_files_leave_running_is_not_waited_for(tmp_path: Path) -> None:
     shell, _count = stub(tmp_path, "sleep 30 &")
     started = time.time()
-    assert ask(shell, "/nowhere").environment["SCRATCH"] == "/scratch/simone/"
+    assert query_login_shell(shell, "/nowhere").environment["SCRATCH"] == "/scratch/simone/"
     assert time.time() - started < 15
 
 
 def test_a_login_shell_that_does_not_answer_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(account_module, "LOGIN_SECONDS", 1)
     shell, _count = stub(tmp_path, "exec sleep 30")
-    assert ask(shell, "/nowhere").failure.startswith("the login shell did not end in 1 s: ")
+    assert query_login_shell(shell, "/nowhere").failure.startswith("the login shell did not end in 1 s: ")
 
 
 @pytest.mark.parametrize("more", ["exit 0", "exec true"])
 def test_a_login_shell_that_ends_early_is_said(more: str, tmp_path: Path) -> None:
     shell, _count = stub(tmp_path, more)
-    assert "answered nothing" in ask(shell, "/nowhere").failure
+    assert "answered nothing" in query_login_shell(shell, "/nowhere").failure
 
 
 @pytest.mark.parametrize("shell", ["/bin/bash", "/bin/sh", "/bin/zsh", "/bin/tcsh", "/usr/bin/fish"])
@@ -120,18 +120,18 @@ def test_a_start_up_file_without_an_end_is_said_at_once(
     (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
     laid(tmp_path / name)
     started = time.time()
-    asked = ask(shell, str(tmp_path))
+    asked = query_login_shell(shell, str(tmp_path))
     assert time.time() - started < 1
     assert asked.failure == f"the login shell would wait for ever: ~/{name} is a {what}: move it away, then run again"
 
 
 def test_a_start_up_file_that_leads_nowhere_on_purpose_is_read(tmp_path: Path) -> None:
     (tmp_path / ".profile").symlink_to(os.devnull)
-    assert ask("/bin/sh", str(tmp_path)).failure == ""
+    assert query_login_shell("/bin/sh", str(tmp_path)).failure == ""
 
 
 def test_a_login_shell_that_is_not_there_is_said() -> None:
-    assert ask("/no/such/shell", "/nowhere").failure == "the login shell /no/such/shell cannot be run"
+    assert query_login_shell("/no/such/shell", "/nowhere").failure == "the login shell /no/such/shell cannot be run"
 
 
 START_UP = {
@@ -156,7 +156,7 @@ def test_a_real_login_shell_that_prints_is_understood(
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(f"echo '{{\"noise\": 1}}'\n{text}\necho more noise\n")
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert ask(path, str(tmp_path)).environment["SCRATCH"] == "/s"
+    assert query_login_shell(path, str(tmp_path)).environment["SCRATCH"] == "/s"
 
 
 def test_values_may_hold_any_byte_but_one(tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def test_values_may_hold_any_byte_but_one(tmp_path: Path) -> None:
         r"""export LINES='a
 SCRATCH=/b=c' BYTE="$(printf '\377')" """,
     )
-    asked = ask(shell, "/nowhere")
+    asked = query_login_shell(shell, "/nowhere")
     assert asked.environment["LINES"] == "a\nSCRATCH=/b=c"
     assert asked.environment["BYTE"] == "\udcff"
     assert asked.environment["SCRATCH"] == "/scratch/simone/"
@@ -174,10 +174,10 @@ SCRATCH=/b=c' BYTE="$(printf '\377')" """,
 
 def test_a_shell_that_is_asked_where_it_is_only_looked_at_can_write_nothing(tmp_path: Path) -> None:
     shell, count = stub(tmp_path)
-    asked = ask(shell, "/nowhere", seclude)
+    asked = query_login_shell(shell, "/nowhere", enter_sandbox)
     assert (asked.environment["SCRATCH"], asked.failure) == ("/scratch/simone/", "")
     assert not count.exists()
-    assert ask(shell, "/nowhere").environment["SCRATCH"] == "/scratch/simone/"
+    assert query_login_shell(shell, "/nowhere").environment["SCRATCH"] == "/scratch/simone/"
     assert count.read_text() == "run\n"
 
 
@@ -186,7 +186,7 @@ def test_where_no_guard_is_to_be_had_the_shell_is_asked_without(tmp_path: Path) 
         raise OSError(1, "")
 
     shell, count = stub(tmp_path)
-    assert ask(shell, "/nowhere", refused).environment["SCRATCH"] == "/scratch/simone/"
+    assert query_login_shell(shell, "/nowhere", refused).environment["SCRATCH"] == "/scratch/simone/"
     assert count.read_text() == "run\n"
 
 

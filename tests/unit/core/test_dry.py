@@ -7,14 +7,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.account import Account
-from ansible_collections.hpc.onboard.plugins.module_utils._core.dry import DryHost
+from ansible_collections.hpc.onboard.plugins.module_utils._core.dry_run import DryRunHost
 from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
 
 
 def test_what_lay_in_a_folder_goes_with_it_and_what_is_made_anew_is_there(tmp_path: Path) -> None:
     (tmp_path / "conda/etc").mkdir(parents=True)
     (tmp_path / "conda/etc/condarc").write_text("mine")
-    dry = DryHost(Host(Account(str(tmp_path), "/bin/sh", {}), b"key"))
+    dry = DryRunHost(Host(Account(str(tmp_path), "/bin/sh", {}), b"key"))
     folder = f"{tmp_path}/conda"
     dry.remove_folder(folder)
     assert dry.entry(f"{folder}/etc/condarc") is None

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._core.files import DRAFT, NotKept, replace
-from ansible_collections.hpc.onboard.plugins.module_utils._core.lock_file import Busy, LockFile, is_held
+from ansible_collections.hpc.onboard.plugins.module_utils._core.lock_file import LockBusy, LockFile, is_held
 from forked import child
 
 
@@ -99,7 +99,7 @@ def test_a_lock_says_who_holds_it_and_since_when(tmp_path: Path, folder: int, by
     reader, writer = os.pipe()
 
     def hold() -> None:
-        lock().hold(0)
+        lock().acquire(0)
         os.write(writer, b"!")
         time.sleep(60)
 
@@ -107,17 +107,17 @@ def test_a_lock_says_who_holds_it_and_since_when(tmp_path: Path, folder: int, by
     os.read(reader, 1)
     os.utime(tmp_path / "lock", (time.time() - 300, time.time() - 300))
     assert is_held(str(tmp_path / "lock"))
-    with pytest.raises(Busy, match=rf"^{os.uname().nodename}, process {pid}, since .*, 5 minutes ago$"):
-        lock().hold(0.1)
+    with pytest.raises(LockBusy, match=rf"^{os.uname().nodename}, process {pid}, since .*, 5 minutes ago$"):
+        lock().acquire(0.1)
     assert not lock().take()
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
     after = lock()
-    after.hold(0)
+    after.acquire(0)
     assert f"process {os.getpid()}," in (tmp_path / "lock").read_text()
-    after.let_go()
+    after.release()
     assert (tmp_path / "lock").exists() == stays
-    after.let_go()
+    after.release()
 
 
 def test_a_lock_says_that_the_parent_of_who_holds_it_has_ended(tmp_path: Path) -> None:
@@ -126,18 +126,18 @@ def test_a_lock_says_that_the_parent_of_who_holds_it_has_ended(tmp_path: Path) -
     def hold() -> None:
         if os.fork():
             time.sleep(60)
-        LockFile(str(tmp_path), "lock").hold(0)
+        LockFile(str(tmp_path), "lock").acquire(0)
         os.write(writer, b"%d " % os.getpid())
         time.sleep(60)
 
     parent = child(hold)
     orphan = int(os.read(reader, 20))
-    with pytest.raises(Busy) as while_it_lives:
-        LockFile(str(tmp_path), "lock").hold(0)
+    with pytest.raises(LockBusy) as while_it_lives:
+        LockFile(str(tmp_path), "lock").acquire(0)
     os.kill(parent, signal.SIGKILL)
     os.waitpid(parent, 0)
-    with pytest.raises(Busy) as then:
-        LockFile(str(tmp_path), "lock").hold(0)
+    with pytest.raises(LockBusy) as then:
+        LockFile(str(tmp_path), "lock").acquire(0)
     os.kill(orphan, signal.SIGKILL)
     assert (while_it_lives.value.orphan, then.value.orphan) == (0, orphan)
 
@@ -154,7 +154,7 @@ def test_what_a_stranger_wrote_into_a_lock_moves_no_cursor(tmp_path: Path) -> No
 
     pid = child(hold)
     os.read(reader, 1)
-    with pytest.raises(Busy, match=r"^\?\[2Jme, 0 minutes ago$"):
-        LockFile(str(tmp_path), "lock").hold(0)
+    with pytest.raises(LockBusy, match=r"^\?\[2Jme, 0 minutes ago$"):
+        LockFile(str(tmp_path), "lock").acquire(0)
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)

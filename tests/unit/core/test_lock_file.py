@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._core import lock_file
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.module_utils._core.lock_file import Busy, LockFile
+from ansible_collections.hpc.onboard.plugins.module_utils._core.lock_file import LockBusy, LockFile
 
 ROUNDS = 40
 
@@ -39,17 +39,17 @@ def lock(folder: Path) -> LockFile:
 
 def test_one_holds_it_and_nothing_is_left(folder: Path) -> None:
     first = lock(folder)
-    first.hold(1)
+    first.acquire(1)
     other = os.fork()  # fcntl's locks belong to a process
     if other == 0:
         try:
-            lock(folder).hold(0)
-        except Busy:
+            lock(folder).acquire(0)
+        except LockBusy:
             os._exit(7)
         os._exit(0)
     assert os.waitstatus_to_exitcode(os.waitpid(other, 0)[1]) == 7
-    first.let_go()
-    lock(folder).hold(0)
+    first.release()
+    lock(folder).acquire(0)
 
 
 def a_pipe(path: Path) -> None:
@@ -80,7 +80,7 @@ def test_what_is_no_lock_of_ours_is_refused_at_once_and_left(
     laid(folder / name)
     begun = time.monotonic()
     with pytest.raises(AccountError, match="is no lock of yours: move it away"):
-        lock(folder).hold(60)
+        lock(folder).acquire(60)
     assert time.monotonic() - begun < 30, "it was waited for"
     assert (folder / "precious").read_text() == "precious" if laid is another_name else (folder / name).exists()
 
@@ -94,9 +94,9 @@ def test_no_update_is_lost_between_processes(folder: Path) -> None:
         if worker == 0:
             for _round in range(ROUNDS):
                 one = lock(folder)
-                one.hold(60)
+                one.acquire(60)
                 count.write_text(str(int(count.read_text()) + 1))
-                one.let_go()
+                one.release()
             os._exit(0)
         workers.append(worker)
     assert [os.waitpid(worker, 0)[1] for worker in workers] == [0] * 4
@@ -107,12 +107,12 @@ def test_no_update_is_lost_between_processes(folder: Path) -> None:
 def test_the_lock_of_a_dead_process_is_taken_over(folder: Path) -> None:
     worker = os.fork()
     if worker == 0:
-        lock(folder).hold(0)
+        lock(folder).acquire(0)
         os.kill(os.getpid(), signal.SIGKILL)
     os.waitpid(worker, 0)
     one = lock(folder)
-    one.hold(5)
-    one.let_go()
+    one.acquire(5)
+    one.release()
     assert os.listdir(folder) == []
 
 
@@ -134,8 +134,8 @@ def test_the_lock_of_another_machine_is_left_alone_and_named_with_what_removes_i
     held = tmp_path / "lock.held"
     held.write_text(words)
     os.utime(held, (time.time() - 3.5 * 3600,) * 2)
-    with pytest.raises(Busy) as refused:
-        lock(tmp_path).hold(0.2)
+    with pytest.raises(LockBusy) as refused:
+        lock(tmp_path).acquire(0.2)
     assert str(refused.value) == f"{who}; if that process has ended: rm {held}"
     assert os.listdir(tmp_path) == ["lock.held"], "the file of the one that waited stays"
     assert held.read_text() == words
@@ -147,7 +147,7 @@ def test_the_lock_of_a_former_boot_is_taken_over(tmp_path: Path, monkeypatch: py
 
     monkeypatch.setattr(fcntl, "lockf", no_locks)
     (tmp_path / "lock.held").write_text(f"{os.uname().nodename} former {os.getpid()}")
-    lock(tmp_path).hold(5)
+    lock(tmp_path).acquire(5)
 
 
 def test_a_stale_handle_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,4 +160,4 @@ def test_a_stale_handle_is_tried_again(tmp_path: Path, monkeypatch: pytest.Monke
         return real(path, *words, **named)
 
     monkeypatch.setattr(lock_file.os, "open", stale)
-    lock(tmp_path).hold(5)
+    lock(tmp_path).acquire(5)

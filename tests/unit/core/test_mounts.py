@@ -18,7 +18,7 @@ needs_mounts = pytest.mark.skipif(
 HUNG = """
 import os, signal, subprocess, sys, time
 from ansible_collections.hpc.onboard.plugins.module_utils._core import account, mounts
-from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError, Hangs
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError, FileSystemHangs
 from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
 home = sys.argv[1]
 server = subprocess.Popen(["bindfs", "-f", home, home])
@@ -37,7 +37,7 @@ try:
             print(error)
     try:
         Host(owner, b"").entry(home + "/.bashrc")
-    except Hangs as error:
+    except FileSystemHangs as error:
         print(error)
     assert time.monotonic() - began < 4, "it was asked again"
 finally:

@@ -12,7 +12,7 @@ import pytest
 from account_scene import Folder, Plain, Scene
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import reconcile
-from ansible_collections.hpc.onboard.plugins.module_utils._engine.lock import NAME, Lock
+from ansible_collections.hpc.onboard.plugins.module_utils._engine.lock import NAME, AccountLock
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.enroot_credential import EnrootCredential
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS
 from forked import child
@@ -24,7 +24,7 @@ def holder(scene: Scene) -> int:
     """A process that holds the lock until it is killed; it does when this returns."""
 
     def hold() -> None:
-        with Lock(scene.host()):
+        with AccountLock(scene.host()):
             time.sleep(60)
 
     pid = child(hold)
@@ -45,7 +45,7 @@ def end(pid: int) -> None:
 def test_a_second_run_says_who_is_at_work(scene: Scene) -> None:
     pid = holder(scene)
     try:
-        with pytest.raises(AccountError) as refused, Lock(scene.host(), wait=0.3):
+        with pytest.raises(AccountError) as refused, AccountLock(scene.host(), wait=0.3):
             pass
     finally:
         end(pid)
@@ -53,9 +53,9 @@ def test_a_second_run_says_who_is_at_work(scene: Scene) -> None:
 
 
 def test_a_second_run_waits_for_the_first(scene: Scene) -> None:
-    pid = child(lambda: Lock(scene.host()).__enter__() and time.sleep(0.5))  # type: ignore[func-returns-value]  # one expression for a lambda
+    pid = child(lambda: AccountLock(scene.host()).__enter__() and time.sleep(0.5))  # type: ignore[func-returns-value]  # one expression for a lambda
     time.sleep(0.2)
-    with Lock(scene.host(), wait=20):
+    with AccountLock(scene.host(), wait=20):
         assert scene.at("~/" + NAME).exists()
     os.waitpid(pid, 0)
 
@@ -63,7 +63,7 @@ def test_a_second_run_waits_for_the_first(scene: Scene) -> None:
 def test_the_lock_of_a_dead_owner_is_taken_over(scene: Scene) -> None:
     end(holder(scene))
     assert scene.at("~/" + NAME).exists()
-    with Lock(scene.host(), wait=0):
+    with AccountLock(scene.host(), wait=0):
         assert f"process {os.getpid()}," in scene.at("~/" + NAME).read_text()
     assert not scene.at("~/" + NAME).exists()
 
@@ -77,7 +77,7 @@ def test_a_file_left_behind_goes_with_the_next_run_even_if_it_has_nothing_to_do(
 def test_a_link_in_place_of_the_lock_is_not_followed(scene: Scene) -> None:
     scene.make({"~/mine": Plain(b"precious\n")})
     scene.at("~/" + NAME).symlink_to("mine")
-    with pytest.raises(AccountError, match="locking the account"), Lock(scene.host(), wait=0):
+    with pytest.raises(AccountError, match="locking the account"), AccountLock(scene.host(), wait=0):
         pass
     assert scene.at("~/mine").read_bytes() == b"precious\n"
 
@@ -99,7 +99,7 @@ def test_no_update_of_many_writers_is_lost(scene: Scene) -> None:
         for number in range(50):
             key = {**options, "machine": f"m{writer}-{number}.example", "password": f"key-{writer}-{number}"}
             host = scene.host()
-            with Lock(host):
+            with AccountLock(host):
                 assert reconcile(KINDS["enroot_credential"](key).bound(host), host).status == "missing"
 
     pids = [child(lambda writer=writer: write(writer)) for writer in range(4)]  # type: ignore[misc]  # mypy infers no default of a lambda

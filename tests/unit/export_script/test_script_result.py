@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.module_utils._engine.by_hand import sealed
+from ansible_collections.hpc.onboard.plugins.module_utils._engine.by_hand import seal_result
 from ansible_collections.hpc.onboard.plugins.plugin_utils._export_script import script_result
 from ansible_collections.hpc.onboard.plugins.plugin_utils._export_script.script_result import read_result
 
@@ -29,7 +29,7 @@ def known(*results: dict[str, str]) -> Any:
 def file(tmp_path: Path) -> Path:
     """An answer as the program writes it."""
     path = tmp_path / "answer.json"
-    path.write_bytes(sealed(DATA, "onboard", "reconcile", {"error": "", "outcomes": []}))
+    path.write_bytes(seal_result(DATA, "onboard", "reconcile", {"error": "", "outcomes": []}))
     return path
 
 

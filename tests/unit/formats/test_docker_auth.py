@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._formats import docker_auth
-from ansible_collections.hpc.onboard.plugins.module_utils._formats.docker_auth import Login
+from ansible_collections.hpc.onboard.plugins.module_utils._formats.docker_auth import RegistryLogin
 from hypothesis import given
 from hypothesis import strategies as st
 
-OURS = Login("$oauthtoken", "nvapi-new")
+OURS = RegistryLogin("$oauthtoken", "nvapi-new")
 name = st.text(st.characters(blacklist_categories=("Cs",)), max_size=8)
 value: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers() | name,
@@ -93,4 +93,4 @@ def test_a_file_that_would_not_be_read_is_refused(text: str, reason: str) -> Non
 @pytest.mark.parametrize("entry", [{}, {"auth": "*"}, {"auth": "bm9jb2xvbg=="}, {"auth": 1}])
 def test_an_entry_that_cannot_be_read_is_an_empty_login(entry: dict[str, Any]) -> None:
     text = json.dumps({"auths": {"nvcr.io": entry}})
-    assert docker_auth.find(text, "nvcr.io") == Login("", "")
+    assert docker_auth.find(text, "nvcr.io") == RegistryLogin("", "")

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._formats import environment, origin_mark, section, startup
-from ansible_collections.hpc.onboard.plugins.module_utils._formats.lines import lines
+from ansible_collections.hpc.onboard.plugins.module_utils._formats.lines import split_lines
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-LINE = environment.reading("sh", ".config/hpc.onboard/env.sh", startup.MARK)
+LINE = environment.source_line("sh", ".config/hpc.onboard/env.sh", startup.MARK)
 pieces = st.sampled_from(
     ["#!/bin/sh", "\n", "\r\n", "\r", "export A=1", "# hpc.onboard", LINE, "\x85", "\xa0", "\x1c", "\0", " "]
 )
@@ -37,7 +37,7 @@ def test_removing_our_line_is_the_exact_inverse_of_inserting_it(text: str) -> No
 
 @given(texts)
 def test_our_line_stands_above_everything_but_an_interpreter_line(text: str) -> None:
-    every = lines(startup.insert(text, LINE))
+    every = split_lines(startup.insert(text, LINE))
     place = 1 if text.startswith("#!") and "\n" in text else 0
     assert every[place].rstrip("\r\n") == LINE
 
@@ -111,25 +111,25 @@ scripts = st.tuples(st.sampled_from(["#!/bin/sh\n", "#!/bin/sh\r\n"]), st.text(m
 
 
 @given(scripts)
-@example(origin_mark.stamped("#!/bin/sh\necho\n"))
+@example(origin_mark.add_mark("#!/bin/sh\necho\n"))
 def test_a_stamped_script_is_ours_and_untouched(script: str) -> None:
-    text = origin_mark.stamped(script)
-    assert origin_mark.is_ours(text)
-    assert origin_mark.is_untouched(text)
+    text = origin_mark.add_mark(script)
+    assert origin_mark.has_mark(text)
+    assert origin_mark.is_unchanged(text)
     assert text.partition("\n")[0] == script.partition("\n")[0]
 
 
 @given(scripts, st.data())
 def test_a_script_changed_anywhere_but_in_our_line_is_no_longer_untouched(script: str, data: st.DataObject) -> None:
-    first, line, rest = origin_mark.stamped(script).split("\n", 2)
+    first, line, rest = origin_mark.add_mark(script).split("\n", 2)
     at = data.draw(st.integers(0, len(rest)))
     added = data.draw(st.sampled_from("xy"))
-    assert not origin_mark.is_untouched("\n".join([first, line, rest[:at] + added + rest[at:]]))
-    assert not origin_mark.is_untouched("\n".join([first + added, line, rest]))
+    assert not origin_mark.is_unchanged("\n".join([first, line, rest[:at] + added + rest[at:]]))
+    assert not origin_mark.is_unchanged("\n".join([first + added, line, rest]))
 
 
 @given(st.text(max_size=80))
 def test_a_script_without_our_stamp_is_not_ours(text: str) -> None:
     assume("hpc.onboard" not in text)
-    assert not origin_mark.is_ours(text)
-    assert not origin_mark.is_untouched(text)
+    assert not origin_mark.has_mark(text)
+    assert not origin_mark.is_unchanged(text)

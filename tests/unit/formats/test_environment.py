@@ -158,7 +158,7 @@ def test_our_line_reads_the_file_when_it_is_there_and_is_silent_when_not(shell: 
     available(shell)
     dialect = environment.BY_SHELL[shell]
     start_up = tmp_path / "start-up"
-    start_up.write_bytes((environment.reading(dialect, f"env.{dialect}", "# hpc.onboard") + end).encode())
+    start_up.write_bytes((environment.source_line(dialect, f"env.{dialect}", "# hpc.onboard") + end).encode())
     assert "HPC_X" not in printed(shell, start_up, tmp_path)
     (tmp_path / f"env.{dialect}").write_text(environment.render(dialect, {"HPC_X": "$HOME *"}, [], {}))
     assert printed(shell, start_up, tmp_path)["HPC_X"] == "$HOME *"

@@ -61,9 +61,9 @@ def test_a_name_of_no_script(name: str) -> None:
     ],
 )
 def test_a_file_that_a_start_up_file_reads(line: str, file: str) -> None:
-    assert key_files.sourced(f"ls\n{line}\nls\n", "/h") == [file]
+    assert key_files.find_sourced_files(f"ls\n{line}\nls\n", "/h") == [file]
 
 
 @pytest.mark.parametrize("line", [". x", "source $(x)", "source $X/y", "# a. /x", "cp . /x", "for f in ~/d/*; do . $f"])
 def test_a_file_that_cannot_be_told(line: str) -> None:
-    assert key_files.sourced(line, "/h") == []
+    assert key_files.find_sourced_files(line, "/h") == []

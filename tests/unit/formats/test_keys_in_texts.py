@@ -7,7 +7,7 @@ from __future__ import annotations
 import base64
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.module_utils._formats.key_forms import Written, is_placeholder, written
+from ansible_collections.hpc.onboard.plugins.module_utils._formats.key_forms import KeyInText, find_keys, is_placeholder
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -46,21 +46,21 @@ PLACES = {
 def test_a_key_is_found_with_its_line(name: str) -> None:
     form, key = PLACES[name]
     text = form.format(key)
-    found = written(text, nothing)
+    found = find_keys(text, nothing)
     assert [one.value.removeprefix("local-") for one in found] == [key]
     assert found[0].line == text[: text.index(key)].count("\n") + 1
 
 
 def test_a_login_in_json_is_decoded() -> None:
     text = f'{{\n "auths": {{"nvcr.io": {{"auth": "{AUTH}"}}}}\n}}'
-    assert written(text, nothing) == [Written(2, NVAPI, "a login of the NVIDIA registry")]
+    assert find_keys(text, nothing) == [KeyInText(2, NVAPI, "a login of the NVIDIA registry")]
 
 
 def test_what_is_known_of_a_key_is_said_whatever_its_form() -> None:
     known = {NVAPI: "the old one", HEX: "wandb's", ODD: "odd"}
     text = f"a {NVAPI}\ngit checkout {HEX}\nb={ODD}\n"
-    found = written(text, lambda word: known.get(word, ""))
-    assert found == [Written(1, NVAPI, "the old one"), Written(2, HEX, "wandb's"), Written(3, ODD, "odd")]
+    found = find_keys(text, lambda word: known.get(word, ""))
+    assert found == [KeyInText(1, NVAPI, "the old one"), KeyInText(2, HEX, "wandb's"), KeyInText(3, ODD, "odd")]
 
 
 OTHERS = [
@@ -93,7 +93,7 @@ OTHERS = [
 
 @pytest.mark.parametrize("text", OTHERS)
 def test_what_looks_like_a_key_is_none(text: str) -> None:
-    assert written(text, nothing) == []
+    assert find_keys(text, nothing) == []
 
 
 @pytest.mark.parametrize(
@@ -111,11 +111,11 @@ def test_a_key_does_not_stand_for_one(key: str) -> None:
 
 @given(st.text(alphabet='nvapi-hf_wandb$ =\n\0"0aZ/+', max_size=300))
 def test_any_text_has_keys_on_its_own_lines_only(text: str) -> None:
-    for one in written(text, nothing):
+    for one in find_keys(text, nothing):
         assert one.value in text.split("\n")[one.line - 1]
 
 
 def test_a_word_is_asked_for_once() -> None:
     asked = []
-    written(f"x {ODD}\n" * 1000, lambda word: asked.append(word) or "")  # type: ignore[func-returns-value]  # one expression for a lambda
+    find_keys(f"x {ODD}\n" * 1000, lambda word: asked.append(word) or "")  # type: ignore[func-returns-value]  # one expression for a lambda
     assert asked == [ODD]

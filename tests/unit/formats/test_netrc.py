@@ -36,7 +36,7 @@ other = st.sampled_from(OTHERS)
 def test_one_entry_is_written_and_every_other_byte_stays(above: list[str], below: list[str], old: str) -> None:
     text = "".join(above) + old + "".join(below)
     written = netrc.put(text, MACHINE, "user", "new")
-    found = netrc.entries(written, MACHINE)
+    found = netrc.find_entries(written, MACHINE)
     assert [(one.login, one.password) for one in found] == [("user", "new")]
     assert written.replace(ENTRY, "", 1).replace("\n", "") in (
         text.replace(old, "", 1).replace("\n", "") if old else text.replace("\n", ""),
@@ -46,7 +46,7 @@ def test_one_entry_is_written_and_every_other_byte_stays(above: list[str], below
 
 
 def _machines(text: str) -> list[str]:
-    return [MACHINE] if netrc.entries(text, MACHINE) else []
+    return [MACHINE] if netrc.find_entries(text, MACHINE) else []
 
 
 @pytest.mark.parametrize("old", [*OLD, ""])
@@ -88,4 +88,4 @@ def test_an_entry_behind_a_macro_without_an_end_is_no_part_of_it(tmp_path: Path,
     file.write_text(written)
     assert pythons.netrc(str(file)).authenticators(MACHINE) == ("user", "", "new")
     assert written.startswith(text)
-    assert [(one.login, one.password) for one in netrc.entries(written, MACHINE)] == [("user", "new")]
+    assert [(one.login, one.password) for one in netrc.find_entries(written, MACHINE)] == [("user", "new")]

@@ -36,14 +36,14 @@ def read(text: str) -> configparser.ConfigParser:
 def test_the_key_of_the_section_in_use_changes_and_nothing_else(text: str) -> None:
     written = ngc_config.put(text, "nvapi-new")
     assert read(written)["CURRENT"]["apikey"] == "nvapi-new"
-    assert ngc_config.keys(written) == ["nvapi-new"]
+    assert ngc_config.read_keys(written) == ["nvapi-new"]
     assert ngc_config.put(written, "nvapi-new") == written
     was, now = read(text), read(written)
     for section in was.sections():
         for key, value in was[section].items():
             if (section, key) != ("CURRENT", "apikey"):
                 assert now[section][key] == value
-    assert ngc_config.keys(ngc_config.without(written)) == []
+    assert ngc_config.read_keys(ngc_config.without(written)) == []
 
 
 def test_every_other_byte_stays() -> None:
@@ -56,4 +56,4 @@ def test_what_we_made_is_taken_out_whole() -> None:
 
 
 def test_a_program_without_a_key_has_none() -> None:
-    assert ngc_config.keys(FILE.replace("old", "no-apikey")) == []
+    assert ngc_config.read_keys(FILE.replace("old", "no-apikey")) == []

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.module_utils._formats.settings import set_anew
+from ansible_collections.hpc.onboard.plugins.module_utils._formats.settings import find_overrides
 
 HOME = "/home/ada"
 OURS = {"CACHE": "/work/ada/cache"}
@@ -56,7 +56,7 @@ LINES = [
 
 @pytest.mark.parametrize(("shell", "line", "anew"), LINES)
 def test_a_line_is_told_where_the_shell_has_another_value_then(shell: str, line: str, anew: bool) -> None:
-    found = list(set_anew(f"ours # hpc.onboard\n{line}\n", OURS, HOME))
+    found = list(find_overrides(f"ours # hpc.onboard\n{line}\n", OURS, HOME))
     assert [(one.line, one.name) for one in found] == ([(2, "CACHE")] if anew else [])
     program = shutil.which(shell)
     if program is None:
@@ -70,21 +70,21 @@ def test_a_line_is_told_where_the_shell_has_another_value_then(shell: str, line:
 
 def test_what_stands_above_our_line_is_overwritten_by_it() -> None:
     text = "export CACHE=/tmp/a\n. env.sh # hpc.onboard\nexport CACHE=/tmp/b\n"
-    assert [one.line for one in set_anew(text, OURS, HOME)] == [3]
-    assert [one.line for one in set_anew("export CACHE=/tmp/a\n", OURS, HOME)] == [1]
+    assert [one.line for one in find_overrides(text, OURS, HOME)] == [3]
+    assert [one.line for one in find_overrides("export CACHE=/tmp/a\n", OURS, HOME)] == [1]
 
 
 def test_what_stands_before_the_reading_of_the_file_with_our_line_is_overwritten_by_it() -> None:
     text = "export CACHE=/tmp/a\n# .bashrc comes next\n[ -f ~/.bashrc ] && . ~/.bashrc\nexport CACHE=/tmp/b\n"
-    assert [one.line for one in set_anew(text, OURS, HOME)] == [4]
+    assert [one.line for one in find_overrides(text, OURS, HOME)] == [4]
 
 
 def test_what_may_stand_in_a_block_is_not_certain() -> None:
     text = "if x; then\n  export CACHE=/a\nfi\ntest -d /b && export CACHE=/b\nexport CACHE=$X\nexport CACHE=/c\n"
-    assert [one.is_certain(HOME) for one in set_anew(text, OURS, HOME)] == [False, False, False, True]
+    assert [one.is_certain(HOME) for one in find_overrides(text, OURS, HOME)] == [False, False, False, True]
 
 
 def test_a_value_is_told_where_it_is_written_out() -> None:
     lines = ["A=/x", "A=~/x", "A='~/x'", 'A="$HOME/x y"', "A=$(x)", "A=/x/$USER", "A=${HOME}/x ; B=1"]
-    found = list(set_anew("\n".join(lines), {"A": "ours"}, HOME))
+    found = list(find_overrides("\n".join(lines), {"A": "ours"}, HOME))
     assert [one.value(HOME) for one in found] == ["/x", f"{HOME}/x", "", "", "", "", f"{HOME}/x"]

@@ -11,7 +11,7 @@ from urllib.request import Request
 import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._formats.token_challenge import (
     Challenge,
-    Refused,
+    ChallengeRefused,
     allowed_hosts,
     read_challenge,
     token_address,
@@ -105,13 +105,13 @@ def test_a_challenge_is_read_however_it_is_written(headers: list[str], wanted: C
 
 @pytest.mark.parametrize("headers", UNREADABLE, ids=range(len(UNREADABLE)))
 def test_a_challenge_that_is_not_clear_is_refused(headers: list[str]) -> None:
-    with pytest.raises(Refused):
+    with pytest.raises(ChallengeRefused):
         read_challenge(headers)
 
 
 @pytest.mark.parametrize("realm", HOSTILE)
 def test_a_key_does_not_go_where_it_is_lured(realm: str) -> None:
-    with pytest.raises(Refused) as refusal:
+    with pytest.raises(ChallengeRefused) as refusal:
         token_address(Challenge(realm, "", ""), NVIDIAS, "nvidia/cuda")
     assert "the key was not sent" in str(refusal.value)
     assert "\n" not in str(refusal.value)
@@ -145,7 +145,7 @@ def test_a_port_must_be_allowed_by_name() -> None:
     here = Challenge("https://localhost:5001/token", "", "")
     assert token_address(here, ["localhost:5001"], "a").startswith("https://localhost:5001/token?")
     for allowed in (["localhost"], ["localhost:5002"], []):
-        with pytest.raises(Refused):
+        with pytest.raises(ChallengeRefused):
             token_address(here, allowed, "a")
 
 
@@ -157,7 +157,7 @@ def test_a_registry_may_send_to_its_own_realms_only() -> None:
 
 @given(st.text(max_size=200))
 def test_any_header_is_read_or_refused(header: str) -> None:
-    with contextlib.suppress(Refused):
+    with contextlib.suppress(ChallengeRefused):
         assert read_challenge([header]).realm
 
 
@@ -183,7 +183,7 @@ def test_no_header_leads_a_key_outside_the_allowed_hosts(headers: list[str]) -> 
     """As two readers of addresses see it: a strict one, and the one that account and controller ask with."""
     try:
         address = token_address(read_challenge(headers), NVIDIAS, "a")
-    except Refused:
+    except ChallengeRefused:
         return
     assert urlsplit(address).netloc in NVIDIAS
     assert Request(address).host in NVIDIAS

@@ -121,7 +121,7 @@ def test_a_folder_that_others_may_enter_is_not_a_jobs(place: Place) -> None:
 def test_who_follows_a_job_asks_slurm_only_when_it_is_late(place: Place, late: bool, asked: int) -> None:
     place.put(AT_WORK)
     place.say("squeue", f"7|RUNNING|None|{NAME}")
-    place.host.follows = True
+    place.host.is_following = True
     if late:
         began = time.time() - 60 * 10 - LATE - 5
         os.utime(place.folder / "progress.json", (began, began))

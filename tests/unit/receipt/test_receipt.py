@@ -48,7 +48,7 @@ def notes(scene: Scene) -> dict[str, dict[str, Any]]:
 
 def noted(scene: Scene) -> dict[str, str]:
     """The notes as an answer tells them."""
-    return _notes.state({"resources": everything(scene), "keys": {}})
+    return _notes.to_state({"resources": everything(scene), "keys": {}})
 
 
 def everything(scene: Scene) -> dict[str, dict[str, Any]]:
@@ -106,7 +106,7 @@ def test_only_what_we_made_is_taken_out(scene: Scene) -> None:
 def test_what_another_login_node_makes_meanwhile_stays_noted(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether a thing is ours was decided before it was there: what is noted of it since is not this run's to drop."""
     scene.make(AREA)
-    decided = ownership.sorted_out
+    decided = ownership.settle_kept
 
     def and_then_another_run(task: Any) -> Any:
         monkeypatch.undo()
@@ -114,7 +114,7 @@ def test_what_another_login_node_makes_meanwhile_stays_noted(scene: Scene, monke
         said(scene, LINK)
         return found
 
-    monkeypatch.setattr(ownership, "sorted_out", and_then_another_run)
+    monkeypatch.setattr(ownership, "settle_kept", and_then_another_run)
     told = said(scene, {**LINK, "state": "absent"}, only_made=True)
     assert [note["made"] for note in notes(scene).values()] == [True]
     assert told["receipt"]["notes"] == noted(scene)
@@ -305,14 +305,14 @@ FORGED += [b'{"resources":' * 10**5, forged(resources=[]), forged(keys=[])]
 
 
 def test_a_receipt_of_our_form_is_read() -> None:
-    assert receipt.parsed(forged().decode())["resources"] == {"storage_link link ~/work": NOTE}
+    assert receipt.parse_receipt(forged().decode())["resources"] == {"storage_link link ~/work": NOTE}
 
 
 @pytest.mark.parametrize("content", FORGED, ids=range(len(FORGED)))
 def test_what_has_not_the_form_that_we_write_is_damaged(content: bytes) -> None:
     begun = time.monotonic()
     with pytest.raises((ValueError, TypeError, KeyError, AttributeError, RecursionError)):
-        receipt.parsed(content.decode())
+        receipt.parse_receipt(content.decode())
     assert time.monotonic() - begun < 30
 
 
@@ -489,7 +489,7 @@ def test_when_a_key_is_replaced_what_others_noted_of_the_old_one_goes(scene: Sce
     said(scene, CREDENTIAL, fingerprint_key="22" * 32)
     said(scene, {**CREDENTIAL, "secret": "other"}, fingerprint_key="22" * 32)
     (note,) = notes(scene).values()
-    assert list(note["keyed"]) == [_notes.own_key("22" * 32)]
+    assert list(note["keyed"]) == [_notes.fingerprint_key_id("22" * 32)]
 
 
 # Which rotation installed a key
@@ -525,6 +525,6 @@ def test_what_is_on_its_way_out_is_still_ours() -> None:
         "progress": None,
         "folders": [],
     }
-    assert _notes.notes([(entry, document)], "", "", True) == {"conda_install conda /c": None}
+    assert _notes.notes_of_run([(entry, document)], "", "", True) == {"conda_install conda /c": None}
     under_way = {**document, "progress": {"step": "removing"}}
-    assert _notes.notes([(entry, under_way)], "", "", True) == {}
+    assert _notes.notes_of_run([(entry, under_way)], "", "", True) == {}

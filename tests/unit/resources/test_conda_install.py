@@ -218,7 +218,7 @@ def test_a_wrong_option_is_refused_before_anything_is_touched(options: dict[str,
 def test_nothing_is_activated_by_itself_whatever_the_version(version: str, name: str) -> None:
     text = condarc.render("/p", ["conda-forge"], version)
     assert text.splitlines()[-1] == f"{name}: false"
-    assert origin_mark.is_untouched(text)
+    assert origin_mark.is_unchanged(text)
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,12 @@
 from __future__ import annotations
 
 from account_scene import Folder, Link, Plain, Scene
-from ansible_collections.hpc.onboard.plugins.module_utils._formats.origin_mark import stamped
+from ansible_collections.hpc.onboard.plugins.module_utils._formats.origin_mark import add_mark
 from resource_tables import Case, judge, table
 
 SCRIPT = "#!/bin/sh\necho hello\n"
-OURS = Plain(stamped(SCRIPT).encode(), 0o755)
-OLD = Plain(stamped("#!/bin/sh\necho old\n").encode(), 0o755)
+OURS = Plain(add_mark(SCRIPT).encode(), 0o755)
+OLD = Plain(add_mark("#!/bin/sh\necho old\n").encode(), 0o755)
 EDITED = Plain(OURS.content + b"echo mine\n", 0o755)
 BIN = {"~/bin": Folder()}
 PUT = {"path": "~/bin/hello", "content": SCRIPT}

@@ -25,7 +25,7 @@ def body(dialect: str) -> str:
 
 def reads(dialect: str) -> bytes:
     """Our line in a start-up file, without its end."""
-    return environment.reading(dialect, f".config/hpc.onboard/env.{dialect}", "# hpc.onboard").encode()
+    return environment.source_line(dialect, f".config/hpc.onboard/env.{dialect}", "# hpc.onboard").encode()
 
 
 GENERATED: dict[str, Thing] = {

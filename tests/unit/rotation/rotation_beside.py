@@ -44,7 +44,7 @@ class Accounts:
     def mark(self, target: str, known: Any) -> None:
         """Note which rotation is about to install a key."""
         before = {"resources": {}, "keys": {NAME: self.marks[target]} if target in self.marks else {}}
-        after = notes.joined(notes.state(before), {}, "", {NAME: known})["keys"]
+        after = notes.merge_changes(notes.to_state(before), {}, "", {NAME: known})["keys"]
         self.marks.pop(target, None)
         self.marks.update({target: after[NAME]} if NAME in after else {})
 

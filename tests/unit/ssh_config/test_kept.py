@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._core.account import Account
-from ansible_collections.hpc.onboard.plugins.module_utils._core.dry import DryHost
+from ansible_collections.hpc.onboard.plugins.module_utils._core.dry_run import DryRunHost
 from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
 from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import Outcome, reconcile
 from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config import texts
@@ -107,7 +107,7 @@ def home(tmp_path: Path) -> Path:
 def test_a_name_comes_and_goes_and_nothing_else_changes(home: Path, laid: str) -> None:
     LAID[laid](home)
     before, mine = tree(home), says(home, "mine")
-    foreseen = reconcile(names(ENTRY), DryHost(host(home)))
+    foreseen = reconcile(names(ENTRY), DryRunHost(host(home)))
     assert tree(home) == before
     taken = reconcile(names(ENTRY), host(home))
     assert (foreseen.before, foreseen.after, foreseen.status) == (taken.before, taken.after, "missing")

@@ -221,6 +221,6 @@ def test_a_home_with_more_names_than_are_looked_into_is_said(scene: Scene) -> No
 
 @given(st.text(st.characters(max_codepoint=255)))
 def test_any_text_can_be_read(text: str) -> None:
-    items = condarc.listed(text, "channels") or []
+    items = condarc.read_list(text, "channels") or []
     assert all(1 <= item.line <= text.count("\n") + 1 for item in items)
     assert all(block.line <= text.count("\n") + 1 for block in startup.init_blocks(text))

@@ -16,7 +16,7 @@ from account_scene import KEY, Scene
 from ansible_collections.hpc.onboard.plugins.module_utils._core import program
 from ansible_collections.hpc.onboard.plugins.module_utils._core.account import Account
 from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
-from ansible_collections.hpc.onboard.plugins.module_utils._formats.quota import Usage, amount, read
+from ansible_collections.hpc.onboard.plugins.module_utils._formats.quota import Usage, parse_amount, read_usage
 from ansible_collections.hpc.onboard.plugins.module_utils._watches import quota
 from ansible_collections.hpc.onboard.plugins.module_utils._watches.quota import Quota
 from hypothesis import given
@@ -173,7 +173,9 @@ def test_a_command_that_never_stops_printing_is_bounded(look: Look) -> None:
 
 
 def test_a_command_gets_no_terminal_and_a_session_of_its_own(tmp_path: Path) -> None:
-    answer = program.said(["/bin/sh", "-c", "ps -o sid= -p $$; echo $$; test -t 0 || echo none"], os.environ, 10.0)
+    answer = program.run_program(
+        ["/bin/sh", "-c", "ps -o sid= -p $$; echo $$; test -t 0 || echo none"], os.environ, 10.0
+    )
     session, own, terminal = answer.text.split()
     assert session == own
     assert terminal == "none"
@@ -214,10 +216,10 @@ def test_a_sandbox_is_not_asked(scene: Scene) -> None:
     ],
 )
 def test_amounts(word: str, binary: bool, number: float | None) -> None:
-    assert amount(word, binary) == number
+    assert parse_amount(word, binary) == number
 
 
 @given(st.text(), st.sampled_from([QUOTA, CSCS, ALLIANCE, DSS, DF, LFS]), st.integers(0, 3000))
 def test_any_text_can_be_read(text: str, table: str, at: int) -> None:
-    reading = read(table[:at] + text + table[at:])
+    reading = read_usage(table[:at] + text + table[at:])
     assert all(one.limit > 0 and one.used >= 0 for one in reading.usages)

@@ -121,21 +121,23 @@ def test_where_a_shell_could_write_it_is_not_started(scene: Scene, monkeypatch: 
         raise OSError(1, "")
 
     scene.make({"~/.bashrc": Plain(b"touch ~/new\n" + NOISE)})
-    monkeypatch.setattr(startup_files, "seclude", refused)
+    monkeypatch.setattr(startup_files, "enter_sandbox", refused)
     report = watched(scene, StartupFiles)
     assert report.found == {}
     assert "was not tried" in report.unseen[0]
 
 
 def test_a_program_that_cannot_be_started_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert program.said(["/no/such/program"], os.environ, 5.0) == program.Said(b"", 0.0, program.NOT_RUN)
+    assert program.run_program(["/no/such/program"], os.environ, 5.0) == program.ProgramOutput(
+        b"", 0.0, program.NOT_RUN
+    )
 
     def refused() -> int:
         raise BlockingIOError(11, "")
 
     before = os.listdir("/proc/self/fd")
     monkeypatch.setattr(os, "fork", refused)
-    assert program.said(["/bin/true"], os.environ, 5.0).why == program.NOT_RUN
+    assert program.run_program(["/bin/true"], os.environ, 5.0).why == program.NOT_RUN
     assert len(os.listdir("/proc/self/fd")) == len(before)
 
 
@@ -145,7 +147,7 @@ def test_without_the_newer_call_every_mount_is_closed_by_itself(monkeypatch: pyt
     )
     with tempfile.TemporaryDirectory() as folder:
         line = ["/bin/sh", "-c", f"touch {folder}/new; echo end"]
-        assert program.said(line, os.environ, 20.0, prepare=sandboxed_program.seclude).text == "end\n"
+        assert program.run_program(line, os.environ, 20.0, prepare=sandboxed_program.enter_sandbox).text == "end\n"
         assert os.listdir(folder) == []
 
 
@@ -160,9 +162,12 @@ def test_a_user_without_rights_can_have_it_too() -> None:
                 os.setuid(65534)
                 ctypes.CDLL(None).prctl(4, 1)  # dumpable again, as a process is that a login has started
             line = ["/bin/sh", "-c", f"touch {folder}/new; id -u; echo $$"]
-            os.write(writer, program.said(line, os.environ, 20.0, prepare=sandboxed_program.seclude).text.encode())
+            os.write(
+                writer,
+                program.run_program(line, os.environ, 20.0, prepare=sandboxed_program.enter_sandbox).text.encode(),
+            )
 
-        program.said(["/bin/true"], os.environ, 20.0)  # what it imports may lie where only root reads
+        program.run_program(["/bin/true"], os.environ, 20.0)  # what it imports may lie where only root reads
         pid = child(look)
         os.close(writer)
         os.waitpid(pid, 0)

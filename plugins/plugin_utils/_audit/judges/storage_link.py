@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ....module_utils._core.resource import hashes, noted_as
+from ....module_utils._core.resource import hash_fields, note_key
 from ..finding_text import bare, it, reason_of
 from .common import Look, Wrong, is_purged
 
@@ -45,7 +45,7 @@ def _elsewhere(entry: PlanEntry, outcome: Outcome, look: Look) -> Wrong:
 def _is_moved(entry: PlanEntry, outcome: Outcome, look: Look) -> bool:
     """Whether the link is as we noted it, by the same variable of the site, which has another value since."""
     target = entry["options"].get("target", "")
-    note = look.notes.get(noted_as(entry["kind"], outcome["identity"]))
+    note = look.notes.get(note_key(entry["kind"], outcome["identity"]))
     if note is None or not target.startswith("$") or note["options"].get("target") != target:
         return False
-    return hashes({"target": outcome["before"]["target"]})["target"] == note["hashes"].get("target")
+    return hash_fields({"target": outcome["before"]["target"]})["target"] == note["hashes"].get("target")

@@ -36,7 +36,7 @@ def read(role: str, file: Path) -> str:
 
 def refuse_keys(said: str, content: str) -> None:
     """Raise AccountError for a text that holds a key. The key is not shown."""
-    found = [(one.line, one.what) for one in key_forms.written(content, lambda _word: "")]
+    found = [(one.line, one.what) for one in key_forms.find_keys(content, lambda _word: "")]
     found += [(content.count("\n", 0, one.start()) + 1, "a private key") for one in PRIVATE.finditer(content)]
     if found:
         line, what = min(found)

@@ -9,7 +9,7 @@ from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.resource import Evidence, Resource, State
 from .._core.values import STATE, check_path
-from .._formats.origin_mark import is_ours, is_untouched, stamped
+from .._formats.origin_mark import add_mark, has_mark, is_unchanged
 
 AWAY = "move it away (mv {0} {0}.mine), then run again"
 
@@ -34,7 +34,7 @@ class ExampleFile(Resource):
         return [self.options["path"]]
 
     def desired(self, host: Host) -> State:
-        return {} if self.options["state"] == "absent" else {"content": stamped(self.options["content"])}
+        return {} if self.options["state"] == "absent" else {"content": add_mark(self.options["content"])}
 
     def inspect(self, host: Host) -> State:
         found = host.entry(self.options["path"])
@@ -43,15 +43,15 @@ class ExampleFile(Resource):
         if found.kind != "file":
             return {"is": found.kind}
         text = host.read(self.options["path"]).decode("utf-8", "replace")
-        return {"content": text} if is_ours(text) else {"is": "file that is not ours"}
+        return {"content": text} if has_mark(text) else {"is": "file that is not ours"}
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         shown = host.shown(self.options["path"])
         if not before:
-            return host.in_the_way(os.path.dirname(self.options["path"]))
+            return host.why_blocked(os.path.dirname(self.options["path"]))
         if "is" in before:
             return "%s is a %s and stays: %s" % (shown, before["is"], AWAY.format(shown))
-        if not is_untouched(before["content"]):
+        if not is_unchanged(before["content"]):
             return "%s was changed by hand since we wrote it: %s" % (shown, AWAY.format(shown))
         return None
 
@@ -66,4 +66,4 @@ class ExampleFile(Resource):
             return
         host.make_folders(os.path.dirname(path), 0o755)
         old = host.read(path) if host.entry(path) else None
-        host.write(path, old, stamped(self.options["content"]).encode("utf-8"), 0o644)
+        host.write(path, old, add_mark(self.options["content"]).encode("utf-8"), 0o644)

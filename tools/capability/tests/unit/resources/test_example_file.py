@@ -5,12 +5,12 @@
 from __future__ import annotations
 
 from account_scene import Folder, Plain, Scene
-from ansible_collections.hpc.onboard.plugins.module_utils._formats.origin_mark import stamped
+from ansible_collections.hpc.onboard.plugins.module_utils._formats.origin_mark import add_mark
 from resource_tables import Case, judge, table
 
 TEXT = "# the first line\nhello\n"
-OURS = Plain(stamped(TEXT).encode())
-OLD = Plain(stamped("# the first line\nold\n").encode())
+OURS = Plain(add_mark(TEXT).encode())
+OLD = Plain(add_mark("# the first line\nold\n").encode())
 EDITED = Plain(OURS.content + b"mine\n")
 PUT = {"path": "~/file", "content": TEXT}
 OUT = {"path": "~/file", "state": "absent"}

@@ -15,29 +15,29 @@ from .._formats.hashes import digest
 FOLDER = ".config/hpc.onboard/former"
 
 
-def place(host: Host, key: str) -> str:
+def copy_path(host: Host, key: str) -> str:
     """Return the path of the copy for a thing, given by the key of its note."""
     return os.path.join(host.home, FOLDER, digest(key.encode("utf-8")).hex()[:16])
 
 
-def keep(host: Host, key: str, content: bytes) -> None:
+def save_copy(host: Host, key: str, content: bytes) -> None:
     """Write the copy, unless there is one."""
-    path = place(host, key)
+    path = copy_path(host, key)
     if host.entry(path) is None:
         host.make_folders(os.path.dirname(path), 0o700)
         host.write(path, None, content, 0o600, private=True)
 
 
-def kept(host: Host, key: str) -> Optional[bytes]:
+def read_copy(host: Host, key: str) -> Optional[bytes]:
     """Return the copy; None where there is none."""
-    path = place(host, key)
+    path = copy_path(host, key)
     found = host.entry(path)
     return host.read(path) if found and found.kind == "file" and found.mine else None
 
 
-def drop(host: Host, key: str) -> None:
+def remove_copy(host: Host, key: str) -> None:
     """Remove the copy, and the folder with the last one."""
-    path = place(host, key)
+    path = copy_path(host, key)
     if host.entry(path):
         host.remove(path)
     folder = os.path.dirname(path)

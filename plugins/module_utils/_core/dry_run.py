@@ -10,12 +10,12 @@ import errno
 import os
 from typing import Callable, Dict, List, Optional, Tuple
 
-from .errors import AccountError, explained
-from .files import Entry
+from .errors import AccountError, as_account_error
+from .files import FileEntry
 from .host import Host
 
 
-class DryHost(Host):
+class DryRunHost(Host):
     """A Host whose changes are kept in a mapping from path to what would be there.
 
     A path is kept as the one without links on its way, for the same folder has many names.
@@ -23,26 +23,26 @@ class DryHost(Host):
 
     def __init__(self, host: Host) -> None:
         super().__init__(host.account, host.fingerprint_key, host.root)
-        self._changed: Dict[str, Optional[Tuple[Entry, bytes]]] = {}
+        self._changed: Dict[str, Optional[Tuple[FileEntry, bytes]]] = {}
         self._removed: List[str] = []
-        self.copied = host.copied
+        self.receipt_copy = host.receipt_copy
 
     def _place(self, path: str) -> str:
         folder, name = os.path.split(path)
         return os.path.join(self.resolve(folder) or folder, name)
 
-    def look_at(self, path: str) -> Optional[Entry]:
+    def lstat(self, path: str) -> Optional[FileEntry]:
         if path in self._changed:
             changed = self._changed[path]
             return changed[0] if changed else None
-        return None if self._is_gone(path) else super().look_at(path)
+        return None if self._is_gone(path) else super().lstat(path)
 
     def _is_gone(self, path: str) -> bool:
         """Whether it, or a folder above it, would have been removed, whatever is there anew."""
         return any(path == one or path.startswith(one + "/") for one in self._removed)
 
-    def entry(self, path: str) -> Optional[Entry]:
-        return self.look_at(self._place(path))
+    def entry(self, path: str) -> Optional[FileEntry]:
+        return self.lstat(self._place(path))
 
     def read(self, path: str) -> bytes:
         place = self._place(path)
@@ -51,7 +51,7 @@ class DryHost(Host):
 
     def names(self, folder: str) -> List[str]:
         place = self.resolve(folder) or folder
-        found = None if self._is_gone(place) else super().look_at(place)
+        found = None if self._is_gone(place) else super().lstat(place)
         is_real = found is not None and found.kind == "folder"
         names = set(super().names(folder)) if is_real else set()
         for path, changed in self._changed.items():
@@ -67,11 +67,11 @@ class DryHost(Host):
     ) -> None:
         self._needs_folder(path, "making the folder ")
         self._put(path, "folder", mode)
-        self.made.append(path)
+        self.created_folders.append(path)
         if fill:
             fill(path)
 
-    def take_apart(self, path: str, empty: Callable[[str], None]) -> None:
+    def empty_and_remove(self, path: str, empty: Callable[[str], None]) -> None:
         empty(path)
         self.remove(path)
 
@@ -104,14 +104,14 @@ class DryHost(Host):
         self._put(path, "file", mode, content)
 
     def _put(self, path: str, kind: str, mode: int, content: bytes = b"", target: str = "") -> None:
-        self._changed[self._place(path)] = (Entry(kind, mode, True, False, 1, target), content)
+        self._changed[self._place(path)] = (FileEntry(kind, mode, True, False, 1, target), content)
 
     def _needs_folder(self, path: str, doing: str) -> None:
         """Foresee what a real run would meet: no folder to write in, or one that may not be written."""
         folder = self.resolve(os.path.dirname(path)) or os.path.dirname(path)
         if folder in self._changed:
             return
-        if self.kind_behind(folder) != "folder":
+        if self.resolved_kind(folder) != "folder":
             raise AccountError("%s is not there" % self.shown(folder))
-        if not os.access(self.held(folder), os.W_OK | os.X_OK):
-            raise explained(PermissionError(errno.EACCES, ""), doing + self.shown(path))
+        if not os.access(self.path_via_handle(folder), os.W_OK | os.X_OK):
+            raise as_account_error(PermissionError(errno.EACCES, ""), doing + self.shown(path))

@@ -5,13 +5,13 @@
 from typing import Any, List, Mapping, Optional
 
 from .._core.host import Host
-from .._core.resource import Resource, State, noted_as
-from .._receipt import former
+from .._core.resource import Resource, State, note_key
+from .._receipt import former_copies
 
 COPY = "former key"  # the field that says that its private copy is still there
 
 
-class PutBack(Resource):
+class RestoredKey(Resource):
     """The entry as the user had it. Without its former text, what hpc-onboard wrote in its place is removed."""
 
     def __init__(self, key: Any, note: Mapping[str, Any]) -> None:
@@ -20,19 +20,19 @@ class PutBack(Resource):
         self.options, self.identity, self.KIND = key.options, key.identity, key.KIND
         self._text: Optional[str] = None  # the former one, once it was read: apply removes the copy
 
-    def bound(self, host: Host) -> "PutBack":
-        return PutBack(self._key.bound(host), self._note)
+    def bound(self, host: Host) -> "RestoredKey":
+        return RestoredKey(self._key.bound(host), self._note)
 
     def touches(self, host: Host) -> List[str]:
         return list(self._key.touches(host))
 
     @property
     def _name(self) -> str:
-        return noted_as(self.KIND, self.identity)
+        return note_key(self.KIND, self.identity)
 
     def _former(self, host: Host) -> Optional[str]:
         """Return the whole text of the file as it was before the key was replaced."""
-        content = former.kept(host, self._name) if self._note.get("replaced") else None
+        content = former_copies.read_copy(host, self._name) if self._note.get("replaced") else None
         if content is not None:
             self._text = content.decode("latin-1")
         return self._text
@@ -51,7 +51,7 @@ class PutBack(Resource):
     def inspect(self, host: Host) -> State:
         fields = ("password", "is", "mode", "folder mode")
         found = {name: one for name, one in self._key.inspect(host).items() if name in fields}
-        if self._note.get("replaced") and host.entry(former.place(host, self._name)):
+        if self._note.get("replaced") and host.entry(former_copies.copy_path(host, self._name)):
             found[COPY] = "kept"
         return found
 
@@ -70,5 +70,5 @@ class PutBack(Resource):
             new, file = str(key.restored(now, text)), host.entry(key.path)
             mode = file.mode if file else 0o600
             host.write(key.path, now.encode("latin-1"), new.encode("latin-1"), mode, private=True)
-            former.drop(host, self._name)
+            former_copies.remove_copy(host, self._name)
         key.loosen(host)

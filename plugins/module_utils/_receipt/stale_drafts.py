@@ -9,13 +9,13 @@ import os
 from typing import List, Optional
 
 from .._core.errors import AccountError
-from .._core.files import draft_of
+from .._core.files import draft_path
 from .._core.host import Host
 from .._core.resource import Resource, State
 from .receipt import PLACE, empty_draft
 
 
-class Drafts(Resource):
+class StaleDrafts(Resource):
     """The drafts beside all that some resources keep, and of the receipt's own folders. None is to be there."""
 
     KIND = "drafts"
@@ -27,7 +27,7 @@ class Drafts(Resource):
     def name(self) -> str:
         return "drafts of a run that was ended"
 
-    def bound(self, host: Host) -> "Drafts":
+    def bound(self, host: Host) -> "StaleDrafts":
         return self
 
     def touches(self, host: Host) -> List[str]:
@@ -39,9 +39,9 @@ class Drafts(Resource):
     def inspect(self, host: Host) -> State:
         found = {}
         for path in self._places(host):
-            draft = host.entry(draft_of(path))
+            draft = host.entry(draft_path(path))
             if draft and draft.mine and draft.kind in ("file", "link", "folder"):
-                found[draft_of(path)] = draft.kind
+                found[draft_path(path)] = draft.kind
         return found
 
     def _places(self, host: Host) -> List[str]:

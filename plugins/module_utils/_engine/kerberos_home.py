@@ -13,7 +13,7 @@ NONE_CAME = (
 )
 
 
-def check(home: str) -> None:
+def check_ticket(home: str) -> None:
     """Raise AccountError where the home is shut, and this session has no ticket: sshd names a forwarded one."""
     if not os.environ.get("KRB5CCNAME") and not os.access(home, os.R_OK | os.X_OK):
         raise AccountError(NONE_CAME % home)

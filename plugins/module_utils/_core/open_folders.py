@@ -13,14 +13,14 @@ import os
 from typing import Callable, Dict, Optional, Tuple
 
 from . import files
-from .errors import AccountError, explained
+from .errors import AccountError, as_account_error
 from .files import PASS, PATH
 
 MOST = 60  # open folders; a login node allows some hundred to a process
 
 
-class Way:
-    """The open folders of one host. resolve: a path without links; real: raises Hangs (both are the host's)."""
+class OpenFolders:
+    """The open folders of one host. resolve: a path without links; real: raises FileSystemHangs."""
 
     def __init__(
         self,
@@ -47,14 +47,14 @@ class Way:
         return self._opened(path)
 
     def folder_of(self, path: str) -> int:
-        """Return the open folder above path. Raises Hangs, too, if path is on a file system that hangs."""
+        """Return the open folder above path. Raises FileSystemHangs, too, if path is on a file system that hangs."""
         above, name = os.path.split(path)
         handle = self.folder(above)
         self._real(above, name)
         return handle
 
     def _real(self, above: str, name: str) -> str:
-        """Return the path without links of a name in an open folder. Raises Hangs."""
+        """Return the path without links of a name in an open folder. Raises FileSystemHangs."""
         path = os.path.join(self._behind.get(above, above), name)
         self._checked(path)
         return path
@@ -106,7 +106,7 @@ class Way:
         self._close()
 
 
-class Opened:
+class OpenHandle:
     """An open file or folder in which something is changed: closed afterwards, and an error says what was tried."""
 
     def __init__(self, handle: int, doing: str) -> None:
@@ -122,7 +122,7 @@ class Opened:
     def __exit__(self, _kind: object, error: Optional[BaseException], _trace: object) -> None:
         self.close()
         if isinstance(error, OSError):
-            raise explained(error, self._doing) from None
+            raise as_account_error(error, self._doing) from None
 
 
 def _let_go(handle: int) -> None:
@@ -135,7 +135,7 @@ def _let_go(handle: int) -> None:
 
 def remove_tree(folder: int, name: str) -> None:
     """Remove a folder of this user's with all that it holds: what was opened is emptied, then an empty one goes."""
-    handle = files.listable(folder, name)
+    handle = files.open_folder(folder, name)
     try:
         if os.fstat(handle).st_uid != os.getuid():
             raise OSError(errno.EPERM, "")
