@@ -27,8 +27,8 @@ from typing import Any, NamedTuple
 
 import yaml
 from ansible_collections.hpc.onboard.plugins.module_utils._core.values import Options
-from ansible_collections.hpc.onboard.plugins.plugin_utils._capabilities.table import KINDS
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import asked_of
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import KINDS
 
 COMMON = {
     "password": "The key. White space, control characters and a leading C($) are refused.",
