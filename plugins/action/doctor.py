@@ -1,7 +1,7 @@
 # Copyright: hpc.onboard authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Looks at this machine for doctor; what it makes of it is in plugin_utils/_doctor/judge.py.
+"""Looks at this machine for doctor; what it makes of it is in plugin_utils/_readiness/doctor_checks.py.
 
 The documentation is in plugins/modules/doctor.py.
 """
@@ -25,12 +25,12 @@ from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import Ac
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts import open_sessions
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import Host
 from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication import credential, renewers, ssh_login
-from ansible_collections.hpc.onboard.plugins.plugin_utils._doctor import judge
-from ansible_collections.hpc.onboard.plugins.plugin_utils._doctor.judge import Check
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import serving
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema import is_template
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.programs import ask
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import settings, ssh_arguments
+from ansible_collections.hpc.onboard.plugins.plugin_utils._readiness import doctor_checks
+from ansible_collections.hpc.onboard.plugins.plugin_utils._readiness.doctor_checks import Check
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import passphrase_fd
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.backends import MissingKey
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.key_faults import fault_of
@@ -59,8 +59,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
         super().run(tmp, task_vars)
         _validation, arguments = self.validate_argument_spec({"key": {"type": "str", "default": "ngc"}})
         checks, hosts = accounts(list((task_vars or {}).get("ansible_inventory_sources") or []))
-        real = [host for host in hosts if not judge.is_sandbox(host)]
-        return judge.result(
+        real = [host for host in hosts if not doctor_checks.is_sandbox(host)]
+        return doctor_checks.result(
             [
                 *machine(),
                 keyring(arguments["key"], bool(real)),
@@ -76,36 +76,36 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
 def machine() -> Iterator[Check]:
     """Python, Ansible, and the folder it was started in."""
     now = datetime.now()
-    yield judge.python(sys.version_info[:3], (now.year, now.month))
-    yield judge.ansible_core(__version__, (now.year, now.month))
+    yield doctor_checks.python(sys.version_info[:3], (now.year, now.month))
+    yield doctor_checks.ansible_core(__version__, (now.year, now.month))
     here = Path.cwd()
-    yield judge.folder(here, here.stat().st_mode, (here / "ansible.cfg").exists())
+    yield doctor_checks.folder(here, here.stat().st_mode, (here / "ansible.cfg").exists())
 
 
 def ssh(needed: bool) -> Iterator[Check]:
     """The ssh client, its agent, and the place for its sockets."""
     code, _out, error = ask(["ssh", "-V"], SECONDS)
-    yield judge.ssh(None if code is None else error, needed)
+    yield doctor_checks.ssh(None if code is None else error, needed)
     code, out, _error = ask(["ssh-add", "-l"], SECONDS)
-    yield judge.agent(code, out, needed)
+    yield doctor_checks.agent(code, out, needed)
     connection_loader.get("ssh", class_only=True)
     name = constants.config.get_config_value("control_path_dir", plugin_type="connection", plugin_name="ssh")
-    yield judge.control_path(os.path.expanduser(os.path.expandvars(str(name))))
+    yield doctor_checks.control_path(os.path.expanduser(os.path.expandvars(str(name))))
 
 
 def names() -> Iterator[Check]:
     """The names that ssh knows accounts by, where some were given."""
     ours, config = (Path(path).expanduser() for path in (texts.FILE, texts.CONFIG))
     if ours.is_file():
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._doctor import ssh_names
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._readiness import doctor_ssh_names
         from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config.person import Person
 
         try:
             ways = list(Person().ways(texts.sections(ours.read_text(encoding="latin-1"))))
             text = config.read_text(encoding="latin-1") if config.is_file() else ""
-            yield ssh_names.check(text, ways)
+            yield doctor_ssh_names.check(text, ways)
         except (OSError, AccountError) as error:
-            yield Check(ssh_names.NAME, judge.WARNING, f"{error}.")
+            yield Check(doctor_ssh_names.NAME, doctor_checks.WARNING, f"{error}.")
 
 
 def keyring(key: str, needed: bool) -> Check:
@@ -119,7 +119,7 @@ def keyring(key: str, needed: bool) -> Check:
     try:
         backend, warnings = backends.chosen_backend()
     except MissingKey as error:
-        return judge.no_keyring(str(error), needed)
+        return doctor_checks.no_keyring(str(error), needed)
     if isinstance(backend, Keyring):
         backend.within(person, {})
     words = backends.words(backend)
@@ -128,10 +128,10 @@ def keyring(key: str, needed: bool) -> Check:
     except MissingKey as error:
         cause = error.__context__
         if isinstance(cause, StoreMissing):
-            return judge.no_file(words, key)
+            return doctor_checks.no_file(words, key)
         unseen = isinstance(cause, StoreLocked)
-        return judge.unseen_keyring(words) if unseen else judge.closed_keyring(str(error), needed)
-    return judge.keyring(words, key, bool(value), warnings + person.told, fault_of(value) if value else None)
+        return doctor_checks.unseen_keyring(words) if unseen else doctor_checks.closed_keyring(str(error), needed)
+    return doctor_checks.keyring(words, key, bool(value), warnings + person.told, fault_of(value) if value else None)
 
 
 def keys() -> Iterator[Check]:
@@ -140,7 +140,7 @@ def keys() -> Iterator[Check]:
         from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import reminders  # few keys were rotated
 
         for one in reminders.reminders():
-            yield judge.reminder(one.text, one.command)
+            yield doctor_checks.reminder(one.text, one.command)
 
 
 def accounts(sources: Sequence[str]) -> tuple[list[Check], list[Host]]:
@@ -150,10 +150,10 @@ def accounts(sources: Sequence[str]) -> tuple[list[Check], list[Host]]:
     for path in files(sources):
         text = path.read_text(encoding="utf-8", errors="replace")
         if OURS.search(text) or path.stem == "accounts":
-            more, hosts = judge.accounts(path)
+            more, hosts = doctor_checks.accounts(path)
             checks += more
             found += hosts
-    return checks or [judge.no_accounts(", ".join(sources))], found
+    return checks or [doctor_checks.no_accounts(", ".join(sources))], found
 
 
 def files(sources: Sequence[str]) -> Iterator[Path]:
@@ -171,29 +171,29 @@ def routes(hosts: Sequence[Host]) -> Iterator[Check]:
         try:
             arguments = ssh_arguments(known_values(host), host.name)
         except ValueError as error:
-            yield judge.no_route(host.name, f"{error} in ansible_ssh_common_args or ansible_ssh_extra_args")
+            yield doctor_checks.no_route(host.name, f"{error} in ansible_ssh_common_args or ansible_ssh_extra_args")
             continue
         code, out, said = ask(["ssh", "-G", *arguments], SECONDS)
         if code != 0:
-            yield judge.no_route(host.name, said)
+            yield doctor_checks.no_route(host.name, said)
             continue
         found = settings(out)
         near = nearest(found, arguments)
         if near and near not in known:
             known[near] = ask([sys.executable, "-I", "-c", RESOLVE, near], SECONDS)[0] == 0
-        yield judge.route(host.name, found, near or found["hostname"][0], known.get(near) if near else None)
+        yield doctor_checks.route(host.name, found, near or found["hostname"][0], known.get(near) if near else None)
         account = open_sessions.way(host.variables).get("account", {})
         if "by_hand" in account:
-            yield judge.by_hand(host.name)
+            yield doctor_checks.by_hand(host.name)
         elif "session" in account:
-            yield judge.session(host.name, ssh_login.is_open(account["session"]))
+            yield doctor_checks.session(host.name, ssh_login.is_open(account["session"]))
         yield from certificates(host, found)
         yield from credentials(host)
 
 
 def nearest(found: dict[str, list[str]], arguments: list[str]) -> str:
     """The host that this machine itself connects to; empty where a program of the user's connects."""
-    hop = judge.first_hop(found)
+    hop = doctor_checks.first_hop(found)
     if hop:
         file = arguments[arguments.index("-F") :][:2] if "-F" in arguments else []
         code, out, _error = ask(["ssh", "-G", *file, hop], SECONDS)
@@ -215,7 +215,9 @@ def certificates(host: Host, found: dict[str, list[str]]) -> Iterator[Check]:
     for path in dict.fromkeys([*named, *(one for one in beside if one.is_file())]):
         code, out, _error = ask(["ssh-keygen", "-L", "-f", str(path)], SECONDS)
         listing = None if not path.is_file() else out if code == 0 else ""
-        yield judge.certificate(host.name, path, listing, datetime.now(), renew(host, str(path)) or judge.NEW)
+        yield doctor_checks.certificate(
+            host.name, path, listing, datetime.now(), renew(host, str(path)) or doctor_checks.NEW
+        )
 
 
 def credentials(host: Host) -> Iterator[Check]:
@@ -224,7 +226,7 @@ def credentials(host: Host) -> Iterator[Check]:
     held = credential.of_account(host.variables, now)
     if held and (held.kind == "ticket" or held.problem or not held.place):
         order = renew(host, held.place)
-        yield judge.credential(host.name, held.sentence(now), held.lets_nobody_in(now), order)
+        yield doctor_checks.credential(host.name, held.sentence(now), held.lets_nobody_in(now), order)
 
 
 def renew(host: Host, place: str) -> str:

@@ -25,7 +25,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_sess
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.answer import NoAnswer
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import PreflightAccount
-from ansible_collections.hpc.onboard.plugins.plugin_utils._preflight import look, report
+from ansible_collections.hpc.onboard.plugins.plugin_utils._readiness import preflight, preflight_report
 
 QUOTA = payload.places({"quota": watch_places.KINDS["quota"]})
 ARGUMENTS = {"part": {"type": "str", "choices": ["settings", "account", "report"], "required": True}}
@@ -47,10 +47,10 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
             return _looked(session)
         try:
             if arguments["part"] == "settings":
-                report.settings(session.variables, session.value)
+                preflight_report.settings(session.variables, session.value)
                 return {"kind": "preflight_settings", "changed": False}
             moment = datetime.now(UTC).isoformat(timespec="seconds")
-            return report.reported(session.variables, session.value, moment)
+            return preflight_report.reported(session.variables, session.value, moment)
         except AccountError as error:
             return {"kind": "preflight_settings", "failed": True, "msg": str(error)}
 
@@ -58,19 +58,19 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
 def _looked(session: AccountSession) -> PreflightAccount:
     """Whether the account can be entered."""
     if session.connection.session and not ssh_login.is_open(session.connection.session):
-        return look.seen("needs_person", "", login_advice.advice(session.name))
+        return preflight.seen("needs_person", "", login_advice.advice(session.name))
     why = login_gate.reason(session.connection.variables, may_ask=False)
     if why:
-        return look.known(session.variables) or look.seen("needs_person", "", why)
+        return preflight.known(session.variables) or preflight.seen("needs_person", "", why)
     try:
         session.connection.ask_nobody()
-        return look.asked(session)
+        return preflight.asked(session)
     except AnsibleConnectionFailure as error:
         failure = session.connection.failure(error)
         if failure.began:
-            return look.seen("not_ready", failure.text)
-        return look.shut(
+            return preflight.seen("not_ready", failure.text)
+        return preflight.shut(
             failure.words, LoginDiagnosis(session.name, session.connection.variables), session.connection.unasked
         )
     except (AccountError, NoAnswer) as error:
-        return look.seen("not_ready", str(error))
+        return preflight.seen("not_ready", str(error))

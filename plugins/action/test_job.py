@@ -25,9 +25,9 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.answer impor
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation import Conversation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.offboarding import absent
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan
+from ansible_collections.hpc.onboard.plugins.plugin_utils._readiness import test_job, test_job_report
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import Declared
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import ROLES
-from ansible_collections.hpc.onboard.plugins.plugin_utils._test_job import checks, report
 
 if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
@@ -53,11 +53,11 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
         session = AccountSession(self, task_vars)
         try:
             if arguments["part"] == "settings":
-                report.settings(session.variables, session.value)
+                test_job_report.settings(session.variables, session.value)
                 return {"kind": "test_job_settings", "changed": False}
             if arguments["part"] == "report":
                 moment = datetime.now(UTC).isoformat(timespec="seconds")
-                return report.reported(session.variables, session.value, moment, session.is_check_run)
+                return test_job_report.reported(session.variables, session.value, moment, session.is_check_run)
             return _tried(session)
         except AnsibleConnectionFailure as error:
             return session.unreached(error)
@@ -69,27 +69,27 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
 def _tried(session: AccountSession) -> JobTestResult:
     """Submit the job, or find it again, and say what it has found."""
     cluster = session.variables.get("cluster") or {}
-    given = report.settings(session.variables, session.value)
+    given = test_job_report.settings(session.variables, session.value)
     if session.sandbox or cluster.get("scheduler", {}).get("kind") != "slurm":
         raise AccountError("no job can be tried: Slurm is not here" + (", this is practice" if session.sandbox else ""))
-    settings = checks.JobTestSettings(
+    settings = test_job.JobTestSettings(
         given.get("test_job_gpu", False),
         str(session.value("launchers_image") or ""),
         str(session.value("launchers_home_in_jobs") or ""),
     )
     declared = session.collect(list(ROLES), []).resources
-    job_test = checks.plan_checks(cluster, declared, settings)
-    plan = Plan.of(checks.entries(cluster, declared, job_test.checks, settings), session.key).entries
+    job_test = test_job.plan_checks(cluster, declared, settings)
+    plan = Plan.of(test_job.entries(cluster, declared, job_test.checks, settings), session.key).entries
     wait = 0 if "asks_each_time" in (session.variables.get("account") or ()) else given.get("test_job_wait", WAIT)
     job = _asked(session, plan, session.work, wait)
     outcomes: list[Outcome] = []
     if not session.is_check_run and job["status"] != "unknown":
         looked = _asked(session, plan, "examine", 0)
-        outcomes = checks.results(job, looked) if looked["before"] else []
+        outcomes = test_job.results(job, looked) if looked["before"] else []
         _asked(session, [absent(plan[-1])], "reconcile", 0)
-    skipped = Declared([], checks.notes(job_test.skipped), {})
+    skipped = Declared([], test_job.notes(job_test.skipped), {})
     result = _result.result(outcomes or [job], skipped, session.is_check_run)
-    tried = report.tried(job, outcomes, job_test, session.is_check_run)
+    tried = test_job_report.tried(job, outcomes, job_test, session.is_check_run)
     return {
         "kind": "test_job_account",
         "changed": result["changed"],

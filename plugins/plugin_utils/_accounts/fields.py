@@ -195,7 +195,7 @@ FIELDS = (
     Field("compute", SECTION, "What differs on compute nodes."),
     Field("compute.internet", one_of("full", "proxy", "none"),
         "Whether jobs reach the Internet: all of it, through a proxy that lets some of it pass, or not "
-        "at all.", "_test_job"),
+        "at all.", "_readiness"),
     Field("compute.module", MODULE, "Environment module that opens the way to the proxy.", "_roles", "proxy/default"),
     Field("compute.proxy", PROXY, "Address of the proxy for jobs.", "_roles", "http://proxy.example.org:3128"),
     Field("compute.tmp", PATH, "Folder on the node's own disk, while a job lasts.", "_roles", "/tmp"),
@@ -235,7 +235,7 @@ FIELDS = (
     Field("scheduler.cpu", OPTIONS, "What a job without a GPU says besides: options of its submit command.",
         "_roles", "--partition=cpu"),
     Field("scheduler.test", OPTIONS, "How a small test asks for the least: options of its submit command.",
-        "_test_job", "--partition=debug", label="a test"),
+        "_readiness", "--partition=debug", label="a test"),
     Field("scheduler.hours", POSITIVE, "Hours that a job may last at most.", PLANNED, 24),
     Field("scheduler.jobs", POSITIVE, "Jobs that one user may have at a time.", PLANNED, 10),
     Field("scheduler.notes", list_of(TEXT), "What a person should know.", PEOPLE,

@@ -19,7 +19,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import accepted
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import SlurmOffers
 from ansible_collections.hpc.onboard.plugins.plugin_utils._export_script import script_text
-from ansible_collections.hpc.onboard.plugins.plugin_utils._preflight import report as preflight
+from ansible_collections.hpc.onboard.plugins.plugin_utils._readiness import preflight_report, test_job_report
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import ledger
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import Sidecar
@@ -35,7 +35,6 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._state import (
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import account_key, local_key
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state_export import state_file
 from ansible_collections.hpc.onboard.plugins.plugin_utils._status import memory, standing
-from ansible_collections.hpc.onboard.plugins.plugin_utils._test_job import report as trial_report
 from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 
@@ -48,7 +47,14 @@ REGISTRY = Registry().with_resources([(one["$id"], Resource.from_contents(one)) 
 KNOWN = (
     *(notes.SCHEMA, engine.SCHEMA, engine.PLAN, signed_record.SCHEMA, ledger.HEAD_SCHEMA, versions.SCHEMA),
     *(audit_history.KNOWN_SCHEMA, audit_history.RUN_SCHEMA, state_file.SCHEMA, accepted.BASELINE, waivers.SCHEMA),
-    *(report.SCHEMA, preflight.SCHEMA, trial_report.SCHEMA, last_runs.SCHEMA, done_steps.SCHEMA, standing.SCHEMA),
+    *(
+        report.SCHEMA,
+        preflight_report.SCHEMA,
+        test_job_report.SCHEMA,
+        last_runs.SCHEMA,
+        done_steps.SCHEMA,
+        standing.SCHEMA,
+    ),
     *(script_text.SCHEMA, by_hand.SCHEMA, exported_scripts.SCHEMA, slurm_offers.SCHEMA),
 )
 WRITTEN_BY_PEOPLE = {"accounts", "cluster", "profile"}  # which are checked, and have no version
@@ -136,7 +142,7 @@ def preflighted(state: Path) -> Any:
     file = state / "preflight.json"
     looked = {"a@lrz": {"looked": {"state": "ended", "text": "the ticket ended", "next": "kinit"}}}
     variables = {"ansible_play_hosts_all": ["a@lrz"], "hostvars": looked, "preflight_output": str(file)}
-    preflight.reported(variables, variables.get, ledger.now())
+    preflight_report.reported(variables, variables.get, ledger.now())
     return json.loads(file.read_text(encoding="utf-8"))
 
 
@@ -147,7 +153,7 @@ def tried(state: Path) -> Any:
     said = {"state": "fails", "text": "", "checks": [one], "skipped": [{"what": "a container", "why": "no image"}]}
     jobs = {"a@lrz": {"tried": {"tried": said}}, "b@lrz": {"tried": {"msg": "no way there"}}}
     variables = {"ansible_play_hosts_all": ["a@lrz", "b@lrz"], "hostvars": jobs, "test_job_output": str(file)}
-    assert trial_report.reported(variables, variables.get, ledger.now(), False)["failed"]
+    assert test_job_report.reported(variables, variables.get, ledger.now(), False)["failed"]
     return json.loads(file.read_text(encoding="utf-8"))
 
 

@@ -14,7 +14,7 @@ from tools.rooms import Source, read
 PROSE = {"error", "reason", "reasons", "remark", "remarks", "fix", "msg", "['text']", "sentence"}
 """Names of variables, attributes and members whose value was written for a person."""
 RESULTS = {  # rooms in which a variable called text is a sentence; elsewhere it is what a file holds
-    *("_roles", "_delivery", "_rotation", "_audit", "_audit/formats", "_terminal", "_doctor"),
+    *("_roles", "_delivery", "_rotation", "_audit", "_audit/formats", "_terminal", "_readiness"),
     *("_documents", "action", "callback"),
 }
 METHODS = {
@@ -34,7 +34,7 @@ SAME = {"str", "clean", "flat", "harmless", "visible"}
 PATTERNS = {"match", "fullmatch", "search", "findall", "finditer", "split"}
 ALLOWED: dict[str, set[str]] = {  # what is looked into is no sentence of ours, or is cut to be shown
     "action.doctor": {"text"},  # what a file of the folder holds
-    "plugin_utils._doctor.judge": {"text"},  # a version
+    "plugin_utils._readiness.doctor_checks": {"text"},  # a version
     "plugin_utils._rotation.options": {"error"},  # its last character, for the full stop
     "plugin_utils._terminal.cheatsheet": {"text"},  # of a profile, cut to its first sentence
     "plugin_utils._terminal.layout": {"text"},  # laid out in a terminal's width

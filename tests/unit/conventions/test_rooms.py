@@ -93,8 +93,6 @@ CONTROLLER = {
             "_watches",
         ),
     },
-    "_preflight": {"_documents", "_text", "_input", "_state", "_authentication", "_delivery", "_audit"},
-    "_test_job": {"_documents", "_input", "_state", "_roles", "_roles/parts"},
     "_export_script": {
         "_documents",
         "_input/command_line",
@@ -106,7 +104,10 @@ CONTROLLER = {
         "_core",
     },
     "_terminal": {"_documents", "_text", "_accounts/fields", "_delivery", "_audit/rules", "_audit/formats"},
-    "_doctor": {"_documents", "_text", "_input", "_accounts", "_ssh_config"},
+    "_readiness": {
+        *("_documents", "_text", "_input", "_state", "_authentication", "_roles", "_roles/parts", "_accounts"),
+        *("_ssh_config", "_delivery", "_audit"),
+    },
     "_init": {"_input", "_secrets/backends", "_secrets/file_errors", "_accounts", "_core"},
     "_command": {
         *(
@@ -138,11 +139,9 @@ DOORS = {  # what Ansible and the keyring library load; nothing but an action im
             "_delivery",
             "_authentication",
             "_ssh_config",
-            "_preflight",
-            "_test_job",
             "_rotation",
             "_audit",
-            "_doctor",
+            "_readiness",
             "_core",
         ),
         "_export_script",

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from .._input.command_line import command
 from .._ssh_config import texts
 from .._ssh_config.person import Way
-from .judge import OK, WARNING, Check
+from .doctor_checks import OK, WARNING, Check
 
 NAME = "ssh names"
 

@@ -14,7 +14,7 @@ from .._state import document_file
 if TYPE_CHECKING:
     from .._documents.outcome import Outcome
     from .._documents.result import JobTested, JobTestReport, JobTestState
-    from .checks import JobTest
+    from .test_job import JobTest
 
 SCHEMA = "hpc.onboard/test-job/1.0"
 SETTINGS: dict[str, extra_vars.Reader] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._test_job.checks import (
+from ansible_collections.hpc.onboard.plugins.plugin_utils._readiness.test_job import (
     JobTestSettings,
     entries,
     plan_checks,
