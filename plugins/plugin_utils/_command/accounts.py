@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which accounts file a command is about, and what is called by name in it."""
+"""The accounts file of a command, and the names in it."""
 
 from __future__ import annotations
 
@@ -10,62 +10,65 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .._input.writers import from_home, other_writers
-from .refused import Refused
 
-PRACTICE = Path("inventory/practice.yml")  # of a checkout, for whoever has no file of their own yet
+PRACTICE = Path("inventory/practice.yml")  # of a checkout, for users without a file of their own
 VARIABLE = "HPC_ONBOARD_ACCOUNTS"
-NEXT = "hpc-onboard init  asks a few questions and makes one; -i FILE  names yours."
+NEXT = "Run: hpc-onboard init  to write one. Or name yours: -i FILE"
 
 
-class Source(NamedTuple):
-    """Where the accounts are written. named: by -i or by the variable; else it is where one looks for it first."""
+class CommandError(Exception):
+    """A command that cannot be run as it was typed: what is wrong, and what to do. Exit code 2."""
+
+
+class AccountsSource(NamedTuple):
+    """The files with the accounts. is_named: -i or the variable names them."""
 
     paths: tuple[str, ...]
-    named: bool
+    is_named: bool
 
     def file(self) -> Path | None:
-        """The one file that holds all accounts, if it is one."""
+        """Return the file, if there is one and it is a file."""
         return Path(self.paths[0]) if len(self.paths) == 1 and Path(self.paths[0]).is_file() else None
 
 
 def places(environment: Mapping[str, str]) -> list[Path]:
-    """Where accounts files are looked for, in this order, when none is named."""
+    """Return where accounts files are searched if none is named, in this order."""
     home = Path(environment.get("HOME") or Path.home())
     settings = Path(environment.get("XDG_CONFIG_HOME") or home / ".config")
     return [Path("accounts.yml"), Path("inventory/accounts.yml"), settings / "hpc.onboard" / "accounts.yml"]
 
 
-def find(typed: Sequence[str], environment: Mapping[str, str]) -> Source | None:
-    """The accounts file: what -i names, what the variable names, or the first that is there; None where none is."""
+def find(typed: Sequence[str], environment: Mapping[str, str]) -> AccountsSource | None:
+    """Return what -i names, what the variable names, or the first accounts file; None if there is none."""
     for path in typed:
         if "," not in path and not Path(path).expanduser().exists():
-            raise Refused(f"-i {path}: there is no such file.")
+            raise CommandError(f"-i {path}: file not found")
     if typed:
-        return Source(tuple(typed), True)
+        return AccountsSource(tuple(typed), True)
     named = environment.get(VARIABLE)
     if named:
         if not Path(named).expanduser().exists():
-            raise Refused(f"{named}: there is no such file. The variable {VARIABLE} names it.")
-        return Source((str(Path(named).expanduser()),), True)
+            raise CommandError(f"{named}: file not found. The variable {VARIABLE} names it.")
+        return AccountsSource((str(Path(named).expanduser()),), True)
     there = [path for path in [*places(environment), PRACTICE] if path.is_file()]
     if not there:
         return None
     if why := other_writers(there[0]):
-        raise Refused(
-            f"{from_home(there[0])} was found, and not used: {why}.\nWhoever can write it can run programs as you."
-            f" If it is yours: chmod go-w FILE FOLDER. To use it as it is, name it: -i {there[0]}"
+        raise CommandError(
+            f"{from_home(there[0])} is not used: {why}.\nWho can write it can run programs as you."
+            f" If it is yours, run: chmod go-w FILE FOLDER. To use it unchanged, name it: -i {there[0]}"
         )
-    return Source((str(there[0]),), False)
+    return AccountsSource((str(there[0]),), False)
 
 
-def not_found(environment: Mapping[str, str]) -> Refused:
-    """What is said when there is none."""
+def not_found(environment: Mapping[str, str]) -> CommandError:
+    """Return the error for a missing accounts file."""
     looked = ", ".join(from_home(path) for path in places(environment))
-    return Refused(f"no accounts file. Looked for: {looked}.\n{NEXT}")
+    return CommandError(f"no accounts file. Searched: {looked}.\n{NEXT}")
 
 
-def written(file: Path) -> set[str]:
-    """The accounts of a file and their clusters as they are written, without a look at any profile. Raises Mistakes."""
+def read_names(file: Path) -> set[str]:
+    """Return the accounts of a file and their clusters, without reading any profile. Raises Mistakes."""
     from .._input.diagnostics import Lines, read_text
 
     document = Lines(file, read_text(file)).document()
@@ -74,9 +77,9 @@ def written(file: Path) -> set[str]:
     return names | {name.rpartition("@")[2].replace("-", "_") for name in names}
 
 
-def known(file: Path) -> tuple[set[str], set[str]]:
-    """The accounts of a file, and the groups that they are in: clusters, sites, container runtimes. Raises Mistakes."""
-    # Here, since only a word that is not a verb needs them: YAML and profiles take longer than all else together.
+def read_groups(file: Path) -> tuple[set[str], set[str]]:
+    """Return the accounts of a file, and their groups: clusters, sites, container runtimes. Raises Mistakes."""
+    # Imported here: YAML and profiles take longer than everything else together, and few commands need them.
     from .._accounts.accounts_file import AccountsFile, hosts
     from .._input.collection import Roles
     from .._input.diagnostics import Lines, read_text
@@ -86,8 +89,8 @@ def known(file: Path) -> tuple[set[str], set[str]]:
     return {host.name for host in made}, {group for host in made for group in host.groups}
 
 
-def own_folders(typed: Sequence[str]) -> list[Path]:
-    """The folders of profiles that the accounts file names, if there is one. Raises Refused, Mistakes."""
+def read_profile_folders(typed: Sequence[str]) -> list[Path]:
+    """Return the folders of profiles that the accounts file names. Raises CommandError, Mistakes."""
     source = find(typed, os.environ)
     file = source.file() if source else None
     if file is None:

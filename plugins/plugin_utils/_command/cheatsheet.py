@@ -1,14 +1,12 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The verb cheatsheet: what to know of a cluster, on one screen."""
+"""The subcommand cheatsheet: a cluster on one screen."""
 
 from __future__ import annotations
 
 import argparse
 import shlex
 import shutil
-import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 from .._accounts.facts import unsourced
@@ -16,37 +14,37 @@ from .._accounts.profiles import SHIPPED, Catalogue
 from .._input.diagnostics import Mistakes, nearest
 from .._terminal.cheatsheet import cheatsheet, one_screen, text_of
 from .._terminal.layout import Look, width_of
-from . import accounts
-from .refused import Refused
+from .accounts import CommandError, read_profile_folders
+from .parser import add_inventory, complete_by
 
 
-def main(arguments: Sequence[str], program: str) -> int:
-    """Run the verb. 0 shown, 2 where the cluster is not known or its profile has a mistake."""
-    parser = argparse.ArgumentParser(
-        prog=program,
-        description="Show where to put what on a cluster, its limits, how to run, what is forbidden, and links.",
-    )
-    parser.add_argument("cluster", help="a cluster, or an account on it: wilson, simone@wilson")
-    parser.add_argument("-i", "--inventory", metavar="FILE", action="append", default=[], help="the accounts file")
-    parser.add_argument(
-        "--profiles", metavar="FOLDER", type=Path, action="append", default=[], help="one with profiles of your own"
-    )
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the subcommand."""
+    cluster = parser.add_argument("cluster", metavar="CLUSTER", help="a cluster, or an account on it")
+    complete_by(cluster, "list_clusters")
     parser.add_argument("--all", action="store_true", help="with all notes, traps, partitions and sources")
-    wish = parser.parse_args(arguments)
-    cluster = wish.cluster.rpartition("@")[2]
+    add_inventory(parser)
+    parser.add_argument(
+        "--profiles", metavar="DIR", type=Path, action="append", default=[], help="a folder with your own profiles"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Show the cluster. Raises CommandError if it is unknown or its profile has a mistake."""
+    cluster = options.cluster.rpartition("@")[2]
     try:
-        catalogue = Catalogue((*wish.profiles, *accounts.own_folders(wish.inventory), SHIPPED))
+        catalogue = Catalogue((*options.profiles, *read_profile_folders(options.inventory), SHIPPED))
         known = catalogue.known(cluster)
-    except (Refused, Mistakes) as error:
-        print(f"{program}: {error}", file=sys.stderr)
-        return 2
+    except Mistakes as mistakes:
+        raise CommandError(str(mistakes)) from None
     if known is None:
-        print(f'{program}: unknown cluster "{cluster}"; {nearest(cluster, catalogue.ids())}', file=sys.stderr)
-        return 2
+        raise CommandError(f'unknown cluster "{cluster}"; {nearest(cluster, catalogue.ids())}')
     look = Look(width=width_of(shutil.get_terminal_size().columns))
     facts = len(unsourced(known.tree))
-    typed = [("-i", file) for file in wish.inventory] + [("--profiles", str(folder)) for folder in wish.profiles]
-    whole = f"{program} {shlex.join([*(word for pair in typed for word in pair), cluster, '--all'])}"
-    lines = cheatsheet(known.profile, facts, look) if wish.all else one_screen(known.profile, whole, facts, look)
-    print(text_of(lines), end="")
+    if options.all:
+        print(text_of(cheatsheet(known.profile, facts, look)), end="")
+        return 0
+    typed = [("-i", file) for file in options.inventory] + [("--profiles", str(one)) for one in options.profiles]
+    whole = f"{options.prog} {shlex.join([*(word for pair in typed for word in pair), cluster, '--all'])}"
+    print(text_of(one_screen(known.profile, whole, facts, look)), end="")
     return 0

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from .._input.verdict import HANDLE, Verdict, hear
-from .refused import Refused
+from .accounts import CommandError
 
 FROM_TERMINAL = (signal.SIGINT, signal.SIGQUIT)  # the terminal sends these to both of us: the child decides
 FOR_US_ALONE = (signal.SIGTERM, signal.SIGHUP)
@@ -30,7 +30,7 @@ def playbook_program() -> str:
     beside = Path(sys.executable).with_name("ansible-playbook")
     found = str(beside) if os.access(beside, os.X_OK) else shutil.which("ansible-playbook")
     if not found:
-        raise Refused(
+        raise CommandError(
             f"ansible-playbook is neither beside {sys.executable} nor on PATH.\n"
             "pip install hpc-onboard  brings both into an environment; activate that one."
         )

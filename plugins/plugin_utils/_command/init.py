@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The verb init: the first accounts file, from what ssh knows and what only the person does."""
+"""The subcommand init: write the accounts file, from what ssh knows and what the user answers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from ...module_utils._core.errors import AccountError
 from .._init import first_key, person
@@ -24,73 +24,62 @@ from .._input.diagnostics import Mistakes
 from .._input.writers import from_home
 from .._secrets.key_faults import fault_of
 from . import accounts
+from .accounts import CommandError
 from .child import end_by
-from .refused import Refused
 
-OPTIONS = {  # of an account -> the word of its entry, what its value is called, and what it means
-    "--project": ("project", "NAME", "its project, group or Slurm account"),
-    "--storage": ("storage", "AREA=PATH", "where a storage area of it lies, such as dss=/dss/...; any number"),
-    "--jump-user": ("jump_user", "NAME", "its user name on the jump host, where that differs"),
-    "--ssh": ("ssh", "NAME", "a name of your ssh settings that leads there"),
-    "--auth": ("auth", "key|ask", "key: your key alone lets you in; ask: ssh asks you for something"),
-    "--without": ("without", "ROLE", "a capability that it does not want; any number"),
+OPTIONS = {  # option of an account -> the field of its entry, the name of its value, and its help
+    "--project": ("project", "NAME", "project, group or Slurm account"),
+    "--storage": ("storage", "AREA=PATH", "path of a storage area, such as dss=/dss/...; can be repeated"),
+    "--jump-user": ("jump_user", "NAME", "user name on the jump host, if it differs"),
+    "--ssh": ("ssh", "NAME", "a host of your ssh settings that connects there"),
+    "--auth": ("auth", "key|ask", "key: an ssh key is enough; ask: ssh asks for a password or code"),
+    "--without": ("without", "ROLE", "a role to leave out; can be repeated"),
 }
 BAD = 2
 
 
-def main(arguments: Sequence[str], program: str) -> int:
-    """Run the verb. 0 written and ready; 2 not written, or something is not ready, with what to do."""
+class StoreOfAccount(argparse.Action):
+    """Keep --account USER@CLUSTER, or an option of the account before it."""
+
+    def __call__(self, _parser: Any, namespace: argparse.Namespace, value: Any, option: str | None = None) -> None:
+        accounts = namespace.accounts = list(namespace.accounts)
+        if option == "--account":
+            accounts.append((value, []))
+        elif not accounts:
+            raise CommandError(f"{option} must follow its account: --account USER@CLUSTER {option} ...")
+        else:
+            accounts[-1][1].append((option, value))
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the subcommand."""
+    parser.add_argument(
+        "-o", "--file", metavar="FILE", type=Path, help="the file; default: ~/.config/hpc.onboard/accounts.yml"
+    )
+    parser.add_argument("--add", action="store_true", help="add to an existing file")
+    parser.add_argument("--yes", action="store_true", help="ask only what is needed; connect at the end")
+    group = parser.add_argument_group("accounts, each followed by its options")
+    form = "an account; CLUSTER alone if ssh knows the user"
+    group.add_argument(
+        "--account", action=StoreOfAccount, dest="accounts", default=[], metavar="USER@CLUSTER", help=form
+    )
+    for option, (_word, value, text) in OPTIONS.items():
+        group.add_argument(option, action=StoreOfAccount, dest="accounts", metavar=value, help=text, default=[])
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write the accounts file and check this machine. 2 if something is not ready. Raises CommandError."""
     try:
-        return _run(_read(arguments, program), shlex.split(program)[:-1])
+        return _run(options, shlex.split(options.prog)[:-1])
     except person.Stopped:
         print("Nothing was written.", file=sys.stderr)
         return BAD
     except (AccountError, Mistakes) as error:
-        raise Refused(f"{error}\nNothing was written.") from None
+        raise CommandError(f"{error}\nNothing was written.") from None
     except KeyboardInterrupt:
         print("\nNothing was written.", file=sys.stderr, flush=True)
         end_by(signal.SIGINT)
         return BAD
-
-
-class _OfAccount(argparse.Action):
-    """An option that begins an account, or that belongs to the one before it."""
-
-    def __call__(self, parser: Any, namespace: argparse.Namespace, value: Any, option: str | None = None) -> None:
-        said = namespace.accounts = list(namespace.accounts)
-        if option == "--account":
-            said.append((value, []))
-        elif not said:
-            raise Refused(f"{option} stands behind the account that it is about: --account USER@CLUSTER {option} ...")
-        else:
-            said[-1][1].append((option, value))
-
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise Refused(f"init: {message}\n{self.prog} --help  shows the options.")
-
-
-def _read(arguments: Sequence[str], program: str) -> argparse.Namespace:
-    parser = _Parser(
-        prog=program,
-        allow_abbrev=False,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        description="Write your accounts file: from your ssh settings and known hosts, and from\n"
-        "what you are asked. Whatever an option says is not asked.",
-        epilog="Without a terminal, for example:\n"
-        f"    {program} --account simone@wilson --project deep_lgt \\\n"
-        "        --account go42tum@lrz --storage dss=/dss/dssfs04/.../pr12ab-dss-0000",
-    )
-    parser.add_argument("-o", "--file", type=Path, help="the file; else ~/.config/hpc.onboard/accounts.yml")
-    parser.add_argument("--add", action="store_true", help="add to a file that is there")
-    parser.add_argument("--yes", action="store_true", help="ask for nothing that need not be; connect at the end")
-    one = parser.add_argument_group("accounts, each followed by what is to be said of it")
-    form = "an account; CLUSTER alone where ssh knows the user"
-    one.add_argument("--account", action=_OfAccount, dest="accounts", default=[], metavar="USER@CLUSTER", help=form)
-    for option, (_word, value, text) in OPTIONS.items():
-        one.add_argument(option, action=_OfAccount, dest="accounts", metavar=value, help=text, default=[])
-    return parser.parse_args(arguments)
 
 
 def _run(wish: argparse.Namespace, front: list[str]) -> int:
@@ -98,11 +87,11 @@ def _run(wish: argparse.Namespace, front: list[str]) -> int:
     shown = from_home(file)
     there = os.path.lexists(file)
     if there and not wish.add:
-        raise Refused(f"{shown} is there already. init --add  adds an account to it; -o FILE  names another file.")
+        raise CommandError(f"{shown} is there already. init --add  adds an account to it; -o FILE  names another file.")
     top = None if there else repository(file)
     if top:
         text = f"{shown} lies in {from_home(top)}, which git keeps: your accounts are nobody else's business."
-        raise Refused(f"{text}\n-o FILE  names a place outside of it; or let git ignore the file.")
+        raise CommandError(f"{text}\n-o FILE  names a place outside of it; or let git ignore the file.")
     draft = Draft(file, there)
     is_asked = sys.stdin.isatty() and sys.stdout.isatty()
     wishes = [_said(draft, name, words) for name, words in wish.accounts]
@@ -128,7 +117,7 @@ def _run(wish: argparse.Namespace, front: list[str]) -> int:
 
 
 def _said(draft: Draft, name: str, words: Sequence[tuple[str, str]]) -> Wish:
-    """An account as the options say it. Raises Refused."""
+    """An account as the options say it. Raises CommandError."""
     wish = _named(draft, name)
     for option, value in words:
         word = OPTIONS[option][0]
@@ -138,21 +127,21 @@ def _said(draft: Draft, name: str, words: Sequence[tuple[str, str]]) -> Wish:
         if option == "--storage":
             area, equals, value = value.partition("=")
             if not equals:
-                raise Refused(f"{option} {area}: write AREA=PATH, such as dss=/dss/...")
+                raise CommandError(f"{option} {area}: write AREA=PATH, such as dss=/dss/...")
             word = f"storage:{area}"
         why = fault(word, value)
         if why:
-            raise Refused(f"{option} of {wish.name}: {why}")
+            raise CommandError(f"{option} of {wish.name}: {why}")
         wish.say(word, value)
     return wish
 
 
 def _named(draft: Draft, name: str) -> Wish:
-    """An account by its name, or by its cluster's alone. Raises Refused."""
+    """An account by its name, or by its cluster's alone. Raises CommandError."""
     try:
         return draft.wish(name)
     except ValueError as error:
-        raise Refused(f"--account {name}: {error}") from None
+        raise CommandError(f"--account {name}: {error}") from None
 
 
 def _chosen(draft: Draft, shown: str) -> list[Wish]:
@@ -215,7 +204,7 @@ def _check_whole(wishes: Sequence[Wish], draft: Draft, is_asked: bool) -> None:
     if not wishes:
         known = ", ".join(one.name for one in draft.known()) or "no cluster of the catalogue"
         text = "there is no terminal to ask at: say which accounts, each by  --account USER@CLUSTER"
-        raise Refused(f"{text}\nYour ssh knows {known}. Nothing was written.")
+        raise CommandError(f"{text}\nYour ssh knows {known}. Nothing was written.")
     missing = [
         f"    {one.name}: {question.option}   {question.text}"
         for one in wishes
@@ -224,18 +213,18 @@ def _check_whole(wishes: Sequence[Wish], draft: Draft, is_asked: bool) -> None:
     ]
     if missing:
         head = "there is no terminal to ask at, and this is missing:"
-        raise Refused("\n".join([head, *missing, "Nothing was written."]))
+        raise CommandError("\n".join([head, *missing, "Nothing was written."]))
 
 
 def _composed(draft: Draft, wishes: Sequence[Wish]) -> str:
-    """The text of the file, checked as every run will check it. Raises Refused, Mistakes."""
+    """The text of the file, checked as every run will check it. Raises CommandError, Mistakes."""
     try:
         return draft.composed(wishes)
     except NotAdded as error:
         rows = "\n".join(f"  {line}" for one in wishes for line in entry(one))
-        raise Refused(f"{draft.file}: {error}. Put this below accounts by hand:\n{rows}") from None
+        raise CommandError(f"{draft.file}: {error}. Put this below accounts by hand:\n{rows}") from None
     except ValueError as error:
-        raise Refused(str(error)) from None
+        raise CommandError(str(error)) from None
 
 
 def _show(wishes: Sequence[Wish], shown: str) -> None:

@@ -1,13 +1,11 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The verb ledger: is the ledger as it was written, and where did a key ever go."""
+"""The subcommand ledger: verify the rotation record, and show where a key was installed."""
 
 from __future__ import annotations
 
 import argparse
 import re
-import sys
-from collections.abc import Sequence
 
 from ...module_utils._core.errors import AccountError
 from .._rotation.ledger import Ledger, record_key
@@ -16,10 +14,50 @@ from .._secrets.key_marks import marks
 from .._secrets.version_store import Sidecar, known_secrets
 from .._secrets.versions import VersionError
 from .._state.durable_files import StateError
+from .accounts import CommandError
+
+FINGERPRINT = re.compile(r"(?:[a-z0-9-]+:)?[0-9a-f]{12}(?:[0-9a-f]*)")
 
 
-def in_records(mark: str, ledger: Ledger) -> str:
-    """The fingerprint that the records have of a key, for that or for one that an account shows of it."""
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the parts and options of the subcommand."""
+    parts = parser.add_subparsers(dest="part", required=True, metavar="verify|who-has")
+    parts.add_parser("verify", help="report the first line that was changed")
+    places = parts.add_parser("who-has", help="list every target that had a key")
+    places.add_argument("fingerprint", metavar="FINGERPRINT", help="twelve hexadecimal digits, as reports show them")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Verify the ledger or list the targets. Raises CommandError if the ledger is damaged or cannot be read."""
+    try:
+        ledger = Ledger(record_key())
+        return _list_targets(options.fingerprint, ledger) if options.part == "who-has" else _verify(ledger)
+    except (AccountError, StateError, VersionError) as error:
+        raise CommandError(str(error)) from None
+
+
+def _list_targets(fingerprint: str, ledger: Ledger) -> int:
+    if not FINGERPRINT.fullmatch(fingerprint):
+        raise CommandError(f'"{fingerprint}" is not a fingerprint; expected twelve hexadecimal digits, not a key')
+    found = ledger.who_has(find_in_records(fingerprint, ledger))
+    for target, state in found.items():
+        print(f"{target}  {state}")
+    if not found:
+        print(f"no rotation from this machine has installed {fingerprint}")
+    return 0
+
+
+def _verify(ledger: Ledger) -> int:
+    if misfit := ledger.verify():
+        raise CommandError(f"line {misfit.line} does not fit: {misfit.why}")
+    if lost := unrecorded(known_secrets(record_key()), ledger.records()):
+        raise CommandError(f"{lost}; put it back, or the next run of that rotation asks every account")
+    print(f"{len(ledger.records())} records, all unchanged")
+    return 0
+
+
+def find_in_records(mark: str, ledger: Ledger) -> str:
+    """Return the fingerprint by which the records know a key. mark: that, or the fingerprint that an account shows."""
     records, key, wanted = ledger.records(), record_key(), f"key {mark.removeprefix('key ')}"
     secrets = {name: Sidecar(name, key).secret() for name in {one.secret for one in records}}
     for account in sorted({one.target.partition(":")[0] for one in records if one.target}):
@@ -28,43 +66,3 @@ def in_records(mark: str, ledger: Ledger) -> str:
             if shown == wanted and secret:
                 return secret.version(version).fingerprint
     return mark
-
-
-FINGERPRINT = re.compile(r"(?:[a-z0-9-]+:)?[0-9a-f]{12}(?:[0-9a-f]*)")
-
-
-def main(arguments: Sequence[str], program: str) -> int:
-    """Run the verb. 0, or 2 where the ledger does not fit or cannot be read, with the reason on standard error."""
-    parser = argparse.ArgumentParser(
-        prog=program, description="Whether the ledger of rotations is as it was written, and where a key ever went."
-    )
-    what = parser.add_subparsers(dest="what", required=True)
-    what.add_parser("verify", help="say the first line that is not as it was written")
-    places = what.add_parser("who-has", help="list every target that a key ever went to")
-    places.add_argument("fingerprint", help="twelve hexadecimal digits, as reports show them")
-    wish = parser.parse_args(arguments)
-    try:
-        ledger = Ledger(record_key())
-        if wish.what == "who-has":
-            if not FINGERPRINT.fullmatch(wish.fingerprint):
-                raise AccountError(f'"{wish.fingerprint}" is not a fingerprint: twelve hexadecimal digits, no key')
-            found = ledger.who_has(in_records(wish.fingerprint, ledger))
-            for target, state in found.items():
-                print(f"{target}  {state}")
-            if not found:
-                print(f"no rotation from this machine has taken {wish.fingerprint} anywhere")
-            return 0
-        misfit, lost = ledger.verify(), ""
-        if not misfit:
-            lost = unrecorded(known_secrets(record_key()), ledger.records())
-    except (AccountError, StateError, VersionError) as error:
-        print(f"{program}: {error}", file=sys.stderr)
-        return 2
-    if misfit:
-        print(f"{program}: line {misfit.line} does not fit: {misfit.why}", file=sys.stderr)
-        return 2
-    if lost:
-        print(f"{program}: {lost}; put it back, or the next run of that rotation asks every account", file=sys.stderr)
-        return 2
-    print(f"{len(ledger.records())} records, each as it was written")
-    return 0

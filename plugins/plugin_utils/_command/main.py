@@ -1,18 +1,20 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The command hpc-onboard: a thin front for people. What reaches accounts is ansible-playbook's; the rest is done here.
+"""The command hpc-onboard: playbooks do what reaches accounts, and the rest is done here.
 
-Nothing here imports Ansible, which takes most of a second: help, mistakes and what stays on this machine are quick.
+Nothing here imports Ansible, which takes most of a second: help, mistakes and local subcommands are quick.
 """
 
 from __future__ import annotations
 
-import importlib
+import argparse
 import os
 import shlex
 import shutil
 import signal
 import sys
+from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 
 from .._input.collection import COLLECTION, version
@@ -20,101 +22,132 @@ from .._input.command_line import PROGRAM, of_playbook
 from .._input.verdict import Verdict
 from .._input.writers import from_home, other_writers
 from .._text.sanitise import visible
-from . import accounts, help_text
-from .refused import Refused
-from .typed import REPLACING, Typed, parse
-from .verbs import VERBS
+from . import accounts
+from .accounts import CommandError
+from .subcommands import EVERYDAY, SUBCOMMANDS
 
 BAD = 2
 REPLACE_QUESTION = "Replace the keys that are not in your keyring? Private copies are kept on the account."
-ROOMS = "ansible_collections.hpc.onboard.plugins.plugin_utils"
+PACKAGE = "ansible_collections.hpc.onboard.plugins.plugin_utils."
+REPLACING = ("-e", "onboard_replace=true")
+INTRODUCTION = """\
+hpc-onboard sets up your account on every HPC cluster you use.
+
+    hpc-onboard wilson             set up your accounts on one cluster
+    hpc-onboard SUBCOMMAND [NAME...] [OPTION...]
+        NAME: an account, a cluster or a pattern like 'simone@*' (default: all)
+"""
+ENDING = """\
+The accounts file is the first of: -i FILE, $HPC_ONBOARD_ACCOUNTS, accounts.yml,
+inventory/accounts.yml, ~/.config/hpc.onboard/accounts.yml
+
+Exit codes  0  everything is up to date
+            2  something failed or is not up to date, or the command is invalid
+            4  some accounts could not be reached, everything else is up to date
+Options: hpc-onboard SUBCOMMAND --help. Versions: hpc-onboard --version."""
+MORE = "All subcommands: hpc-onboard --help --all"
 
 
 def main() -> int:
-    """Run the command. 0 all is up to date, 2 something is not, 4 accounts could not be reached."""
-    words = sys.argv[1:]
+    """Run the command. 0 everything is up to date, 2 something is not, 4 accounts could not be reached."""
     try:
-        if "_ARGCOMPLETE" in os.environ:  # a shell asks how the line may go on
-            importlib.import_module(f"{ROOMS}._command.completion").complete()
-        if not words:
-            print(help_text.overview(), file=sys.stderr)
-            return BAD
-        if words[0] in VERBS and VERBS[words[0]].module:
-            program = f"{shlex.join(called())} {words[0]}"
-            return int(importlib.import_module(f"{ROOMS}.{VERBS[words[0]].module}").main(words[1:], program))
-        typed = parse(words)
-        if typed.wants:
-            print(_about(typed))
-            return 0
-        return _playbook(typed)
-    except Refused as error:
+        if "_ARGCOMPLETE" in os.environ:  # a shell asks how the line may continue
+            import_module(f"{PACKAGE}_command.completion").complete()
+        return run(sys.argv[1:])
+    except CommandError as error:
         print("\n".join(map(visible, f"hpc-onboard: {error}".split("\n"))), file=sys.stderr)
         return BAD
-    except BrokenPipeError:  # of a reader who has seen enough
+    except BrokenPipeError:  # the reader has closed the pipe, as head does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BAD
 
 
-def called() -> tuple[str, ...]:
-    """The words that start this command again: its name, where a shell finds it by that."""
+def run(words: Sequence[str]) -> int:
+    """Run what was typed after hpc-onboard, and return the exit code. Raises CommandError."""
+    if not words:
+        print(describe_command(), file=sys.stderr)
+        return BAD
+    if words[0] in ("-h", "--help") and set(words[1:]) <= {"--all"}:
+        print(describe_command(is_whole=len(words) > 1))
+        return 0
+    if words[0] == "--version":
+        print(_describe_versions())
+        return 0
+    from .parser import parse
+
+    options = parse(words, shlex.join(find_program()))
+    module = SUBCOMMANDS[options.subcommand or "onboard"].module
+    return int(import_module(f"{PACKAGE}{module}").run(options)) if module else _run_playbook(options)
+
+
+def find_program() -> tuple[str, ...]:
+    """Return the words that start this command again: its name, if a shell finds it by that."""
     path = Path(sys.argv[0])
     found = shutil.which(path.name)
     return (path.name,) if found and path.exists() and os.path.samefile(found, path) else (str(path),)
 
 
-def _about(typed: Typed) -> str:
-    """--help or --version."""
-    if typed.wants == "--help":
-        return help_text.of_verb(typed.verb) if typed.verb else help_text.overview()
+def describe_command(is_whole: bool = False) -> str:
+    """Return the help of the command, with the everyday subcommands or with all of them."""
+    names = [*EVERYDAY, *(name for name in SUBCOMMANDS if is_whole and name not in EVERYDAY)]
+    width = max(map(len, names))
+    rows = [f"    {name:{width}}  {SUBCOMMANDS[name].summary}" for name in names]
+    return "\n".join([INTRODUCTION, *rows, *([] if is_whole else ["", MORE]), "", ENDING])
+
+
+def _describe_versions() -> str:
     from .child import playbook_program
 
     try:
         program = playbook_program()
-    except Refused:
+    except CommandError:
         program = "not found"
     rows = (("collection", COLLECTION), ("ansible", program), ("python", sys.executable))
     return "\n".join([f"hpc-onboard {version()}", *(f"  {name:10}  {value}" for name, value in rows)])
 
 
-def _playbook(typed: Typed) -> int:
-    """A verb that reaches accounts: ansible-playbook, with our settings and theirs."""
+def _run_playbook(options: argparse.Namespace) -> int:
+    """Run a subcommand that starts ansible-playbook, with its settings and the user's."""
     from . import settings
+    from .parser import to_playbook_words
 
-    source = accounts.find(typed.inventory, os.environ)
-    if source is None and typed.verb != "doctor":  # which looks without, and says what to do
-        raise _misspelt_verb(typed) or accounts.not_found(os.environ)
-    environment = {**settings.environment(os.environ), PROGRAM: shlex.join(called())}
-    options = list(typed.options)
+    name = options.subcommand
+    source = accounts.find(options.inventory, os.environ)
+    if source is None and name != "doctor":  # doctor works without one, and says what to do
+        raise _misspelt_subcommand(options) or accounts.not_found(os.environ)
+    if name == "import-result":
+        options.account = _read_result_account(options.file)
+    words = to_playbook_words(options)
+    environment = {**settings.environment(os.environ), PROGRAM: shlex.join(find_program())}
     if source is None:
         environment |= {**settings.NO_ACCOUNTS, "ANSIBLE_INVENTORY": str(accounts.places(os.environ)[0])}
     else:
-        _check_names(typed, source)
-        if source.named:
-            for path in source.paths:
-                if Path(path).is_file() and (why := other_writers(Path(path))):
-                    print(f"Warning: {why}, so they can run programs as you. Run: chmod go-w there", file=sys.stderr)
-            options = [*(word for path in source.paths for word in ("-i", path)), *options]
-        else:  # not as an option: what we print for pasting is shorter, and finds it as this run did
+        _check_names(options, source)
+        if source.is_named:
+            _warn_of_writers(source)
+            words = [*(word for path in source.paths for word in ("-i", path)), *words]
+        else:  # not as an option: commands that are printed are shorter, and find it as this run did
             environment["ANSIBLE_INVENTORY"] = source.paths[0]
         if sys.stderr.isatty():
             shown = ", ".join(from_home(Path(path)) for path in source.paths)
             print(f"Accounts from {shown}", file=sys.stderr, flush=True)
-    code, verdict = _run(typed.verb or "onboard", options, environment)
-    if typed.verb == "plan" and verdict.changed and not typed.is_check and (typed.is_sure or _is_agreed("Do it?")):
-        code, verdict = _run("onboard", options, environment)
-    elif typed.verb not in ("", "onboard") or typed.is_check:
+    code, verdict = _start_playbook(name or "onboard", words, environment)
+    is_check = not {"--check", "-C"}.isdisjoint(options.passed)
+    if name == "plan" and verdict.changed and not is_check and ("--yes" in options.given or _is_agreed("Do it?")):
+        code, verdict = _start_playbook("onboard", words, environment)
+    elif name not in ("", "onboard") or is_check:
         return code
     if verdict.replaceable and _is_agreed(REPLACE_QUESTION):
         limit = ["-l", ",".join(verdict.replaceable)]
-        code, _verdict = _run("onboard", [*options, *REPLACING, *limit], environment)
+        code, _verdict = _start_playbook("onboard", [*words, *REPLACING, *limit], environment)
     return code
 
 
-def _run(verb: str, options: list[str], environment: dict[str, str]) -> tuple[int, Verdict]:
-    """Run a verb's playbook; return our exit code, and how its accounts ended. A signal ends both."""
+def _start_playbook(name: str, words: list[str], environment: dict[str, str]) -> tuple[int, Verdict]:
+    """Run a subcommand's playbook; return the exit code, and how its accounts ended. A signal ends both processes."""
     from . import child
 
-    playbook, *own = of_playbook(verb, options)
+    playbook, *own = of_playbook(name, words)
     code, verdict = child.run([child.playbook_program(), f"hpc.onboard.{playbook}", *own], environment)
     if code < 0 or code == child.INTERRUPTED:
         child.end_by(-code if code < 0 else signal.SIGINT)
@@ -127,7 +160,7 @@ def _is_agreed(question: str) -> bool:
         return False
     from .._input.agreement import YES
 
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Python would see it only when the line is there
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Python would handle it only after the line was typed
     try:
         answer = input(f"\n{question} [y/N] ")
     except EOFError:
@@ -138,31 +171,48 @@ def _is_agreed(question: str) -> bool:
     return is_yes
 
 
-def _check_names(typed: Typed, source: accounts.Source) -> None:
-    """Where no verb was typed, the first word must at least be a name."""
+def _read_result_account(file: str) -> str:
+    """Return the account that a result to import is of. Raises CommandError."""
+    from ...module_utils._core.errors import AccountError
+    from .._export_script.script_result import read_result
+
+    try:
+        return read_result(Path(file)).account
+    except AccountError as error:
+        raise CommandError(str(error)) from None
+
+
+def _warn_of_writers(source: accounts.AccountsSource) -> None:
+    for path in map(Path, source.paths):
+        if path.is_file() and (why := other_writers(path)):
+            print(f"Warning: {why}, so they can run programs as you. Run: chmod go-w {path}", file=sys.stderr)
+
+
+def _check_names(options: argparse.Namespace, source: accounts.AccountsSource) -> None:
+    """Raise CommandError if no subcommand was typed and a name is not an account, a cluster or a pattern."""
     file = source.file()
-    if typed.verb or not file:
+    if options.subcommand or not file:
         return
     from .._accounts.selection import find_unknown_host
     from .._input.diagnostics import Mistakes, nearest, shown
 
-    terms = ",".join(typed.names)
+    terms = ",".join(options.names)
     try:
-        if not find_unknown_host(terms, accounts.written(file)):
-            return  # sites and container tools are groups as well, but to know them takes all profiles
-        names, groups = accounts.known(file)
+        if not find_unknown_host(terms, accounts.read_names(file)):
+            return  # sites and container runtimes are groups too, but knowing them takes all profiles
+        names, groups = accounts.read_groups(file)
     except Mistakes:
-        return  # the run will say what is wrong, in the same words as ever
+        return  # the run reports what is wrong, in the usual words
     word = find_unknown_host(terms, names | groups)
     if word:
-        advice = nearest(word, {*VERBS, *names, *groups}, groups)
-        text = f'"{word}" is not a verb, and not an account or a cluster in {shown(file)}; {advice}'
-        raise Refused(f"{text}\nhpc-onboard --help  lists the verbs.")
+        advice = nearest(word, {*SUBCOMMANDS, *names, *groups}, groups)
+        text = f'"{word}" is not a subcommand, and not an account or a cluster in {shown(file)}; {advice}'
+        raise CommandError(f"{text}\nAll subcommands: hpc-onboard --help --all")
 
 
-def _misspelt_verb(typed: Typed) -> Refused | None:
-    """What is said of a word that can only be a misspelt verb, since there are no accounts."""
+def _misspelt_subcommand(options: argparse.Namespace) -> CommandError | None:
+    """Return the error for a word that can only be a misspelt subcommand, because there are no accounts."""
     from .._input.diagnostics import nearest
 
-    advice = nearest(typed.names[0], VERBS, ()) if typed.names and not typed.verb else ""
-    return Refused(f'"{typed.names[0]}" is not a verb; {advice}') if advice.startswith("did") else None
+    advice = nearest(options.names[0], SUBCOMMANDS, ()) if options.names and not options.subcommand else ""
+    return CommandError(f'"{options.names[0]}" is not a subcommand; {advice}') if advice.startswith("did") else None

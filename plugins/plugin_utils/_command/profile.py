@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The verb profile: the clusters that are known, a profile of one's own, and what is wrong with one."""
+"""The subcommand profile: list the known clusters, write a profile of your own, and check it."""
 
 from __future__ import annotations
 
@@ -14,57 +14,54 @@ from pathlib import Path
 from .._accounts import new_profile
 from .._accounts.profiles import SHIPPED, Catalogue, read_known
 from .._input.diagnostics import Mistakes, nearest, read_text, shown
+from .._text.amounts import count
 from . import accounts
-from .refused import Refused
+from .accounts import CommandError
+from .parser import add_inventory
 
 USUAL_FOLDER = "our-clusters"
 OWN = "own"
 
 
-def main(arguments: Sequence[str], program: str) -> int:
-    """Run the verb. 0 done, 2 not done or something is wrong with a profile."""
-    wish = _parser(program).parse_args(arguments)
-    try:
-        folders = [*wish.profiles, *accounts.own_folders(wish.inventory)]
-        if wish.verb == "new":
-            return _new(wish, folders, program)
-        if wish.verb == "check":
-            return _check(wish.file or [file for folder in folders for file in sorted(folder.glob("*.yml"))], program)
-        return _list(folders)
-    except (Refused, Mistakes) as error:
-        print(f"{program}: {error}", file=sys.stderr)
-    except OSError as error:
-        print(f"{program}: {error.filename} cannot be written: {error.strerror}", file=sys.stderr)
-    return 2
-
-
-def _parser(program: str) -> argparse.ArgumentParser:
-    common, again = _common([]), _common(argparse.SUPPRESS)  # behind new or check, they add to nothing
-    parser = argparse.ArgumentParser(
-        prog=program, parents=[common], description="Without more: the clusters that are known, and from where."
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the parts and options of the subcommand."""
+    _add_folders(parser, [])
+    parts = parser.add_subparsers(dest="part", metavar="new|check")
+    new = parts.add_parser("new", help="write a profile of a cluster")
+    new.add_argument("name", metavar="NAME", help="the name of the cluster, as in ada@NAME")
+    new.add_argument("--from", metavar="CLUSTER", dest="model", help="copy the profile of this cluster")
+    new.add_argument(
+        "-o", "--output", metavar="DIR", type=Path, help="where to write it; default: next to accounts.yml"
     )
-    verbs = parser.add_subparsers(dest="verb", metavar="new|check")
-    new = verbs.add_parser("new", parents=[again], help="write a profile of a cluster of your own")
-    new.add_argument("name", metavar="NAME", help="what the cluster is to be called: ada@NAME")
-    new.add_argument("--from", metavar="CLUSTER", dest="model", help="take over all that this one's profile says")
-    new.add_argument("-o", "--output", metavar="FOLDER", type=Path, help="where to write it; else beside your accounts")
     for question in new_profile.QUESTIONS:
         new.add_argument(f"--{question.name}", metavar=question.name.upper(), help=question.text)
-    check = verbs.add_parser("check", parents=[again], help="say all that is wrong with profiles; else with your own")
+    check = parts.add_parser("check", help="report all mistakes in profiles; default: your own")
     check.add_argument("file", metavar="FILE", type=Path, nargs="*", help="a profile, such as our-clusters/attic.yml")
-    return parser
+    for part in (new, check):
+        _add_folders(part, argparse.SUPPRESS)  # after new or check, they must not reset those before
 
 
-def _common(default: object) -> argparse.ArgumentParser:
-    """The options that stand before or behind new and check."""
-    parser = argparse.ArgumentParser(add_help=False)
+def _add_folders(parser: argparse.ArgumentParser, default: object) -> None:
+    add_inventory(parser, default)
     parser.add_argument(
-        *("-i", "--inventory"), metavar="FILE", action="append", default=default, help="the accounts file"
+        *("-p", "--profiles"), metavar="DIR", type=Path, action="append", default=default, help="a folder with profiles"
     )
-    parser.add_argument(
-        *("-p", "--profiles"), metavar="FOLDER", type=Path, action="append", default=default, help="one with profiles"
-    )
-    return parser
+
+
+def run(options: argparse.Namespace) -> int:
+    """List, write or check profiles. Raises CommandError if a file cannot be written or has a mistake."""
+    try:
+        folders = [*options.profiles, *accounts.read_profile_folders(options.inventory)]
+        if options.part == "new":
+            return _write_new(options, folders)
+        if options.part == "check":
+            files = options.file or [file for folder in folders for file in sorted(folder.glob("*.yml"))]
+            return _check(files, options.prog)
+        return _list(folders)
+    except Mistakes as mistakes:
+        raise CommandError(str(mistakes)) from None
+    except OSError as error:
+        raise CommandError(f"{error.filename} cannot be written: {error.strerror}") from None
 
 
 # -- the list --------------------------------------------------------------------------------------
@@ -72,22 +69,22 @@ def _common(default: object) -> argparse.ArgumentParser:
 
 def _list(folders: Sequence[Path]) -> int:
     rows, wrong = [("id", "name", "status", "from")], False
-    for file in _known(folders):
+    for file in _list_files(folders):
         where = "hpc.onboard" if file.parent == SHIPPED else shown(file)
         try:
             profile = read_known(file).profile
             rows.append((file.stem, profile.get("name", file.stem), profile.get("status", OWN), where))
         except Mistakes as mistakes:
             wrong = True
-            rows.append((file.stem, f"cannot be used: {len(mistakes.found)} wrong", "-", where))
+            rows.append((file.stem, f"invalid, {count(len(mistakes.found), 'mistake')}", "-", where))
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     for row in rows:
         print("  ".join([*(text.ljust(width) for text, width in zip(row, widths, strict=False)), row[3]]))
     return 2 if wrong else 0
 
 
-def _known(folders: Sequence[Path]) -> Iterator[Path]:
-    """The file of each cluster, in the order of their names; the first folder that has it wins."""
+def _list_files(folders: Sequence[Path]) -> Iterator[Path]:
+    """Yield the file of each cluster, sorted by name; the first folder that has it wins."""
     files: dict[str, Path] = {}
     for folder in (*folders, SHIPPED):
         for file in folder.glob("*.yml"):
@@ -100,13 +97,13 @@ def _known(folders: Sequence[Path]) -> Iterator[Path]:
 
 def _check(files: Sequence[Path], program: str) -> int:
     if not files:
-        text = "no profile of your own is known. Name its file, or its folder in the accounts file under profiles:"
-        raise Refused(f"{text}\n{program} new NAME  writes one.")
+        text = "no profiles of your own. Name a file, or set profiles: [FOLDER] in the accounts file."
+        raise CommandError(f"{text}\nTo write one, run: {program} new NAME")
     found = []
     for file in files:
         try:
             profile = read_known(file).profile
-            print(f"{shown(file.absolute())}: {profile['id']} is right.")
+            print(f"{shown(file.absolute())}: {profile['id']} is valid.")
         except Mistakes as mistakes:
             found += mistakes.found
     if found:
@@ -117,16 +114,19 @@ def _check(files: Sequence[Path], program: str) -> int:
 # -- new -------------------------------------------------------------------------------------------
 
 
-def _new(wish: argparse.Namespace, folders: Sequence[Path], program: str) -> int:
+def _write_new(options: argparse.Namespace, folders: Sequence[Path]) -> int:
     catalogue = Catalogue((*folders, SHIPPED))
-    if not new_profile.NAME.fullmatch(wish.name):
-        raise Refused(f'"{wish.name}" is not a name for a cluster: small letters, digits, _ and -, a letter first.')
-    model = _model(wish.model, folders, catalogue) if wish.model else None
-    file = (wish.output or _folder(wish, folders)) / f"{wish.name}.yml"
+    if not new_profile.NAME.fullmatch(options.name):
+        raise CommandError(
+            f'"{options.name}" is invalid; a cluster name has lower-case letters, digits, _ and -, a letter first'
+        )
+    model = _model(options.model, folders, catalogue) if options.model else None
+    file = (options.output or _choose_folder(options, folders)) / f"{options.name}.yml"
     if file.exists():
-        raise Refused(f"{shown(file.absolute())} is there already; check it with  {program} check {file}")
-    said = {one.name: getattr(wish, one.name) for one in new_profile.QUESTIONS if getattr(wish, one.name) is not None}
-    text = new_profile.text(wish.name, _answers(said, f"{program} new {wish.name}"), model)
+        raise CommandError(f"{shown(file.absolute())} already exists. To check it, run: {options.prog} check {file}")
+    given = {question.name: getattr(options, question.name) for question in new_profile.QUESTIONS}
+    answers = {name: value for name, value in given.items() if value is not None}
+    text = new_profile.text(options.name, _complete(answers, f"{options.prog} new {options.name}"), model)
     file.parent.mkdir(parents=True, exist_ok=True)
     with file.open("x", encoding="utf-8") as stream:
         stream.write(text)
@@ -135,34 +135,34 @@ def _new(wish: argparse.Namespace, folders: Sequence[Path], program: str) -> int
     except Mistakes:
         file.unlink()
         raise
-    print(f"{shown(file.absolute())} is written. Look through it: a line that begins with # is a fact to add.")
-    if wish.name in {one.stem for one in SHIPPED.glob("*.yml")}:
-        print(f"It goes before the profile of {wish.name} that ships.")
-    folder = _as_named(file.parent, wish.inventory)
-    lines = (f"profiles: [{folder}]", "accounts:", f"  {os.environ.get('USER', 'you')}@{wish.name}:")
-    print("In the accounts file:\n", *(f"    {line}" for line in lines), sep="\n")
-    print(f"\nThen  {program} check {shlex.quote(str(file))}")
+    print(f"{shown(file.absolute())} is written. Review it: each line that begins with # is a fact to add.")
+    if (SHIPPED / f"{options.name}.yml").exists():
+        print(f"It overrides the shipped profile of {options.name}.")
+    folder = _relative_to_accounts(file.parent, options.inventory)
+    lines = (f"profiles: [{folder}]", "accounts:", f"  {os.environ.get('USER', 'you')}@{options.name}:")
+    print("Add to the accounts file:\n", *(f"    {line}" for line in lines), sep="\n")
+    print(f"\nThen run: {options.prog} check {shlex.quote(str(file))}")
     return 0
 
 
 def _model(cluster: str, folders: Sequence[Path], catalogue: Catalogue) -> tuple[str, str]:
-    """The name and the text of the profile that another one is made from."""
-    file = next((one for one in _known(folders) if one.stem == cluster), None)
+    """Return the name and the text of the profile to copy."""
+    file = next((one for one in _list_files(folders) if one.stem == cluster), None)
     if file is None:
-        raise Refused(f'--from {cluster}: unknown cluster "{cluster}"; {nearest(cluster, catalogue.ids())}')
+        raise CommandError(f'--from {cluster}: unknown cluster "{cluster}"; {nearest(cluster, catalogue.ids())}')
     read_known(file)
     return cluster, read_text(file)
 
 
-def _folder(wish: argparse.Namespace, folders: Iterable[Path]) -> Path:
-    """Where profiles of one's own lie, or could."""
-    source = accounts.find(wish.inventory, os.environ)
+def _choose_folder(options: argparse.Namespace, folders: Iterable[Path]) -> Path:
+    """Return the folder for profiles of your own."""
+    source = accounts.find(options.inventory, os.environ)
     file = source.file() if source else None
     return next(iter(folders), (file.parent if file else Path()) / USUAL_FOLDER)
 
 
-def _as_named(folder: Path, inventory: Sequence[str]) -> str:
-    """The folder as the accounts file names it."""
+def _relative_to_accounts(folder: Path, inventory: Sequence[str]) -> str:
+    """Return the folder as the accounts file names it."""
     source = accounts.find(inventory, os.environ)
     file = source.file() if source else None
     beside = (file.parent if file else Path()).absolute()
@@ -170,28 +170,29 @@ def _as_named(folder: Path, inventory: Sequence[str]) -> str:
     return str(path.relative_to(beside) if path.is_relative_to(beside) else path)
 
 
-def _answers(said: dict[str, str], command: str) -> dict[str, str]:
-    """What is known of the cluster: by options, or asked for at a terminal."""
+def _complete(answers: dict[str, str], command: str) -> dict[str, str]:
+    """Return the answers of the options and those that are asked for at a terminal."""
     for question in new_profile.QUESTIONS:
-        if question.name in said and not question.fits(said[question.name]):
-            raise Refused(f"--{question.name} {said[question.name]}: {question.form}. Such as:  {question.example}")
-    asked = [one for one in new_profile.QUESTIONS if one.name not in said]
+        if question.name in answers and not question.fits(answers[question.name]):
+            text = f"--{question.name} {answers[question.name]} is invalid: {question.form}"
+            raise CommandError(f"{text}. Example: {question.example}")
+    missing = [question for question in new_profile.QUESTIONS if question.name not in answers]
     if sys.stdin.isatty() and sys.stderr.isatty():
-        said = {**said, **{one.name: _asked(one) for one in asked}}
-    lacking = [one for one in asked if one.is_needed and not said.get(one.name)]
-    if lacking:
-        options = " ".join(f"--{one.name} {shlex.quote(one.example)}" for one in lacking)
-        raise Refused(f"without a terminal, say:  {command} {options}")
-    return {key: value for key, value in said.items() if value}
+        answers = {**answers, **{question.name: _ask(question) for question in missing}}
+    needed = [question for question in missing if question.is_needed and not answers.get(question.name)]
+    if needed:
+        words = " ".join(f"--{question.name} {shlex.quote(question.example)}" for question in needed)
+        raise CommandError(f"there is no terminal to ask at. Run: {command} {words}")
+    return {name: value for name, value in answers.items() if value}
 
 
-def _asked(question: new_profile.Question) -> str:
-    """What a person answers to a question; it is asked until the answer has the form."""
+def _ask(question: new_profile.Question) -> str:
+    """Return the answer to a question, which is repeated until the answer is valid."""
     while True:
         print(f"{question.text[0].upper()}{question.text[1:]} ({question.hint}): ", end="", file=sys.stderr, flush=True)
         line = sys.stdin.readline()
         if not line:
-            raise Refused("nothing was written.")
+            raise CommandError("nothing was written")
         answer = line.strip()
         if question.fits(answer) if answer else not question.is_needed:
             return answer

@@ -5,8 +5,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 from ...module_utils._core.errors import AccountError
@@ -15,33 +13,28 @@ from .._secrets.versions import VersionError
 from .._state.signed_record import RecordError
 from .._state_export import state_file
 from .._text.amounts import count
+from .accounts import CommandError
 
-TROUBLE = (AccountError, VersionError, RecordError)
 
-
-def main(arguments: Sequence[str], program: str) -> int:
-    """Run the subcommand. Return 0, or 2 with the reason on standard error."""
-    parser = argparse.ArgumentParser(
-        prog=program, description="Carry the state of your accounts from this machine to another one."
-    )
-    subcommands = parser.add_subparsers(dest="subcommand", required=True)
-    out = subcommands.add_parser("export", help="write the state of this machine to a new file; no keys")
-    back = subcommands.add_parser("import", help="add from such a file what this machine does not know")
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the parts and options of the subcommand."""
+    parts = parser.add_subparsers(dest="part", required=True, metavar="export|import")
+    export = parts.add_parser("export", help="write the state of this machine to a new file, without keys")
+    back = parts.add_parser("import", help="add what this machine does not know")
     back.add_argument("--checksum", default="", help="refuse a file with another checksum; state export prints it")
-    for subcommand in (out, back):
-        subcommand.add_argument("file", type=Path)
-    options = parser.parse_args(arguments)
+    for part in (export, back):
+        part.add_argument("file", metavar="FILE", type=Path)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Export or import the state. Raises CommandError."""
     try:
-        for line in (
-            _export(options.file) if options.subcommand == "export" else _import(options.file, options.checksum)
-        ):
+        for line in _export(options.file) if options.part == "export" else _import(options.file, options.checksum):
             print(line)
     except LedgerError as error:
-        print(f"{program}: nothing was imported: {error}", file=sys.stderr)
-        return 2
-    except TROUBLE as error:
-        print(f"{program}: {error}", file=sys.stderr)
-        return 2
+        raise CommandError(f"nothing was imported: {error}") from None
+    except (AccountError, VersionError, RecordError) as error:
+        raise CommandError(str(error)) from None
     return 0
 
 
@@ -65,7 +58,7 @@ def _export(file: Path) -> list[str]:
 def _import(file: Path, checksum: str) -> list[str]:
     document = state_file.read_state(file)
     if checksum and checksum != document["checksum"]:
-        raise AccountError(f"{file} has the checksum {document['checksum']}, not {checksum}: copy it again")
+        raise CommandError(f"{file} has the checksum {document['checksum']}, not {checksum}: copy it again")
     done = state_file.import_state(document)
     new = [
         f"{count(done.notes, 'note')} of receipts",

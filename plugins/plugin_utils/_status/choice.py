@@ -11,39 +11,39 @@ from pathlib import Path
 
 from .._accounts.quick_look import Named, accounts
 from .._command import accounts as which
-from .._command.refused import Refused
+from .._command.accounts import CommandError
 from .._input.diagnostics import Mistakes, nearest, shown
 
 
 def accounts_file(typed: Sequence[str]) -> Path | None:
-    """The accounts file that a run would take, typed: after -i; None where there is none. Raises Refused."""
+    """The accounts file that a run would take, typed: after -i; None where there is none. Raises CommandError."""
     source = which.find(typed, os.environ)
     if source is None:
         return None
     file = source.file()
     if file is None:
-        raise Refused(f"{', '.join(source.paths)} is not one accounts file: name one by -i FILE.")
+        raise CommandError(f"{', '.join(source.paths)} is not one accounts file: name one by -i FILE.")
     return file
 
 
 def known(file: Path) -> list[Named]:
-    """The accounts of a file. Raises Refused."""
+    """The accounts of a file. Raises CommandError."""
     try:
         return accounts(file)
     except Mistakes as mistakes:
-        raise Refused(str(mistakes)) from None
+        raise CommandError(str(mistakes)) from None
 
 
 def chosen(every: Sequence[Named], words: Sequence[str], file: Path) -> list[Named]:
     """Those of the accounts that the words mean: names, clusters, sites, patterns; all where there is no word.
 
-    Raises Refused for a word that means none.
+    Raises CommandError for a word that means none.
     """
     terms = [term for word in words for term in word.split(",") if term]
     for term in terms:
         if not any(_means(term, one) for one in every):
             near = nearest(term, {name for one in every for name in (one.name, *one.groups)})
-            raise Refused(f'"{term}" is not an account or a cluster in {shown(file)}; {near}')
+            raise CommandError(f'"{term}" is not an account or a cluster in {shown(file)}; {near}')
     return [one for one in every if not terms or any(_means(term, one) for term in terms)]
 
 

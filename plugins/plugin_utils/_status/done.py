@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The verb done: a person says that they did what no program can see, or that it is not done after all."""
+"""The subcommand done: mark a manual step as done, or as not done."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import argparse
 import getpass
 import shutil
 import socket
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
 from .._accounts.quick_look import Named
-from .._command.refused import Refused
+from .._command.accounts import CommandError
+from .._command.parser import add_inventory, complete_by
 from .._delivery.manual_steps import due_day, own_day, until
 from .._documents.record import StepMark
 from .._input.diagnostics import is_day, nearest, no_day
@@ -25,30 +25,31 @@ from .._terminal.layout import Look, indented, plain, width_of
 from . import choice
 
 
-def main(arguments: Sequence[str], program: str) -> int:
-    """Run the verb. 0 noted, 2 where there is no such account or step, with the nearest one."""
-    parser = argparse.ArgumentParser(
-        prog=program,
-        description="Say that you have done what only you can do at a site; without STEP, list an account's steps.",
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the subcommand."""
+    complete_by(parser.add_argument("account", metavar="ACCOUNT", help="such as simone@wilson"), "list_names")
+    step = parser.add_argument("step", nargs="?", metavar="STEP", help="the short name that status shows")
+    complete_by(step, "list_steps")
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument(
+        "--on", default="", metavar="DAY", help="the day it was done, such as 2026-09-01; default: today"
     )
-    parser.add_argument("account", metavar="ACCOUNT", help="simone@wilson")
-    parser.add_argument("step", nargs="?", metavar="STEP", help="its short name, as status shows it")
-    word = parser.add_mutually_exclusive_group()
-    word.add_argument("--on", default="", metavar="DAY", help="the day on which it was done, 2026-09-01; else today")
-    word.add_argument("--not", dest="undone", action="store_true", help="it is not done after all")
-    parser.add_argument("-i", "--inventory", action="append", default=[], metavar="FILE", help="the accounts file")
-    wish = parser.parse_args(arguments)
+    group.add_argument("--not", dest="undone", action="store_true", help="it is not done after all")
+    add_inventory(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Record the step, or list the steps. Raises CommandError if the account or the step is unknown."""
+    account = _account(options.account, choice.accounts_file(options.inventory))
+    if (options.on or options.undone) and not options.step:
+        raise CommandError("--on and --not need a STEP; without them, the steps are listed")
+    moment = None if options.undone else _moment(options.on, datetime.now(UTC))
     try:
-        account = _account(wish.account, choice.accounts_file(wish.inventory))
-        if (wish.on or wish.undone) and not wish.step:
-            raise Refused("--on and --not go with a step; without them, this lists the steps")
-        moment = _moment(wish.on, datetime.now(UTC))
-        said = _said(account, wish.step, None if wish.undone else moment) if wish.step else _listed(account)
-    except (Refused, StateError) as error:
-        print(f"{program}: {error}", file=sys.stderr)
-        return 2
+        texts = _said(account, options.step, moment) if options.step else _listed(account)
+    except StateError as error:
+        raise CommandError(str(error)) from None
     look = Look(width_of(shutil.get_terminal_size().columns))
-    for text, indent in said:
+    for text, indent in texts:
         for line in indented(text, indent, look):
             print(plain(line))
     return 0
@@ -56,26 +57,26 @@ def main(arguments: Sequence[str], program: str) -> int:
 
 def _account(name: str, file: Path | None) -> Named:
     if file is None:
-        raise Refused("no accounts file, so there is no account whose steps are known: name one by -i FILE")
+        raise CommandError("no accounts file, so there is no account whose steps are known: name one by -i FILE")
     every = choice.known(file)
     found = next((one for one in every if one.name == name), None)
     if found is None:
-        raise Refused(f'"{name}" is not an account in {file}; {nearest(name, [one.name for one in every])}')
+        raise CommandError(f'"{name}" is not an account in {file}; {nearest(name, [one.name for one in every])}')
     if found.sandbox:
-        raise Refused(f"{name} is a practice account: nothing is to be done at a site for it")
+        raise CommandError(f"{name} is a practice account: nothing is to be done at a site for it")
     if not found.steps:
-        raise Refused(f"the profile of {found.cluster} names no steps")
+        raise CommandError(f"the profile of {found.cluster} names no steps")
     return found
 
 
 def _moment(day: str, now: datetime) -> str:
-    """When it was done: now, or on that day. Raises Refused."""
+    """When it was done: now, or on that day. Raises CommandError."""
     if not day:
         return now.strftime("%Y-%m-%dT%H:%M:%SZ")
     if not is_day(day):
-        raise Refused(no_day(day))
+        raise CommandError(no_day(day))
     if day > str(date.today()):
-        raise Refused(f"--on {day} is still to come; say it when it is done")
+        raise CommandError(f"--on {day} is still to come; say it when it is done")
     return f"{day}T00:00:00Z"
 
 
@@ -83,7 +84,9 @@ def _said(account: Named, name: str, moment: str | None) -> list[tuple[str, int]
     """Keep that the step was done at that moment, or with None that it is not, and say so."""
     step = next((one for one in account.steps if one["id"] == name), None)
     if step is None:
-        raise Refused(f'"{name}" is not a step of {account.name}; {nearest(name, [s["id"] for s in account.steps])}')
+        raise CommandError(
+            f'"{name}" is not a step of {account.name}; {nearest(name, [s["id"] for s in account.steps])}'
+        )
     if moment is None:
         is_new = done_steps.set_mark(account.name, name, None)
         return [(f"{name} of {account.name} is open again: {step['text']}" if is_new else f"{name} was not done.", 0)]

@@ -111,7 +111,7 @@ def test_it_is_written_by_options_and_an_inventory_says_of_it_what_the_check_say
     assert "    profiles: [our-clusters]\n" in made.stdout
     again = desk.types("profile", "new", "attic", "--host", "other.example.org")
     assert again.returncode == 2
-    assert "our-clusters/attic.yml is there already" in again.stderr
+    assert "our-clusters/attic.yml already exists" in again.stderr
 
     name_the_folder(desk)
     file = desk.folder / "our-clusters" / "attic.yml"

@@ -160,7 +160,7 @@ def test_without_an_accounts_file_it_says_what_comes_first(bed: Any) -> None:
         (["done", "{name}", "account", "--on", "2026-02-30"], '"2026-02-30" is not a day of the calendar'),
         (["done", "{name}", "account", "--on", "2999-01-01"], "--on 2999-01-01 is still to come"),
         (["done", "{name}", "--not"], "--on and --not go with a step"),
-        (["status", "-i", "nope.yml"], "-i nope.yml: there is no such file."),
+        (["status", "-i", "nope.yml"], "-i nope.yml: file not found"),
     ],
 )
 def test_a_word_that_means_nothing_is_one_error(bed: Any, words: list[str], said: str) -> None:

@@ -52,7 +52,7 @@ def test_a_file_that_cannot_be_read_is_one_sentence(name: str, called: str, tmp_
     shown = " ".join((done.stdout + done.stderr).split())
     assert done.returncode == 2, shown
     if program == ["hpc-onboard"] and name == "nowhere":
-        assert shown == f"hpc-onboard: -i {file}: there is no such file."
+        assert shown == f"hpc-onboard: -i {file}: file not found"
     elif "doctor" in called and name != "nowhere":
         assert said.format(file=file).split(":")[-1].rstrip(".") in shown  # beside all else that it finds
     else:

@@ -6,8 +6,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._command.init import main
-from ansible_collections.hpc.onboard.plugins.plugin_utils._command.refused import Refused
+from ansible_collections.hpc.onboard.plugins.plugin_utils._command.accounts import CommandError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._command.main import run
 
 
 @pytest.mark.parametrize(
@@ -29,14 +29,14 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._command.refused impor
         (["--account", "a@dfki", "--auth", "open"], "Needed: key: your key alone lets you in"),
         (["--account", "a@dfki", "--account", "a@dfki"], "a@dfki stands in the accounts file already"),
         (["--account", "a@dfki", "--jump-user", "b"], "has no jump host"),
-        (["--project", "x", "--account", "a@dfki"], "stands behind the account that it is about"),
-        (["--acount", "a@dfki"], "unrecognized arguments: --acount"),
-        (["a@dfki"], "unrecognized arguments: a@dfki"),
+        (["--project", "x", "--account", "a@dfki"], "must follow its account"),
+        (["--acount", "a@dfki"], 'unknown option --acount; did you mean "--account"?'),
+        (["a@dfki"], 'unexpected word "a@dfki"'),
     ],
 )
 def test_nothing_is_written_and_what_is_wrong_is_said(words: list[str], said: str, tmp_path: Path) -> None:
     file = tmp_path / "accounts.yml"
-    with pytest.raises(Refused) as refused:
-        main(["-o", str(file), *words], "hpc-onboard init")
+    with pytest.raises(CommandError) as refused:
+        run(["init", "-o", str(file), *words])
     assert said in str(refused.value)
     assert not file.exists()

@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._command import help_text
-from ansible_collections.hpc.onboard.plugins.plugin_utils._command.verbs import VERBS
+from ansible_collections.hpc.onboard.plugins.plugin_utils._command.main import describe_command
+from ansible_collections.hpc.onboard.plugins.plugin_utils._command.subcommands import EVERYDAY, SUBCOMMANDS
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import PLAYBOOKS
 
 COMMAND = [sys.executable, str(Path(sys.executable).with_name("hpc-onboard"))]
@@ -53,14 +53,17 @@ def test_rekey_says_what_it_takes_without_ansible(tmp_path: Path) -> None:
     assert done.stderr.splitlines()[-1].startswith("False")
 
 
-def test_every_verb_is_a_playbook_or_a_module_of_ours() -> None:
-    assert {name for name, verb in VERBS.items() if not verb.module} == set(PLAYBOOKS)
+def test_every_subcommand_is_a_playbook_or_a_module_of_ours() -> None:
+    assert {name for name, subcommand in SUBCOMMANDS.items() if not subcommand.module} == set(PLAYBOOKS)
 
 
-def test_help_fits_eighty_columns() -> None:
-    texts = [help_text.overview(), *(help_text.of_verb(name) for name in PLAYBOOKS)]
-    assert [line for text in texts for line in text.splitlines() if len(line) > 80] == []
-    assert len(help_text.overview().splitlines()) <= 45
+def test_the_short_help_lists_what_is_used_every_day_and_the_long_one_everything() -> None:
+    for is_whole, names in ((False, EVERYDAY), (True, SUBCOMMANDS)):
+        lines = describe_command(is_whole).splitlines()
+        listed = [line.split()[0] for line in lines if line[:4] == "    " and line[4:6].islower()]
+        assert [name for name in listed if name in SUBCOMMANDS] == sorted(names, key=listed.index)
+        assert len(listed) - len(names) == 2, "and the two forms of the command"
+        assert [line for line in lines if len(line) > 80] == []
 
 
 def test_without_a_word_it_says_what_there_is_and_is_no_success(tmp_path: Path) -> None:
@@ -70,10 +73,10 @@ def test_without_a_word_it_says_what_there_is_and_is_no_success(tmp_path: Path) 
 
 
 REFUSED = [
-    (["audti"], '"audti" is not a verb; did you mean "audit"?'),
-    (["wilson"], "no accounts file. Looked for: accounts.yml"),
-    (["-i", "nope.yml", "audit"], "-i nope.yml: there is no such file."),
-    (["audit", "-l"], "-l needs a value."),
+    (["audti"], '"audti" is not a subcommand; did you mean "audit"?'),
+    (["wilson"], "no accounts file. Searched: accounts.yml"),
+    (["-i", "nope.yml", "audit"], "-i nope.yml: file not found"),
+    (["audit", "-l"], "argument -l/--limit: expected one argument"),
 ]
 
 
@@ -84,12 +87,15 @@ def test_what_cannot_be_done_is_one_error_and_exit_code_two(tmp_path: Path, word
     assert done.stderr.startswith(f"hpc-onboard: {text}")
 
 
-def test_the_nearest_word_is_looked_for_among_verbs_accounts_and_clusters(tmp_path: Path) -> None:
+def test_the_nearest_word_is_looked_for_among_subcommands_accounts_and_clusters(tmp_path: Path) -> None:
     (tmp_path / "accounts.yml").write_text("plugin: hpc.onboard.accounts\naccounts: {ada@dfki: }\n")
     for word, meant in (("dfky", "dfki"), ("ada@dfk", "ada@dfki"), ("onbaord", "onboard"), ("enrot", "enroot")):
         done = run(tmp_path, word)
         assert done.returncode == 2
-        assert f'is not a verb, and not an account or a cluster in accounts.yml; did you mean "{meant}"?' in done.stderr
+        assert (
+            f'is not a subcommand, and not an account or a cluster in accounts.yml; did you mean "{meant}"?'
+            in done.stderr
+        )
 
 
 def test_a_ledger_that_was_touched_is_exit_code_two(tmp_path: Path) -> None:
@@ -97,7 +103,8 @@ def test_a_ledger_that_was_touched_is_exit_code_two(tmp_path: Path) -> None:
     (tmp_path / ".local/state/hpc.onboard/ledger.jsonl").write_text("{}\n")
     done = run(tmp_path, "ledger", "verify")
     assert done.returncode == 2
-    assert done.stderr.startswith("hpc-onboard ledger: ")
+    assert done.stderr.startswith("hpc-onboard: ")
+    assert "ledger.jsonl" in done.stderr
 
 
 def test_a_reader_who_has_seen_enough_gets_no_traceback(tmp_path: Path) -> None:

@@ -24,27 +24,27 @@ def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 def test_options_stand_before_and_behind(tmp_path: Path, order: tuple[str, ...]) -> None:
     (tmp_path / "here").mkdir()
     (tmp_path / "here" / "attic.yml").write_text("id: attic\nlogin: {host: attic.example.org}\nhome: {}\n")
-    assert run(tmp_path, *order).stdout == "here/attic.yml: attic is right.\n"
+    assert run(tmp_path, *order).stdout == "here/attic.yml: attic is valid.\n"
     (tmp_path / "here" / "attic.yml").write_text("- id\n")
     wrong = run(tmp_path, *order)
     assert wrong.returncode == 2
     assert "here/attic.yml: is no profile, which is a mapping (key: value). Such as" in wrong.stderr
     listed = run(tmp_path, "-p", "here")
     assert listed.returncode == 2
-    assert "cannot be used: 1 wrong" in listed.stdout
+    assert "invalid, 1 mistake" in listed.stdout
 
 
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("check",), "no profile of your own is known"),
+        (("check",), "no profiles of your own"),
         (("check", "none.yml"), "none.yml: there is no such file."),
-        (("new", "At tic", "--host", "a"), '"At tic" is not a name for a cluster'),
-        (("new", "../attic", "--host", "a"), '"../attic" is not a name for a cluster'),
+        (("new", "At tic", "--host", "a"), '"At tic" is invalid; a cluster name has'),
+        (("new", "../attic", "--host", "a"), '"../attic" is invalid; a cluster name has'),
         (("new", "attic", "--host", "a", "--from", "wilsn"), 'unknown cluster "wilsn"; did you mean "wilson"?'),
-        (("new", "attic", "--host", "a", "--runtime", "docker"), "--runtime docker: Container runtime"),
+        (("new", "attic", "--host", "a", "--runtime", "docker"), "--runtime docker is invalid: Container runtime"),
         (("new", "attic", "--host", "a", "-o", "file"), "file cannot be written: File exists"),
-        (("new", "attic", "--host", "a", "-i", "none.yml"), "-i none.yml: there is no such file."),
+        (("new", "attic", "--host", "a", "-i", "none.yml"), "-i none.yml: file not found"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_a_line_and_nothing_is_written(

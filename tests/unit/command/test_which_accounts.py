@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._command.accounts import (
-    Source,
+    AccountsSource,
+    CommandError,
     find,
-    known,
     not_found,
-    written,
+    read_groups,
+    read_names,
 )
-from ansible_collections.hpc.onboard.plugins.plugin_utils._command.refused import Refused
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Mistakes
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.writers import other_writers
 
@@ -43,30 +43,30 @@ def test_the_first_place_wins(desk: Path) -> None:
     environment = {"HOME": str(desk)}
     assert find([], environment) is None
     put(desk / "here/inventory/practice.yml")
-    assert find([], environment) == Source(("inventory/practice.yml",), False)
+    assert find([], environment) == AccountsSource(("inventory/practice.yml",), False)
     own = put(desk / ".config/hpc.onboard/accounts.yml")
-    assert find([], environment) == Source((str(own),), False)
+    assert find([], environment) == AccountsSource((str(own),), False)
     put(desk / "here/inventory/accounts.yml")
-    assert find([], environment) == Source(("inventory/accounts.yml",), False)
+    assert find([], environment) == AccountsSource(("inventory/accounts.yml",), False)
     put(desk / "here/accounts.yml")
-    assert find([], environment) == Source(("accounts.yml",), False)
+    assert find([], environment) == AccountsSource(("accounts.yml",), False)
     named = put(desk / "named.yml")
     environment["HPC_ONBOARD_ACCOUNTS"] = "~/named.yml"
-    assert find([], environment) == Source((str(named),), True)
-    assert find(["../named.yml", "host,"], environment) == Source(("../named.yml", "host,"), True)
+    assert find([], environment) == AccountsSource((str(named),), True)
+    assert find(["../named.yml", "host,"], environment) == AccountsSource(("../named.yml", "host,"), True)
 
 
 def test_settings_lie_where_the_person_keeps_settings(desk: Path) -> None:
     own = put(desk / "settings/hpc.onboard/accounts.yml")
     found = find([], {"HOME": str(desk), "XDG_CONFIG_HOME": str(desk / "settings")})
-    assert found == Source((str(own),), False)
+    assert found == AccountsSource((str(own),), False)
 
 
 def test_a_named_file_that_is_not_there_is_refused(desk: Path) -> None:
     put(desk / "here/accounts.yml")
-    with pytest.raises(Refused, match=r"-i nope.yml: there is no such file"):
+    with pytest.raises(CommandError, match=r"-i nope.yml: file not found"):
         find(["nope.yml"], {})
-    with pytest.raises(Refused, match=r"nope.yml: there is no such file. The variable HPC_ONBOARD_ACCOUNTS"):
+    with pytest.raises(CommandError, match=r"nope.yml: file not found. The variable HPC_ONBOARD_ACCOUNTS"):
         find([], {"HPC_ONBOARD_ACCOUNTS": "nope.yml"})
 
 
@@ -86,7 +86,7 @@ def test_without_a_file_all_places_are_named(desk: Path) -> None:
 )
 def test_what_is_written_is_known_without_a_profile(text: str, names: set[str], desk: Path) -> None:
     (desk / "a.yml").write_text(text, encoding="utf-8")
-    assert written(desk / "a.yml") == names
+    assert read_names(desk / "a.yml") == names
 
 
 def test_names_that_are_written_need_no_profile(desk: Path) -> None:
@@ -95,20 +95,20 @@ def test_names_that_are_written_need_no_profile(desk: Path) -> None:
 import sys
 sys.path[:0] = {sys.path!r}
 from pathlib import Path
-from ansible_collections.hpc.onboard.plugins.plugin_utils._command.accounts import written
-written(Path("{desk}/a.yml"))
+from ansible_collections.hpc.onboard.plugins.plugin_utils._command.accounts import read_names
+read_names(Path("{desk}/a.yml"))
 assert not [name for name in sys.modules if "onboard.plugins.plugin_utils._accounts" in name]
 """
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
 def test_accounts_clusters_and_sites_are_known(desk: Path) -> None:
-    names, groups = known(put(desk / "a.yml"))
+    names, groups = read_groups(put(desk / "a.yml"))
     assert names == {"ada@narval", "ada@dfki"}
     assert {"narval", "alliance", "dfki"} <= groups
     (desk / "a.yml").write_text("accounts: {ada@nowhere: }", encoding="utf-8")
     with pytest.raises(Mistakes):
-        known(desk / "a.yml")
+        read_groups(desk / "a.yml")
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._command.verbs import VERBS
+from ansible_collections.hpc.onboard.plugins.plugin_utils._command.subcommands import SUBCOMMANDS
 
 from tests.integration.runs import REPOSITORY
 
@@ -43,7 +43,7 @@ def test_each_step_has_an_answer_of_a_known_kind() -> None:
     ("pattern", "there"),
     [
         (r"role `(\w+)`", {role.name for role in (REPOSITORY / "roles").iterdir()}),
-        (r"`hpc-onboard ([a-z-]+)", set(VERBS)),
+        (r"`hpc-onboard ([a-z-]+)", set(SUBCOMMANDS)),
         (r"[A-Z]{3}-\d{3}", set(re.findall(r"[A-Z]{3}-\d{3}", (REPOSITORY / "docs" / "rules.md").read_text()))),
         (r"templates? `(\w+)`", {file.name.partition(".")[0] for file in TEMPLATES.iterdir()}),
         (r"step `(\w+)`", {one for file in PROFILES.rglob("*.yml") for one in re.findall(ID, file.read_text())}),

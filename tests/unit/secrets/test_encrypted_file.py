@@ -22,6 +22,8 @@ pytest.importorskip("cryptography")
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.files import DRAFT
 from ansible_collections.hpc.onboard.plugins.plugin_utils._command import rekey
+from ansible_collections.hpc.onboard.plugins.plugin_utils._command.accounts import CommandError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._command.main import run
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import encrypted_file, file_format
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import passphrase as _passphrase
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.encrypted_file import Store
@@ -434,12 +436,12 @@ def test_the_command_rekeys_with_a_passphrase_file(
     monkeypatch.setenv("KEYRING_PROPERTY_FILE", str(path))
     monkeypatch.setenv("KEYRING_PROPERTY_PASSPHRASE_FILE", str(file))
     monkeypatch.setitem(rekey.KDFS, "scrypt", {**file_format.SCRYPT})
-    assert rekey.main(["--keep-passphrase", "--kdf", "scrypt"], "hpc-onboard rekey") == 0
+    assert run(["rekey", "--keep-passphrase", "--kdf", "scrypt"]) == 0
     assert "has a new salt" in capsys.readouterr().out
     assert parse(path.read_bytes()).header.kdf["name"] == "scrypt"
     file.write_text("wrong")
-    assert rekey.main(["--keep-passphrase"], "hpc-onboard rekey") == 2
-    assert f"the passphrase in the file {file} does not open it" in capsys.readouterr().err
+    with pytest.raises(CommandError, match=f"the passphrase in the file {file} does not open it"):
+        run(["rekey", "--keep-passphrase"])
 
 
 def test_what_is_unlocked_once_serves_all_who_share_it(path: Path) -> None:
