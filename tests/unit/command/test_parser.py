@@ -20,10 +20,9 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._command.parser import
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._command.subcommands import SUBCOMMANDS
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import offboard_question
-from ansible_collections.hpc.onboard.plugins.plugin_utils._preflight import report as preflight_report
+from ansible_collections.hpc.onboard.plugins.plugin_utils._readiness import preflight_report, test_job_report
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import options as rotation_options
 from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config import run as ssh_config_run
-from ansible_collections.hpc.onboard.plugins.plugin_utils._test_job import report as test_job_report
 
 
 def settings(**values: object) -> list[str]:
