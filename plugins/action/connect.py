@@ -14,11 +14,13 @@ from typing import Literal
 from ansible.plugins.action import ActionBase
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.open_sessions import may_be_shared, socket_of
-from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication import login_advice, ssh_login
+from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication import login_advice, renewing, ssh_login
+from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication.login_diagnosis import LoginDiagnosis
 from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication.questions import of_account as questions_of
 from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication.terminal import name_of_terminal
 from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication.unattended import Question
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import AccountSession, Variables
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import AccountSession
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.connection import Variables
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import LoginResult
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import ssh_arguments
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.prompt import NotAnswered, NoTerminal, asked
@@ -64,13 +66,11 @@ def _entered(session: AccountSession, ahead: bool) -> LoginResult:
         return _result("closed", login_advice.by_hand(session.name))
     state: State = "entered"
     if "lapses" in variables["account"]:
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication import renewing  # few end just now
-
         found, why = renewing.renewed(variables, TERMINAL, asked)
         if found == "ended":
             return _result("ended", why)
         state = "renewed" if found == "renewed" else state
-    path = session.connection.session
+    path = session.connection.control_socket
     if path and ssh_login.is_open(path):
         return _result("open")
     if ahead and path is None:
@@ -92,20 +92,18 @@ def _tried(session: AccountSession, variables: Variables) -> LoginResult:
 def _asked(session: AccountSession, variables: Variables) -> LoginResult:
     """Return what came of a connection in which the user is asked. It stays as a session where the site allows that."""
     if not TERMINAL:
-        has_session = session.connection.session is not None
+        has_session = session.connection.control_socket is not None
         return _result("closed", login_advice.advice(session.name) if has_session else login_advice.unshared())
     arguments, questions = ssh_arguments(variables, session.name), questions_of(variables)
     if not may_be_shared(variables):
         why = ssh_login.connect([*arguments, "true"], *questions)
         return _refused(session, why) if why else _result("each_time")
-    path = session.connection.session or str(socket_of(arguments))
+    path = session.connection.control_socket or str(socket_of(arguments))
     why = ssh_login.open_session(arguments, path, ssh_login.hours(variables["cluster"].get("auth") or {}), *questions)
     return _refused(session, why) if why else _result("opened")
 
 
 def _refused(session: AccountSession, why: str, questions: Sequence[Question] = ()) -> LoginResult:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication.login_diagnosis import LoginDiagnosis
-
     return _result("refused", LoginDiagnosis(session.name, session.connection.variables).told(why, questions))
 
 

@@ -1,101 +1,142 @@
 # Copyright: hpc.onboard authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The shared trip: what the roles declare goes to the account as one plan, and its outcomes come back.
+"""Bring an account to its desired state in one SSH session: what its roles declare, or one resource of a module.
 
-The module of each kind of resource comes here, too (meta/runtime.yml says so): it is a plan of one, and goes the same
-way, so that its key is in no file on the account but its own. The documentation is in plugins/modules.
+The documentation is in plugins/modules/converge.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ansible.errors import AnsibleConnectionFailure
-from ansible.plugins.action import ActionBase
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import (
-    AccountSession,
-    Variables,
-    prepare,
-)
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.answer import NoAnswer
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import AccountSession
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation import Conversation
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.delivery import deliver
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import options_class
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import CHANGES, FAILURES, diffs
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input import extra_vars
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.argument_spec import Spec, check
-from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import RefusedValue, plain
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.spec_sentences import sentence
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import (
+    RefusedValue,
+    plain,
+    refuse_keys,
+)
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import PLACES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import state_folder
+from ansible_collections.hpc.onboard.plugins.plugin_utils.account_action import AccountAction, Arguments, Result
 
 if TYPE_CHECKING:
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import AccountResult, OneResult
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.connection import Variables
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import OneResult
 
-prepare()
-
-
-def _agreed(session: AccountSession) -> dict[str, bool]:
-    """Return what the user agreed to: that keys which are not in the keyring are replaced. Raises AccountError."""
-    if not any(name.startswith("onboard_") for name in session.variables):
-        return {}
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._input import extra_vars  # few replace
-
-    readers = {"onboard_replace": extra_vars.truth}
-    given = extra_vars.read("an onboarding", readers, session.variables, session.value)
-    return {"replace": bool(given.get("onboard_replace"))}
-
-
-ARGUMENTS: Spec = {
+OF_ROLES: Spec = {
     "capabilities": {"type": "list", "elements": "str", "default": []},
     "resources": {"type": "list", "elements": "dict", "default": []},
     "seconds": {"type": "int", "default": 30},
     "wait": {"type": "int", "default": 3600},
 }
+FINGERPRINT_KEY = "fingerprint_key"
+REPLACE = "replace"
+WAIT = 3600  # seconds that a module waits for a job
 
 
-class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
-    """hpc.onboard.converge, and the module of each kind."""
+class ActionModule(AccountAction):
+    """hpc.onboard.converge, and the module of each resource type."""
 
-    TRANSFERS_FILES = False
+    def read_arguments(self) -> Arguments:
+        """Return the arguments as they are: Ansible's own check would resolve paths on this machine."""
+        arguments: Arguments = plain(self._task.args)
+        return arguments
 
-    def run(self, tmp: str | None = None, task_vars: Variables | None = None) -> Mapping[str, object]:
-        """Declare, check, send, and turn the answer into a result."""
-        super().run(tmp, task_vars)
-        kind = self._task.action.rpartition(".")[2]
-        is_module = kind in PLACES
-        session = AccountSession(self, task_vars, become=is_module)
-        try:
-            return self._keep_one(kind, session) if is_module else self._converge(session)
-        except AnsibleConnectionFailure as error:
-            return session.unreached(error)
-        except (AccountError, NoAnswer) as error:
-            return {"kind": "account", "failed": True, "msg": str(error)}
+    def open_session(self, variables: Variables | None, arguments: Arguments) -> AccountSession:
+        """Return the session; only a module may become another user."""
+        return AccountSession(self, variables, become=self._resource_type in PLACES)
 
-    def _converge(self, session: AccountSession) -> AccountResult:
-        arguments = self._arguments(ARGUMENTS)
-        names = session.select(arguments["capabilities"])
-        declared = session.collect(names, arguments["resources"], (RefusedValue,))
+    def run_part(self, session: AccountSession, arguments: Arguments) -> Result:
+        """Run a module with one resource, or deliver what the roles declare."""
+        if self._resource_type in PLACES:
+            checked = check_arguments(module_spec(self._resource_type), arguments)
+            return deliver_one(self._resource_type, checked, session)
+        checked = check_arguments(OF_ROLES, arguments)
+        names = session.select(checked["capabilities"])
+        declared = session.collect(names, checked["resources"], (RefusedValue,))
         if (state_folder() / "secrets").is_dir() and not session.sandbox:
-            from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import reminders  # few rotate
+            from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import reminders
 
             declared = reminders.left_alone(session.name, declared)
-        wishes = {"seconds": arguments["seconds"], **_agreed(session)}
-        return session.carry_out(declared, arguments["wait"], wishes)
+        return deliver(session, declared, checked["wait"], {"seconds": checked["seconds"], **read_agreement(session)})
 
-    def _keep_one(self, kind: str, session: AccountSession) -> OneResult:
-        """What the module of a kind does."""
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import one_resource  # roles need none
+    @property
+    def _resource_type(self) -> str:
+        return str(self._task.action.rpartition(".")[2])
 
-        arguments = self._arguments(one_resource.argument_spec(kind))
-        entry = one_resource.entry(kind, arguments)
-        wishes = {"work": session.work, "receipt": True, **one_resource.plan_settings(arguments)}
-        outcome = Conversation(session, [entry], wishes).outcomes(one_resource.WAIT)[0]
-        return one_resource.result({**outcome, "progress": None})
 
-    def _arguments(self, spec: Spec) -> dict[str, Any]:
-        """What the task says, checked. Raises AccountError."""
-        checked = check(spec, plain(self._task.args))
-        if checked.violations:
-            from ansible_collections.hpc.onboard.plugins.plugin_utils._input.spec_sentences import sentence
+def check_arguments(spec: Spec, arguments: Arguments) -> dict[str, Any]:
+    """Return the arguments with their defaults. Raise AccountError with all violations of the spec."""
+    checked = check(spec, arguments)
+    if checked.violations:
+        raise AccountError("\n".join(map(sentence, checked.violations)))
+    return checked.values
 
-            raise AccountError("\n".join(map(sentence, checked.violations)))
-        return checked.values
+
+def read_agreement(session: AccountSession) -> dict[str, bool]:
+    """Return {"replace": True} if the user agreed to replace unknown keys (-e onboard_replace). Raise AccountError."""
+    if not any(name.startswith("onboard_") for name in session.variables):
+        return {}
+    readers = {"onboard_replace": extra_vars.truth}
+    given = extra_vars.read("an onboarding", readers, session.variables, session.value)
+    return {"replace": bool(given.get("onboard_replace"))}
+
+
+# -- one resource ----------------------------------------------------------------------------------
+
+
+def module_spec(resource_type: str) -> Spec:
+    """Return what a module takes. Paths are text to Ansible, for the account itself resolves ~ and $SCRATCH."""
+    options = options_class(resource_type).OPTIONS
+    spec = {name: {**one, "type": "str" if one["type"] == "path" else one["type"]} for name, one in options.items()}
+    if {"password", "state"} <= options.keys():  # a file that keeps a key
+        spec[REPLACE] = {"type": "bool", "default": False}
+    return {**spec, FINGERPRINT_KEY: {"type": "str", "no_log": True}}
+
+
+def deliver_one(resource_type: str, arguments: Arguments, session: AccountSession) -> OneResult:
+    """Bring one resource to its desired state and return the result that its module documents. Raise AccountError."""
+    settings = {"work": session.work, "receipt": True, **plan_settings(arguments)}
+    outcome = Conversation(session, [module_entry(resource_type, arguments)], settings).outcomes(WAIT)[0]
+    return module_result({**outcome, "progress": None})
+
+
+def module_entry(resource_type: str, arguments: Arguments) -> PlanEntry:
+    """Return the entry of the plan, checked by the resource type itself. Raise AccountError."""
+    options = {name: arguments.get(name) for name in options_class(resource_type).OPTIONS}
+    options_class(resource_type)(options)
+    refuse_keys(options)
+    return {"kind": resource_type, "capability": "module", "options": options}
+
+
+def plan_settings(arguments: Arguments) -> dict[str, Any]:
+    """Return whether an unknown key may be replaced, and the key for fingerprints, if given. Raise AccountError."""
+    settings: dict[str, Any] = {"replace": True} if arguments.get(REPLACE) else {}
+    key = arguments.get(FINGERPRINT_KEY)
+    if key:
+        try:
+            bytes.fromhex(key)
+        except ValueError:
+            raise AccountError(f"{FINGERPRINT_KEY} is not hexadecimal: write each byte as two of 0-9 and a-f") from None
+        settings[FINGERPRINT_KEY] = key
+    return settings
+
+
+def module_result(outcome: Outcome) -> OneResult:
+    """Return the result of a module's task."""
+    if outcome["status"] in FAILURES:
+        return {"failed": True, "msg": f"{outcome['identity']}: {outcome['reason']}", "outcome": outcome}
+    if outcome["status"] not in CHANGES:
+        return {"changed": False, "outcome": outcome}
+    return {"changed": True, "outcome": outcome, "diff": diffs([outcome])}

@@ -10,20 +10,17 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ansible.plugins.action import ActionBase
 from ansible_collections.hpc.onboard.plugins.module_utils._core import files
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import watches
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.account import prepared
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import offboarding, payload
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import Variables, prepare
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation import Conversation
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan, left_out
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan, skip_missing_keys
 from ansible_collections.hpc.onboard.plugins.plugin_utils._export_script import script_rotation, script_text
 from ansible_collections.hpc.onboard.plugins.plugin_utils._export_script.script_session import ScriptSession
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import version
@@ -32,35 +29,35 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments i
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import PLACES, ROLES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import VersionError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import exported_scripts, receipts
+from ansible_collections.hpc.onboard.plugins.plugin_utils.account_action import AccountAction, Arguments, Result
 
 if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.connection import Variables
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import ScriptExported
 
 MODULES = {**PLACES, **payload.places(watches.KINDS)}
 FIRST_LINES = b'#!/usr/bin/env python3\n"""hpc.onboard '
 
-prepare()
 
-
-class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
+class ActionModule(AccountAction):
     """hpc.onboard.export_script"""
 
-    TRANSFERS_FILES = False
     _requires_connection = False
+    ERRORS = (*AccountAction.ERRORS, VersionError)
+    ARGUMENTS = {"output": {"type": "str", "default": ""}}
 
-    def run(self, tmp: str | None = None, task_vars: Variables | None = None) -> Mapping[str, object]:
+    def open_session(self, variables: Variables | None, arguments: Arguments) -> ScriptSession:
+        """Return a session that keeps the plan."""
+        return ScriptSession(self, variables, MODULES)
+
+    def run_part(self, session: ScriptSession, arguments: Arguments) -> Result:  # type: ignore[override]
         """Write the script."""
-        super().run(tmp, task_vars)
-        _validation, arguments = self.validate_argument_spec({"output": {"type": "str", "default": ""}})
-        session = ScriptSession(self, task_vars, MODULES)
         try:
             return export_script(session, arguments["output"])
-        except (AccountError, VersionError) as error:
-            return {"kind": "account", "failed": True, "msg": str(error)}
         except OSError as error:
             text = f"{error.filename or arguments['output']}: {error.strerror}. Fix that, then run again"
-            return {"kind": "account", "failed": True, "msg": text}
+            return self.report_error(session, arguments, text)
 
 
 def export_script(session: ScriptSession, output: str) -> ScriptExported:
@@ -74,10 +71,10 @@ def export_script(session: ScriptSession, output: str) -> ScriptExported:
     if not user:
         raise AccountError("the user on the account is unknown: set ansible_user in its vars")
     names = list(ROLES)
-    declared = left_out(session.collect(names, []), session.key)
+    declared = skip_missing_keys(session.collect(names, []), session.key)
     entries = script_rotation.name_new_keys(session.name, declared.resources)
     notes = receipts.read_notes(session.name, sandbox=False)
-    removed = offboarding.to_take_out(declared.resources, declared.resources, notes, session.cluster)
+    removed = offboarding.plan_removal(declared.resources, declared.resources, notes, session.cluster)
     audited = script_text.remove_keys(prepared(session, names, []).entries)
     parts = {"onboard": _entries_sent(session, entries), "audit": audited, "offboard": _entries_sent(session, removed)}
     script_id = secrets.token_hex(8)
@@ -113,12 +110,13 @@ def export_script(session: ScriptSession, output: str) -> ScriptExported:
 def _entries_sent(session: ScriptSession, entries: list[PlanEntry]) -> list[PlanEntry]:
     """Return the entries as they would be sent, without keys."""
     Conversation(session, Plan.of(entries, session.key).entries, {"work": "reconcile"}).outcomes(0)
-    return script_text.remove_keys((session.sent or {})["resources"])
+    return script_text.remove_keys((session.connection.sent or {})["resources"])
 
 
 def _shared_plan(session: ScriptSession) -> dict[str, Any]:
     """Return what the plans of all parts share. The script makes the fingerprint of a key (held) when it is typed."""
-    plan = {name: value for name, value in (session.sent or {}).items() if name not in ("resources", "work", "receipt")}
+    sent = session.connection.sent or {}
+    plan = {name: value for name, value in sent.items() if name not in ("resources", "work", "receipt")}
     rotations = {
         secret: {name: value for name, value in known.items() if name != "held"}
         for secret, known in plan["keys"].items()

@@ -10,19 +10,16 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ansible.plugins.action import ActionBase
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import watches
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.account import prepared
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import Variables, prepare
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.answer import NoAnswer
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation import Conversation
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.delivery import deliver
 from ansible_collections.hpc.onboard.plugins.plugin_utils._export_script import (
     script_result,
     script_rotation,
@@ -35,8 +32,11 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import PL
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.next_step import RotationError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import VersionError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import exported_scripts
+from ansible_collections.hpc.onboard.plugins.plugin_utils.account_action import AccountAction, Arguments, Result
 
 if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import AccountSession
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.connection import Variables
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.answer import Notes
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import AccountResult, AuditAccount
@@ -44,24 +44,25 @@ if TYPE_CHECKING:
 MODULES = {**PLACES, **payload.places(watches.KINDS)}
 MESSAGE = {"work": "imported", "receipt": True}  # is not sent, and no job is waited for
 
-prepare()
 
-
-class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
+class ActionModule(AccountAction):
     """hpc.onboard.import_result"""
 
-    TRANSFERS_FILES = False
     _requires_connection = False
+    ERRORS = (*AccountAction.ERRORS, VersionError, RotationError)
+    ARGUMENTS = {"file": {"type": "str", "required": True}}
 
-    def run(self, tmp: str | None = None, task_vars: Variables | None = None) -> Mapping[str, object]:
+    def open_session(self, variables: Variables | None, arguments: Arguments) -> ScriptSession:
+        """Return a session that gives the answer of the result."""
+        return ScriptSession(self, variables, MODULES)
+
+    def run_part(self, session: ScriptSession, arguments: Arguments) -> Result:  # type: ignore[override]
         """Import the result."""
-        super().run(tmp, task_vars)
-        _validation, arguments = self.validate_argument_spec({"file": {"type": "str", "required": True}})
-        session = ScriptSession(self, task_vars, MODULES)
-        try:
-            return import_result(session, script_result.read_result(Path(arguments["file"]).expanduser()))
-        except (AccountError, VersionError, RotationError, NoAnswer) as error:
-            return {"kind": "result_imported", "failed": True, "msg": str(error)}
+        return import_result(session, script_result.read_result(Path(arguments["file"]).expanduser()))
+
+    def report_error(self, session: AccountSession, arguments: Arguments, message: str) -> Result:
+        """Return the result after one of ERRORS."""
+        return {"kind": "result_imported", "failed": True, "msg": message}
 
 
 def import_result(session: ScriptSession, result: script_result.ScriptResult) -> AccountResult | AuditAccount:
@@ -74,12 +75,12 @@ def import_result(session: ScriptSession, result: script_result.ScriptResult) ->
     if len(answer["outcomes"]) != len(entries):
         numbers = f"{len(answer['outcomes'])} outcomes, and the script has {len(entries)} resources"
         raise AccountError(f"the result has {numbers}: {script_result.NOT_IMPORTED}")
-    session.answer = answer
+    session.connection.answer = answer
     if result.part == "audit":
         audit = _audit_result(session, entries)
         _remember(session, result, entries)
         return audit
-    found = session.carry_out(Declared(entries, [], {}), 0, MESSAGE, _no_rest if result.part == "offboard" else None)
+    found = deliver(session, Declared(entries, [], {}), 0, MESSAGE, _no_rest if result.part == "offboard" else None)
     _remember(session, result, entries)
     if result.part == "onboard" and not session.is_check_run:
         sentences = script_rotation.record_new_keys(session.name, entries)
@@ -102,7 +103,7 @@ def _remember(session: ScriptSession, result: script_result.ScriptResult, entrie
         "when": result.when,
         "taken": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
     }
-    keys = script_rotation.read_keys(named, session.answer["outcomes"], result.part)
+    keys = script_rotation.read_keys(named, session.connection.answer["outcomes"], result.part)
     exported_scripts.add_result(session.name, imported, keys)
 
 

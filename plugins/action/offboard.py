@@ -1,118 +1,112 @@
 # Copyright: hpc.onboard authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Takes out of an account what converge has made there, in one trip.
+"""Remove from an account what hpc-onboard created there, in one SSH session.
 
 The documentation is in plugins/modules/offboard.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ansible import context
-from ansible.errors import AnsibleConnectionFailure
-from ansible.plugins.action import ActionBase
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import offboard_question, offboarding
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import (
-    AccountSession,
-    Variables,
-    prepare,
-)
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.answer import NoAnswer
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import offboarding
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import AccountSession
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.delivery import deliver
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import CHANGES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import Declared
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import ROLES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import prompt
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import receipts
+from ansible_collections.hpc.onboard.plugins.plugin_utils.account_action import AccountAction, Arguments, Result
 
 if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.connection import Variables
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.answer import Notes
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import (
-        AccountResult,
-        OffboardPart,
-        Refusal,
-    )
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import AccountResult, OffboardPart
 
-prepare()
 IS_AT_TERMINAL = prompt.is_at_terminal()  # the processes of the tasks have no terminal any more
-
-ARGUMENTS = {
-    "part": {"type": "str", "choices": ["settings", "show", "ask", "account"], "default": "account"},
-    "capabilities": {"type": "list", "elements": "str", "default": list(ROLES)},
-    "resources": {"type": "list", "elements": "dict", "default": []},
-    "only": {"type": "str", "default": "everything", "choices": ["everything", "undeclared"]},
-    "seconds": {"type": "int", "default": 30},
-    "wait": {"type": "int", "default": 3600},
-}
+SHOWN = "foreseen"
+"""The variable in which playbooks/offboard.yml registers what each account would lose."""
+SHOWN_NAMES = "foreseen_names"
+"""The variable in which it registers which names for ssh would be removed with the accounts."""
+DONE: OffboardPart = {"kind": "offboard_part", "changed": False}
 
 
-class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
+class ActionModule(AccountAction):
     """hpc.onboard.offboard"""
 
-    TRANSFERS_FILES = False
+    ARGUMENTS = {
+        "part": {"type": "str", "choices": ["settings", "show", "ask", "account"], "default": "account"},
+        "capabilities": {"type": "list", "elements": "str", "default": list(ROLES)},
+        "resources": {"type": "list", "elements": "dict", "default": []},
+        "only": {"type": "str", "default": "everything", "choices": ["everything", "undeclared"]},
+        "seconds": {"type": "int", "default": 30},
+        "wait": {"type": "int", "default": 3600},
+    }
 
-    def run(self, tmp: str | None = None, task_vars: Variables | None = None) -> Mapping[str, object]:
-        """Take out what was asked for and is ours."""
-        super().run(tmp, task_vars)
-        _validation, arguments = self.validate_argument_spec(ARGUMENTS)
-        session = AccountSession(self, task_vars, foresees=arguments["part"] == "show")
-        try:
-            return PARTS[arguments["part"]](session, arguments)
-        except AnsibleConnectionFailure as error:
-            return session.unreached(error)
-        except (AccountError, NoAnswer) as error:
-            return {"kind": "account", "failed": True, "msg": str(error)}
+    def open_session(self, variables: Variables | None, arguments: Arguments) -> AccountSession:
+        """Return the session; the part show only previews."""
+        return AccountSession(self, variables, is_preview=arguments["part"] == "show")
+
+    def run_part(self, session: AccountSession, arguments: Arguments) -> Result:
+        """Check the settings, show what would be removed, ask once for all accounts, or remove it."""
+        part = arguments["part"]
+        if part == "account":
+            return remove(session, arguments)
+        agreement, variables = offboarding.AGREEMENT, session.variables
+        if not agreement.is_needed(variables, session.value):
+            return DONE
+        if part == "show":  # a failure is reported when the rest of the account is removed
+            return {**remove(session, arguments), "kind": "offboard_shown", "changed": False, "failed": False}
+        answer = ""
+        if part == "settings" and IS_AT_TERMINAL:
+            return DONE
+        if part == "ask":
+            if not is_anything_shown(variables):
+                return DONE
+            answer = prompt.answered(agreement.question, nothing=agreement.nothing)
+        agreement.require_yes(answer, variables, session.value, context.CLIARGS)
+        return DONE
+
+    def report_error(self, session: AccountSession, arguments: Arguments, message: str) -> Result:
+        """Return the result after one of ERRORS; the parts settings and ask are about all accounts."""
+        kind = DONE["kind"] if arguments["part"] in ("settings", "ask") else "account"
+        return {"kind": kind, "failed": True, "msg": message}
 
 
-def _offboarded(session: AccountSession, arguments: Mapping[str, Any]) -> AccountResult:
-    """Take out what was asked for, or what is noted and declared no more.
+def remove(session: AccountSession, arguments: Arguments) -> AccountResult:
+    """Remove what the task names, or what is in the receipt and no longer declared.
 
-    What is noted is known from this machine's copy. The account tells what it has noted itself: where that is more (the
-    answer to an onboarding was lost, or another machine onboarded), the rest is taken out in a second session.
+    The first plan is made from this machine's copy of the receipt. The account answers with its own: if that has more
+    (the answer to an onboarding was lost, or another machine onboarded), the rest is removed in a second session.
     """
-    offboard_question.check_names(session.variables)
-    every = session.collect(arguments["capabilities"], arguments["resources"], (AccountError,))
-    selected = session.select(arguments["capabilities"]) if arguments["only"] == "everything" else []
-    chosen = every.of(selected) if arguments["only"] == "everything" else Declared([], [], {})
-    staying = every.refused.keys() - chosen.refused.keys()
+    offboarding.AGREEMENT.check_names(session.variables)
+    declared = session.collect(arguments["capabilities"], arguments["resources"], (AccountError,))
+    chosen = Declared([], [], {})
+    if arguments["only"] == "everything":
+        chosen = declared.of(session.select(arguments["capabilities"]))
+    staying = declared.refused.keys() - chosen.refused.keys()
 
-    def going(notes: Notes) -> list[PlanEntry]:
-        return offboarding.to_take_out(every.resources, chosen.resources, notes, session.cluster, staying)
+    def plan_removal(notes: Notes) -> list[PlanEntry]:
+        return offboarding.plan_removal(declared.resources, chosen.resources, notes, session.cluster, staying)
 
-    def rest(notes: Notes) -> list[PlanEntry]:
-        further = going(notes)
+    def plan_rest(notes: Notes) -> list[PlanEntry]:
+        further = plan_removal(notes)
         return further if offboarding.has_more(further, first) else []
 
-    kept = receipts.read_notes(session.name, bool(session.sandbox))
-    first = going(kept)
-    wishes = {"seconds": arguments["seconds"], "only_made": True, "notes": kept}
-    return session.carry_out(Declared(first, offboarding.refusals(chosen), {}), arguments["wait"], wishes, rest)
+    notes = receipts.read_notes(session.name, bool(session.sandbox))
+    first = plan_removal(notes)
+    settings = {"seconds": arguments["seconds"], "only_made": True, "notes": notes}
+    to_remove = Declared(first, offboarding.refusal_notes(chosen), {})
+    return deliver(session, to_remove, arguments["wait"], settings, plan_rest)
 
 
-def _shown(session: AccountSession, arguments: Mapping[str, Any]) -> AccountResult | OffboardPart:
-    """What would be taken out, for the person who is asked next; nothing where nobody is.
-
-    What cannot be foreseen fails nothing yet: the rest of the account is taken out all the same, and then it is told.
-    """
-    if not offboard_question.asks(session.variables, session.value):
-        return offboard_question.DONE
-    found = _offboarded(session, arguments)
-    return {**found, "kind": "offboard_shown", "changed": False, "failed": False}
-
-
-def _begun(session: AccountSession, _arguments: Mapping[str, Any]) -> OffboardPart | Refusal:
-    """What a person wants of this run is read, once for all accounts."""
-    return offboard_question.begun(session.variables, session.value, context.CLIARGS, IS_AT_TERMINAL)
-
-
-def _asked(session: AccountSession, _arguments: Mapping[str, Any]) -> OffboardPart | Refusal:
-    """The person is asked, once for all accounts."""
-    ask = partial(prompt.answered, nothing=offboard_question.NOTHING)
-    return offboard_question.asked(session.variables, session.value, context.CLIARGS, ask)
-
-
-PARTS = {"settings": _begun, "show": _shown, "ask": _asked, "account": _offboarded}
+def is_anything_shown(variables: Variables) -> bool:
+    """Return True if anything would be removed from an account that is still in the play."""
+    shown = (variables["hostvars"][host].get(SHOWN) or {} for host in variables["ansible_play_hosts"])
+    names = (variables.get(SHOWN_NAMES) or {}).get("changed", False)
+    return names or any(one["status"] in CHANGES for result in shown for one in result.get("outcomes", ()))

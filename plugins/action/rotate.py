@@ -15,15 +15,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ansible.errors import AnsibleConnectionFailure
 from ansible.parsing.dataloader import DataLoader
-from ansible.plugins.action import ActionBase
 from ansible.utils.vars import load_extra_vars
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answer
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import (
-    AccountSession,
-    Variables,
-    prepare,
-)
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import AccountSession
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation import Conversation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan
 from ansible_collections.hpc.onboard.plugins.plugin_utils._export_script.script_rotation import ImportedTargets
@@ -42,23 +37,17 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.steps import
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import key_marks, versions
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import Sidecar
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import VersionError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
+from ansible_collections.hpc.onboard.plugins.plugin_utils.account_action import AccountAction, Arguments, Result
 
 if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.connection import Variables
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.rotation import NoShare, RotationState, Share
     from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.adapters import Work
 
-ARGUMENTS = {
-    "part": {"type": "str", "choices": ["lead", "account"], "required": True},
-    "secret": {"type": "str", "default": ""},
-    "lead": {"type": "dict", "default": {}},
-    "last": {"type": "bool", "default": False},
-}
 NO_SHARE: NoShare = {"kind": "rotation_share", "changed": False, "skipped": True}
 NOBODYS = "nvapi-" + "0" * 64  # what a look foresees to write: another key than the one that is there
-TROUBLE = (AccountError, RotationError, StateError, VersionError, answer.NoAnswer)
 
 
 def _piped() -> bytes:
@@ -68,28 +57,31 @@ def _piped() -> bytes:
 
 
 PIPED = _piped()  # here, in the main process: the processes of a run have no standard input
-prepare()
 
 
-class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
+class ActionModule(AccountAction):
     """hpc.onboard.rotate"""
 
-    TRANSFERS_FILES = False
     _requires_connection = False
+    ERRORS = (*AccountAction.ERRORS, RotationError, VersionError)
+    ARGUMENTS = {
+        "part": {"type": "str", "choices": ["lead", "account"], "required": True},
+        "secret": {"type": "str", "default": ""},
+        "lead": {"type": "dict", "default": {}},
+        "last": {"type": "bool", "default": False},
+    }
 
-    def run(self, tmp: str | None = None, task_vars: Variables | None = None) -> Mapping[str, object]:
-        """Take the part."""
-        super().run(tmp, task_vars)
-        _validation, arguments = self.validate_argument_spec(ARGUMENTS)
-        session = AccountSession(self, task_vars)
-        try:
-            if arguments["part"] == "lead":
-                return self._lead(arguments, session)
-            return self._share(arguments["secret"], arguments["lead"], session)
-        except TROUBLE as error:
-            if arguments["part"] == "lead":
-                return results.refused(arguments["secret"], str(error))
-            return {"kind": "rotation_share", "failed": True, "msg": str(error)}
+    def run_part(self, session: AccountSession, arguments: Arguments) -> Result:
+        """Take the next step as the lead, or an account's share of it."""
+        if arguments["part"] == "lead":
+            return self._lead(arguments, session)
+        return self._share(arguments["secret"], arguments["lead"], session)
+
+    def report_error(self, session: AccountSession, arguments: Arguments, message: str) -> Result:
+        """Return the result after one of ERRORS."""
+        if arguments["part"] == "lead":
+            return results.refused(arguments["secret"], message)
+        return {"kind": "rotation_share", "failed": True, "msg": message}
 
     # The lead
 
@@ -193,6 +185,6 @@ def _trip(entries: list[PlanEntry], password: str, work: Work, session: AccountS
     try:
         return plan.merged(conversation.outcomes(0))
     except AnsibleConnectionFailure as error:
-        raise (Unanswered if session.connection.failure(error).began else Unreachable) from None
+        raise (Unanswered if session.connection.explain_failure(error).began else Unreachable) from None
     except answer.NoAnswer:
         raise Unanswered from None

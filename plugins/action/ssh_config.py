@@ -1,7 +1,7 @@
 # Copyright: hpc.onboard authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A part of a run that keeps the names of all accounts for ssh on this machine.
+"""A part of a run that keeps short names of all accounts in the user's settings of ssh.
 
 The documentation is in plugins/modules/ssh_config.py.
 """
@@ -10,18 +10,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 from ansible import context
 from ansible.plugins.action import ActionBase
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import offboard_question
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import offboarding
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import diffs
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import prompt
+from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config import run
 from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config.texts import FILE
 
 IS_AT_TERMINAL = prompt.is_at_terminal()  # the processes of the tasks have no terminal any more
+SHOWN = "foreseen_names"
+"""The variable in which playbooks register the part show."""
 ARGUMENTS = {
     "part": {"type": "str", "choices": ["settings", "show", "ask", "keep"], "default": "keep"},
     "state": {"type": "str", "choices": ["present", "absent", "offboarded"]},
@@ -36,36 +38,46 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
     _supports_check_mode = True
 
     def run(self, tmp: str | None = None, task_vars: Mapping[str, Any] | None = None) -> Mapping[str, object]:
-        """Take the part, and show what differs where that is asked for."""
+        """Run the part that the task names, and return its result."""
         super().run(tmp, task_vars)
         _validation, arguments = self.validate_argument_spec(ARGUMENTS)
-        if arguments["state"] == "offboarded" and not os.path.exists(os.path.expanduser(FILE)):
-            return {"kind": "ssh_config_part", "changed": False}
-        found = self._taken(arguments["part"], arguments["state"], task_vars or {})
-        if self._task.diff and "outcome" in found:
-            found["diff"] = diffs([found["outcome"]])
-        return found
-
-    def _taken(self, part: str, state: str | None, variables: Mapping[str, Any]) -> dict[str, Any]:
-        """What came of the part."""
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config import run  # offboarding has few names
-
-        def value(name: str) -> Any:
-            return self._templar.template(variables[name]) if name in variables else None
-
-        if part == "settings":
-            return {**run.begun(variables, value, context.CLIARGS, IS_AT_TERMINAL)}
-        if part == "ask":
-            return {**run.asked(variables, value, context.CLIARGS, partial(prompt.answered, nothing=run.NOTHING))}
-        asks = offboard_question.asks if state == "offboarded" else run.asks
+        part, state = arguments["part"], arguments["state"]
+        if state == "offboarded" and not os.path.exists(os.path.expanduser(FILE)):
+            return run.DONE
+        self._variables = task_vars or {}
         try:
-            if part == "show" and not asks(variables, value):
-                return {**run.DONE}
-            foresees = part == "show" or bool(self._task.check_mode)
-            keep = partial(run.kept, state=state) if state != "offboarded" else run.without
-            found: dict[str, Any] = {**keep(variables, value, foresees=foresees)}
+            result = self._ask(part) if part in ("settings", "ask") else self._write(part, state)
         except AccountError as error:
-            found = {**run.refused(error)}
-        if part == "show" and state == "offboarded" and found.get("failed"):
-            return {**run.DONE}  # it must not keep anything on the accounts; the last part says it
-        return found
+            result = {"kind": run.DONE["kind"], "failed": True, "msg": str(error)}
+        if part == "show" and state == "offboarded" and result.get("failed"):
+            return run.DONE  # accounts are offboarded all the same; the last part reports the error
+        if self._task.diff and "outcome" in result:
+            result["diff"] = diffs([result["outcome"]])
+        return result
+
+    def _value(self, name: str) -> Any:
+        """Return the value of a variable, or None."""
+        return self._templar.template(self._variables[name]) if name in self._variables else None
+
+    def _ask(self, part: str) -> dict[str, Any]:
+        """Ask the user in the part ask, if anything would change. In the part settings, require a terminal for that."""
+        agreement = run.AGREEMENT
+        if agreement.is_needed(self._variables, self._value):
+            answer = None
+            if part == "settings" and not IS_AT_TERMINAL:
+                answer = ""
+            elif part == "ask" and (self._variables.get(SHOWN) or {}).get("changed"):
+                answer = prompt.answered(agreement.question, nothing=agreement.nothing)
+            if answer is not None:
+                agreement.require_yes(answer, self._variables, self._value, context.CLIARGS)
+        return {**run.DONE}
+
+    def _write(self, part: str, state: str | None) -> dict[str, Any]:
+        """Write the names, or remove those of offboarded accounts; in the part show and in check mode, preview it."""
+        agreement = offboarding.AGREEMENT if state == "offboarded" else run.AGREEMENT
+        if part == "show" and not agreement.is_needed(self._variables, self._value):
+            return {**run.DONE}
+        is_preview = part == "show" or bool(self._task.check_mode)
+        if state == "offboarded":
+            return {**run.without(self._variables, self._value, is_preview)}
+        return {**run.kept(self._variables, self._value, state, is_preview)}

@@ -8,66 +8,52 @@ The documentation is in plugins/modules/test_job.py.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from ansible.errors import AnsibleConnectionFailure
-from ansible.plugins.action import ActionBase
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import result as _result
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import (
-    AccountSession,
-    Variables,
-    prepare,
-)
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.answer import NoAnswer
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation import Conversation
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.offboarding import absent
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.offboarding import as_absent
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan
 from ansible_collections.hpc.onboard.plugins.plugin_utils._readiness import test_job, test_job_report
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import Declared
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import ROLES
+from ansible_collections.hpc.onboard.plugins.plugin_utils.account_action import AccountAction, Arguments, Result
 
 if TYPE_CHECKING:
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import AccountSession
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import JobTestResult
 
-ARGUMENTS = {"part": {"type": "str", "choices": ["settings", "account", "report"], "default": "account"}}
-WAIT = 300  # seconds that a job is waited for; the next run goes on
+WAIT = 300  # seconds to wait for the job; the next run continues
 SECONDS = 90
 
-prepare()
 
-
-class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
+class ActionModule(AccountAction):
     """hpc.onboard.test_job"""
 
-    TRANSFERS_FILES = False
+    ARGUMENTS = {"part": {"type": "str", "choices": ["settings", "account", "report"], "default": "account"}}
 
-    def run(self, tmp: str | None = None, task_vars: Variables | None = None) -> Mapping[str, object]:
-        """Take the part: read the settings, let the job of one account try it, or report on all accounts."""
-        super().run(tmp, task_vars)
-        _validation, arguments = self.validate_argument_spec(ARGUMENTS)
-        session = AccountSession(self, task_vars)
-        try:
-            if arguments["part"] == "settings":
-                test_job_report.settings(session.variables, session.value)
-                return {"kind": "test_job_settings", "changed": False}
-            if arguments["part"] == "report":
-                moment = datetime.now(UTC).isoformat(timespec="seconds")
-                return test_job_report.reported(session.variables, session.value, moment, session.is_check_run)
-            return _tried(session)
-        except AnsibleConnectionFailure as error:
-            return session.unreached(error)
-        except (AccountError, NoAnswer) as error:
-            kind = "test_job_account" if arguments["part"] == "account" else "test_job_settings"
-            return {"kind": kind, "failed": True, "msg": str(error)}
+    def run_part(self, session: AccountSession, arguments: Arguments) -> Result:
+        """Read the settings, test one account by a job, or report on all accounts."""
+        if arguments["part"] == "settings":
+            test_job_report.settings(session.variables, session.value)
+            return {"kind": "test_job_settings", "changed": False}
+        if arguments["part"] == "report":
+            moment = datetime.now(UTC).isoformat(timespec="seconds")
+            return test_job_report.reported(session.variables, session.value, moment, session.is_check_run)
+        return run_test_job(session)
+
+    def report_error(self, session: AccountSession, arguments: Arguments, message: str) -> Result:
+        """Return the result after one of ERRORS."""
+        kind = "test_job_account" if arguments["part"] == "account" else "test_job_settings"
+        return {"kind": kind, "failed": True, "msg": message}
 
 
-def _tried(session: AccountSession) -> JobTestResult:
-    """Submit the job, or find it again, and say what it has found."""
+def run_test_job(session: AccountSession) -> JobTestResult:
+    """Submit the job, or find the one of an earlier run, and return the results of its checks."""
     cluster = session.variables.get("cluster") or {}
     given = test_job_report.settings(session.variables, session.value)
     if session.sandbox or cluster.get("scheduler", {}).get("kind") != "slurm":
@@ -80,13 +66,13 @@ def _tried(session: AccountSession) -> JobTestResult:
     declared = session.collect(list(ROLES), []).resources
     job_test = test_job.plan_checks(cluster, declared, settings)
     plan = Plan.of(test_job.entries(cluster, declared, job_test.checks, settings), session.key).entries
-    wait = 0 if "asks_each_time" in (session.variables.get("account") or ()) else given.get("test_job_wait", WAIT)
-    job = _asked(session, plan, session.work, wait)
+    wait = 0 if session.connection.asks_each_time else given.get("test_job_wait", WAIT)
+    job = _run_job_plan(session, plan, session.work, wait)
     outcomes: list[Outcome] = []
     if not session.is_check_run and job["status"] != "unknown":
-        looked = _asked(session, plan, "examine", 0)
-        outcomes = test_job.results(job, looked) if looked["before"] else []
-        _asked(session, [absent(plan[-1])], "reconcile", 0)
+        examined = _run_job_plan(session, plan, "examine", 0)
+        outcomes = test_job.results(job, examined) if examined["before"] else []
+        _run_job_plan(session, [as_absent(plan[-1])], "reconcile", 0)
     skipped = Declared([], test_job.notes(job_test.skipped), {})
     result = _result.result(outcomes or [job], skipped, session.is_check_run)
     tried = test_job_report.tried(job, outcomes, job_test, session.is_check_run)
@@ -102,7 +88,7 @@ def _tried(session: AccountSession) -> JobTestResult:
     }
 
 
-def _asked(session: AccountSession, plan: list[PlanEntry], work: str, wait: int) -> Outcome:
-    """What comes of the job, the last one of a plan."""
-    wishes = {"work": work, "receipt": True, "seconds": SECONDS}
-    return Conversation(session, plan, wishes).outcomes(wait)[-1]
+def _run_job_plan(session: AccountSession, plan: list[PlanEntry], work: str, wait: int) -> Outcome:
+    """Send the plan and return the outcome of its last entry, the job. wait: seconds for the job."""
+    settings = {"work": work, "receipt": True, "seconds": SECONDS}
+    return Conversation(session, plan, settings).outcomes(wait)[-1]

@@ -86,7 +86,7 @@ def leaving(writer: Writer) -> dict[str, Any]:
     """The plan of an offboarding that knows what is noted there now."""
     said = writer.run(plan(writer, [], work="examine"))
     notes = {key: json.loads(text) for key, text in said["receipt"]["notes"].items()}
-    return plan(writer, offboarding.to_take_out(entries(), entries(), notes, CLUSTER), only_made=True)
+    return plan(writer, offboarding.plan_removal(entries(), entries(), notes, CLUSTER), only_made=True)
 
 
 WAYS: dict[str, Callable[[Writer], dict[str, Any]]] = {
@@ -107,7 +107,7 @@ def offboarded(writer: Writer) -> list[Any]:
     notes: dict[str, Any] = {}
     asked: list[Any] = []
     while True:
-        going = offboarding.to_take_out(entries(), entries(), notes, CLUSTER)
+        going = offboarding.plan_removal(entries(), entries(), notes, CLUSTER)
         if asked and not offboarding.has_more(going, asked):
             return [one for one in said["outcomes"] if one["reason"]] + [said["error"]] * bool(said["error"])
         asked = going

@@ -12,7 +12,7 @@ from ...module_utils._core.errors import AccountError
 from ...module_utils._receipt import notes as _notes
 from ...module_utils._receipt.receipt import IDENTITY
 from .._delivery import offboarding
-from .._delivery.plan import KINDS, Plan, key_of, left_out
+from .._delivery.plan import KINDS, Plan, key_of, skip_missing_keys
 from .._roles.collect import Declared
 from .._state import receipts
 from .._state.fingerprint_key import account_key
@@ -68,7 +68,7 @@ def _of_receipt(receipt: Receipt | None, kept: Notes, in_place: Sequence[str]) -
         return [_receipt_finding("RUN-003", "broken", "unknown", f"{receipt['problem']}.")]
     notes = receipt["notes"] if receipt else {}
     gone = [key for key in in_place if key in kept and key not in notes]
-    forged = [key for key, note in notes.items() if _is_forged(note, kept.get(key))] + offboarding.foreign(notes)
+    forged = [key for key, note in notes.items() if _is_forged(note, kept.get(key))] + offboarding.list_forged(notes)
     texts = {"is there, and is noted no more": gone, "is not noted as we noted it": forged}
     said = [f"{_some(keys)} {text}." for text, keys in texts.items() if keys]
     return [_receipt_finding("RUN-004", "changed" if forged else "missing", "hand", " ".join(said))] if said else []
@@ -132,7 +132,7 @@ def prepared(session: AccountSession, names: Sequence[str], resources: Sequence[
     every = session.collect(list(names), resources)
     asked = session.select(list(names))
     watching = bool(session.select(["watch"]))  # whether --tags and --skip-tags leave what no capability declares
-    declared = left_out(every.of(asked), session.key)
+    declared = skip_missing_keys(every.of(asked), session.key)
     plan = Plan.of(declared.resources, session.key)
     kept = receipts.read_notes(session.name, bool(session.sandbox))
     return Audited(session.variables, declared, every.resources, plan, kept, asked, session.key if watching else None)
@@ -160,7 +160,7 @@ class Audited:
         self._asked = asked
         cluster, account = variables.get("cluster") or {}, variables.get("account") or {}
         self._orphans = (
-            Plan.of(offboarding.undeclared(every, kept, str(cluster.get("id", ""))), lambda _name: "").entries
+            Plan.of(offboarding.list_undeclared(every, kept, str(cluster.get("id", ""))), lambda _name: "").entries
             if watching
             else []
         )

@@ -47,7 +47,7 @@ def findings(variables: Variables, now: datetime.datetime, max_age: int = MAX_AG
     if not unseen:
         return found
     name = str(variables["account"]["name"])
-    return found + open_steps(name, unseen, manual_steps.said_of(name), now.date())
+    return found + open_steps(name, unseen, manual_steps.read_marks(name), now.date())
 
 
 # -- judgements ------------------------------------------------------------------------------------
@@ -83,14 +83,14 @@ def ending(cluster: Cluster, held: Credential, user: str, now: datetime.datetime
 
 
 def open_steps(
-    account: str, steps: Sequence[manual_steps.Told], said: manual_steps.Marks, today: datetime.date
+    account: str, steps: Sequence[manual_steps.ProfileStep], said: manual_steps.Marks, today: datetime.date
 ) -> list[Seen]:
     """The steps that nothing shows and nobody has said to be done, or that are due again. said: of the account."""
     found: list[Seen] = []
     for step in steps:
         if manual_steps.is_settled(step, said, today):
             continue
-        told, mark = manual_steps.told(step), said.get(str(step["id"]))
+        told, mark = manual_steps.describe_step(step), said.get(str(step["id"]))
         rule, kind, text = "STP-001", MISSING, f"Nobody has said that this is done: {told['text']}"
         if due := manual_steps.due_day(step, mark):
             when = f"{'Due again' if mark else 'Due'} {'since' if due <= today else 'on'} {due}"

@@ -1,9 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Waits for the work that goes on by itself on an account, and brings what the account cannot fetch.
+"""Waits for jobs on an account, and downloads what the account cannot fetch.
 
-Each question is a command session of its own over the connection that is open, for no plan can wait for
-minutes and be seen meanwhile. It ends when a step does, so there are few of them.
+Each check is an SSH session of its own over the open connection, because a plan that waits for minutes could not report
+progress. The account answers when a job reaches its next step, so there are few checks.
 """
 
 from __future__ import annotations
@@ -18,120 +18,112 @@ from ...module_utils._core.errors import AccountError
 from ...module_utils._core.lock_file import LockBusy, LockFile
 from ...module_utils._jobs.download import Said, fetch
 from .._state.fingerprint_key import make_private
+from .result import FAILURES
 
 if TYPE_CHECKING:
-    from .._documents.outcome import Outcome, Progress, UnderWay
+    from .._documents.outcome import Outcome, UnderWay
 
     Ask = Callable[[list[int], float], list[Outcome]]
     Bring = Callable[[int, dict[str, str]], Outcome]
     Show = Callable[[UnderWay | None], None]
 
-FIRST = 2.0  # seconds that the first question waits on the account for something new
+FIRST = 2.0  # seconds for which the account waits for news in the first check
 LONGEST = 15.0
-FETCHED_ELSEWHERE = 3600.0  # seconds that an account waits for what is fetched here for another one
-LEFT = "{identity} is still at it ({step}) and goes on by itself: run again to wait for it"
+OTHER_DOWNLOAD = 3600.0  # seconds to wait while another process downloads the same file
+UNFINISHED = "{identity} is still at it ({step}) and goes on by itself: run again to wait for it"
 
 
-def settled(outcomes: list[Outcome], seconds: float, ask: Ask, bring: Bring, show: Show) -> list[Outcome]:
-    """The outcomes when nothing is under way any more, or the seconds are over.
+def wait_for_jobs(outcomes: list[Outcome], seconds: float, ask: Ask, bring: Bring, show: Show) -> list[Outcome]:
+    """Return the outcomes once no job runs any more, or the seconds are over.
 
-    ask(positions, patience) looks again at the resources at these positions; bring(position, wants) takes a
-    file to the account and starts the work anew; show is told how far it is.
+    ask(positions, patience): checks the resources at these positions. bring(position, wants): copies a file to the
+    account and restarts the job. show: displays the progress.
     """
-    done = list(outcomes)
+    results = list(outcomes)
     started = time.monotonic()
     patience = FIRST
     brought: set[int] = set()
     try:
-        while pending := [position for position, one in enumerate(done) if one["progress"]]:
+        while pending := [position for position, outcome in enumerate(results) if outcome["progress"]]:
             for position in pending:
-                done[position] = _advanced(position, done[position], bring, brought)
-            waiting = [position for position in pending if under_way(done[position])]
-            if not waiting:
+                results[position] = _handle_failure(position, results[position], bring, brought)
+            running = {position: job for position in pending if (job := running_job(results[position]))}
+            if not running:
                 continue
-            if time.monotonic() - started >= _longest(seconds, [done[position] for position in waiting]):
-                return [_left(one) for one in done]
-            show(under_way(done[waiting[0]]))
-            for position, seen in zip(waiting, ask(waiting, patience), strict=True):
-                done[position] = _after(done[position], seen)
+            longest = min(seconds, max(job.get("patience", seconds) for job in running.values()))
+            if time.monotonic() - started >= longest:
+                return [_as_unfinished(outcome) for outcome in results]
+            show(next(iter(running.values())))
+            for position, checked in zip(running, ask(list(running), patience), strict=True):
+                results[position] = _update(results[position], checked)
             patience = min(LONGEST, patience * 1.5)
     finally:
         show(None)
-    return done
+    return results
 
 
-def _longest(seconds: float, waiting: list[Outcome]) -> float:
-    """How long is waited: no longer than any of what is under way is worth."""
-    at_work = [progress for one in waiting if (progress := under_way(one))]
-    return min(seconds, max(progress.get("patience", seconds) for progress in at_work))
-
-
-def under_way(outcome: Outcome) -> UnderWay | None:
-    """How far the work is that goes on; None where there is none, or none any more."""
+def running_job(outcome: Outcome) -> UnderWay | None:
+    """Return the progress of the outcome's job, or None if no job runs."""
     progress = outcome["progress"]
     return None if progress is None or "failed" in progress else progress
 
 
-def _advanced(position: int, outcome: Outcome, bring: Bring, brought: set[int]) -> Outcome:
-    """What failed is over, unless the file that it wants can be brought; that is tried once."""
+def _handle_failure(position: int, outcome: Outcome, bring: Bring, brought: set[int]) -> Outcome:
+    """Return a failed outcome for a failed job, or restart it with the file that it could not fetch, once."""
     progress = outcome["progress"]
     if progress is None or "failed" not in progress:
         return outcome
-    if progress["wants"] and position not in brought:
-        brought.add(position)
-        try:
-            return _after(outcome, bring(position, progress["wants"]))
-        except AccountError as error:
-            return _failed(outcome, f"{progress['failed']}; and from here: {error}")
-    return _failed(outcome, progress["failed"])
+    if not progress["wants"] or position in brought:
+        return _as_failed(outcome, progress["failed"])
+    brought.add(position)
+    try:
+        return _update(outcome, bring(position, progress["wants"]))
+    except AccountError as error:
+        return _as_failed(outcome, f"{progress['failed']}; this machine could not help: {error}")
 
 
-def _failed(outcome: Outcome, reason: str) -> Outcome:
+def _as_failed(outcome: Outcome, reason: str) -> Outcome:
     return {**outcome, "status": "failed", "reason": reason, "progress": None}
 
 
-def _after(outcome: Outcome, seen: Outcome) -> Outcome:
-    """What was found first, with what has come of it by now."""
-    if seen["status"] in ("blocked", "failed", "unknown"):
-        return {**outcome, "status": seen["status"], "reason": seen["reason"], "progress": None}
-    if seen["progress"] is None and seen["fields"]:
-        return _failed(outcome, "it ended, and is still not up to date: " + ", ".join(seen["fields"]))
-    return {**outcome, "progress": _still(outcome["progress"], seen["progress"]), "remarks": seen["remarks"]}
+def _update(outcome: Outcome, checked: Outcome) -> Outcome:
+    """Return the first outcome with what the job has done since."""
+    if checked["status"] in FAILURES:
+        return {**outcome, "status": checked["status"], "reason": checked["reason"], "progress": None}
+    before, now = outcome["progress"], checked["progress"]
+    if now is None and checked["fields"]:
+        return _as_failed(outcome, "it ended, and is still not up to date: " + ", ".join(checked["fields"]))
+    if before and now and "failed" not in before and "failed" not in now and before["step"] == now["step"]:
+        now = {"why": before["why"], **now} if "why" in before else now  # why it waits is asked only once
+    return {**outcome, "progress": now, "remarks": checked["remarks"]}
 
 
-def _still(before: Progress | None, now: Progress | None) -> Progress | None:
-    """How far it is now. Why it has not begun was asked once, and holds for as long as it is at the same step."""
-    if before is None or now is None or "failed" in before or "failed" in now or "why" not in before:
-        return now
-    return now if before["step"] != now["step"] else {"why": before["why"], **now}
-
-
-def _left(outcome: Outcome) -> Outcome:
-    """What time has run out for; what is not under way stays."""
-    progress = under_way(outcome)
-    if progress is None:
+def _as_unfinished(outcome: Outcome) -> Outcome:
+    """Return the outcome of a job that runs on after the time to wait; others as they are."""
+    job = running_job(outcome)
+    if job is None:
         return outcome
-    why = f": {progress['why']}" if "why" in progress else ""
-    reason = LEFT.format(identity=outcome["identity"], step=progress["step"] + why)
-    return {**outcome, "status": "unknown", "reason": reason, "progress": None, "left": progress}
+    why = f": {job['why']}" if "why" in job else ""
+    reason = UNFINISHED.format(identity=outcome["identity"], step=job["step"] + why)
+    return {**outcome, "status": "unknown", "reason": reason, "progress": None, "left": job}
 
 
-def fetched(url: str, sha256: str, said: Said) -> Path:
-    """The file with this sum, fetched here once for all accounts that have no way out; kept by its sum.
+def fetch_installer(url: str, sha256: str, report: Said) -> Path:
+    """Return the file with this checksum from the cache, downloaded once for all accounts that cannot fetch it.
 
-    said is told the bytes. Raises AccountError.
+    report: gets the bytes that are done, and the total. Raise AccountError.
     """
     folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "hpc.onboard"
     make_private(folder)
     lock = LockFile(str(folder), f"{sha256}.lock")
     try:
-        lock.acquire(FETCHED_ELSEWHERE)
+        lock.acquire(OTHER_DOWNLOAD)
     except LockBusy as error:
         raise AccountError(
-            f"another process fetches {url} and does not end ({error}): end it, then run again"
+            f"another process downloads {url} and does not end ({error}): end it, then run again"
         ) from None
     try:
-        fetch(url, str(folder / sha256), sha256, {}, said)
+        fetch(url, str(folder / sha256), sha256, {}, report)
     finally:
         lock.release()
     return folder / sha256

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What an account is told of a key's versions, and the next step where it holds one that must not be replaced."""
+"""What an account needs to know of a key's versions, and the advice where it keeps one that must not be replaced."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from ...module_utils._core.errors import AccountError
+from .._input import command_line
 from .._secrets.key_marks import marks
 from .._secrets.version_store import Sidecar
 from .._secrets.versions import VersionError
@@ -23,59 +24,59 @@ if TYPE_CHECKING:
     from .._secrets.versions import Secret
 
 
-def known(user: str, account: str) -> Rotations:
-    """What this machine knows of the versions of a key, with their fingerprints as that account shows them.
+def describe_rotations(user: str, account: str) -> Rotations:
+    """Return what this machine knows of the versions of a key, with their fingerprints as that account shows them.
 
-    user: the key's name, or NAME@VERSION. Raises AccountError.
+    user: the key's name, or NAME@VERSION. Raise AccountError if the record cannot be read.
     """
     name, _at, version = user.partition("@")
     key = bytes.fromhex(local_key())
     try:
         secret = Sidecar(name, key).secret()
-        versions = sorted(marks({name: secret}, account, key).values()) if secret else []
-        return {**of_secret(secret, version, machine_id(key)), "versions": versions}
+        fingerprints = sorted(marks({name: secret}, account, key).values()) if secret else []
+        return {**describe_secret(secret, version, machine_id(key)), "versions": fingerprints}
     except (StateError, VersionError) as error:
         raise AccountError(str(error)) from None
 
 
-def of_secret(secret: Secret | None, version: str, machine: str) -> Rotations:
-    """What a machine with these labels knows, which installs the version; none named: the current one."""
+def describe_secret(secret: Secret | None, version: str, machine: str) -> Rotations:
+    """Return the same of a key's record, for a machine that installs that version, or the current one if it is ""."""
     if secret is None:
         return {"sequence": 0, "known": [], "mark": None}
-    one = secret.version(version) if version else secret.current
-    before = [other.sequence for other in secret.versions if other.label != "pending"]
-    found: Rotations = {"sequence": max(before), "known": [other.id for other in secret.versions], "mark": None}
-    if one.sequence:
-        found["mark"] = {
-            "sequence": one.sequence,
-            "rotation": one.id,
-            "machine": one.machine,
-            "controller": re.sub(r"[^A-Za-z0-9.-]", "-", os.uname().nodename)[:63] if one.machine == machine else "",
+    installed = secret.version(version) if version else secret.current
+    rotations: Rotations = {
+        "sequence": max(other.sequence for other in secret.versions if other.label != "pending"),
+        "known": [other.id for other in secret.versions],
+        "mark": None,
+    }
+    if installed.sequence:
+        is_own = installed.machine == machine
+        rotations["mark"] = {
+            "sequence": installed.sequence,
+            "rotation": installed.id,
+            "machine": installed.machine,
+            "controller": re.sub(r"[^A-Za-z0-9.-]", "-", os.uname().nodename)[:63] if is_own else "",
             "when": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         }
-    return found
+    return rotations
 
 
-def explained(outcome: Outcome, account: str) -> Outcome:
-    """Return the outcome of a key that stays, with the next step: another machine rotated it, or no version fits."""
-    from .._input import command_line  # few are behind
-
+def explain_kept_key(outcome: Outcome, account: str) -> Outcome:
+    """Return the outcome of a key that was not replaced, with the advice: rotated elsewhere, or unknown here."""
     mark = outcome["evidence"].get("rotated")
-    kept = "a private copy is kept, and offboarding puts it back"
-    if not mark and outcome["capability"] == "module":
-        return {**outcome, "reason": f"{outcome['reason']}. To replace it, set replace: true in the task ({kept})"}
-    if not mark:
-        tags = [] if outcome["capability"] == "resources" else ["--tags", outcome["capability"]]
-        again = shlex.join(
-            command_line.command("onboard", ["-l", account, *tags, *command_line.replacing(command_line.started())])
+    if mark:
+        where = mark["controller"] or f"the machine {mark['machine']}"
+        export, imported = (shlex.join(command_line.command("state", [word, "FILE"])) for word in ("export", "import"))
+        reason = (
+            f"{where} rotated the key '{mark['secret']}' on {mark['when'][:10]}, and this machine has no record of it,"
+            f" so the key stays: run {export} there, then {imported} here; or store the new key here: keyring set"
+            f" hpc.onboard {mark['secret']}"
         )
-        reason = f"{outcome['reason']}. To replace it: {again} ({kept})"
         return {**outcome, "reason": reason}
-    where = mark["controller"] or f"the machine {mark['machine']}"
-    brought, taken = (shlex.join(command_line.command("state", [verb, "FILE"])) for verb in ("export", "import"))
-    reason = (
-        f"{where} rotated the key '{mark['secret']}' on {mark['when'][:10]}, and this machine does not know of it, so"
-        f" what is there stays: {brought} there, then {taken} here; or store the new key here: keyring set hpc.onboard"
-        f" {mark['secret']}"
-    )
-    return {**outcome, "reason": reason}
+    copy = "a private copy is kept, and offboarding puts it back"
+    if outcome["capability"] == "module":
+        return {**outcome, "reason": f"{outcome['reason']}. To replace it, set replace: true in the task ({copy})"}
+    tags = [] if outcome["capability"] == "resources" else ["--tags", outcome["capability"]]
+    replace = command_line.replacing(command_line.started())
+    again = shlex.join(command_line.command("onboard", ["-l", account, *tags, *replace]))
+    return {**outcome, "reason": f"{outcome['reason']}. To replace it: {again} ({copy})"}

@@ -1,45 +1,52 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What only a person can do before an account is whole, and by which sign it is known that they have.
+"""What the user must read or do by hand: the manual steps of a cluster, and the introduction to it.
 
-A cluster's profile lists its human steps in order, and says by which sign each is seen done: 'reached', the
-account was reached; 'key', the keyring has the key that 'secret' names; 'link', the path of the storage area is
-known. A step without a sign is open until the person says that it is done, and again when 'every_days' are over. One
-to which the accounts file gives a day ('due') is open from AHEAD_DAYS before that day until it is said done for it.
+A cluster's profile lists its manual steps in order ('human_steps'), each with the sign by which it is recognised as
+done ('done'): 'reached', the account was reached; 'key', the keyring has the key that 'secret' names; 'link', the path
+of the storage area is known. A step without a sign is open until the user marks it as done, and again after
+'every_days'. A step with a day in the accounts file ('due') is open from AHEAD_DAYS before that day until it is marked
+as done for it.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterable, Mapping
 from datetime import date
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .._input.command_line import command
+from .._ssh_config.texts import FILE
+from .._state import done_steps, durable_files
+
 if TYPE_CHECKING:
     from .._documents.record import StepMark
-    from .._documents.result import AccountResult, ManualStep, Unreached
+    from .._documents.result import AccountResult, Introduction, ManualStep, Unreached
 
-Told = Mapping[str, Any]  # of a cluster's profile, which its schema describes
-Marks = Mapping[str, "StepMark"]  # of an account: step -> who said that it is done
+ProfileStep = Mapping[str, Any]  # of a cluster's profile, which its schema describes
+Marks = Mapping[str, "StepMark"]  # of an account, by the ids of steps that the user marked as done
 AHEAD_DAYS = 30
-SECRET = "ngc"  # whose step it is that says no more than that a key is missing
+SECRET = "ngc"  # the key of a step that names none
+MOST_TEXTS = 4  # of an introduction; the cheat sheet has all of them
 
 
 class Signs(NamedTuple):
-    """What was seen of an account. missing: keys that the keyring lacks; unknown: areas whose path nobody knows."""
+    """What was observed on an account. missing: keys that the keyring lacks; unknown: areas without a known path."""
 
     reached: bool
     missing: Collection[str] = ()
     unknown: Collection[str] = ()
 
 
-def open_steps(steps: Iterable[Told], signs: Signs, said: Marks, today: date) -> list[Told]:
-    """The steps of a profile that are neither seen done nor said done."""
-    return [step for step in steps if _is_open(step, signs) and not is_settled(step, said, today)]
+def open_steps(steps: Iterable[ProfileStep], signs: Signs, marks: Marks, today: date) -> list[ProfileStep]:
+    """Return the steps that are neither recognised as done nor marked as done."""
+    return [step for step in steps if _is_open(step, signs) and not is_settled(step, marks, today)]
 
 
-def is_settled(step: Told, said: Marks, today: date) -> bool:
-    """Whether a person has said that the step is done, for as long as that holds, or its own day is far ahead."""
-    mark = said.get(str(step["id"]))
+def is_settled(step: ProfileStep, marks: Marks, today: date) -> bool:
+    """Return True if the step is marked as done and the mark still counts, or if its day is far ahead."""
+    mark = marks.get(str(step["id"]))
     day = due_day(step, mark)
     if day is None:
         return mark is not None
@@ -47,32 +54,32 @@ def is_settled(step: Told, said: Marks, today: date) -> bool:
     return today.toordinal() < day.toordinal() - ahead
 
 
-def due_day(step: Told, mark: StepMark | None) -> date | None:
-    """The day on which the step is to be done, or done again; None where nothing says one."""
-    return own_day(step, mark) or (until(step, mark) if mark else None)
+def due_day(step: ProfileStep, mark: StepMark | None) -> date | None:
+    """Return the day on which the step must be done, or done again; None if there is no such day."""
+    return own_day(step, mark) or (repeat_day(step, mark) if mark else None)
 
 
-def own_day(step: Told, mark: StepMark | None) -> date | None:
-    """The day that the accounts file gives the step, as long as it is not said done for that day."""
+def own_day(step: ProfileStep, mark: StepMark | None) -> date | None:
+    """Return the step's day in the accounts file; None if it has none or is marked as done for it."""
     if "due" not in step or (mark and mark.get("due") == step["due"]):
         return None
     try:
         return date.fromisoformat(step["due"])
     except ValueError:
-        return date.min  # a day that is none is told at once; a run says the line
+        return date.min  # an invalid day is due at once; a run names its line
 
 
-def until(step: Told, mark: StepMark) -> date | None:
-    """The day on which the step is to be done again; None for never."""
+def repeat_day(step: ProfileStep, mark: StepMark) -> date | None:
+    """Return the day on which a step that was done must be done again; None for never."""
     if "every_days" not in step:
         return None
     try:
         return date.fromordinal(date.fromisoformat(mark["at"][:10]).toordinal() + int(step["every_days"]))
     except ValueError:
-        return date.min  # a day that is none holds nothing
+        return date.min  # a mark with an invalid day does not count
 
 
-def _is_open(step: Told, signs: Signs) -> bool:
+def _is_open(step: ProfileStep, signs: Signs) -> bool:
     sign = step.get("done")
     if sign == "key":
         return step.get("secret", SECRET) in signs.missing
@@ -81,31 +88,27 @@ def _is_open(step: Told, signs: Signs) -> bool:
     return sign is None or not signs.reached
 
 
-def left(cluster: Told, result: AccountResult | Unreached, said: Marks, today: date) -> list[ManualStep]:
-    """The steps of the cluster's profile that are in the way after that result of converge."""
-    steps: list[Told] = cluster.get("human_steps", [])
+def steps_after(cluster: ProfileStep, result: AccountResult | Unreached, marks: Marks, today: date) -> list[ManualStep]:
+    """Return the steps of the cluster's profile that may explain that result.
+
+    For an unreachable account, these are all steps up to the last one that a login proves, without those that a key or
+    a path proves.
+    """
+    steps: list[ProfileStep] = cluster.get("human_steps", [])
     if "unreachable" in result:
-        ahead = open_steps(_before_reaching(steps), Signs(False), said, today)
-        return [told(step) for step in ahead]
-    signed = [step for step in steps if "done" in step]
-    return [told(step) for step in open_steps(signed, signs(result), said, today)]
+        last = max((position for position, step in enumerate(steps) if step.get("done") == "reached"), default=-1)
+        steps = [step for step in steps[: last + 1] if step.get("done", "reached") == "reached"]
+        signs = Signs(False)
+    else:
+        steps = [step for step in steps if "done" in step]
+        missing = {one["missing_secret"] for one in result["outcomes"] if one.get("missing_secret")}
+        unknown = {note["area"] for note in result["notes"] if note["code"] == "path_unknown"}
+        signs = Signs(True, missing, unknown)
+    return [describe_step(step) for step in open_steps(steps, signs, marks, today)]
 
 
-def signs(result: AccountResult) -> Signs:
-    """What the result of an account that was reached shows."""
-    missing = {one["missing_secret"] for one in result["outcomes"] if one.get("missing_secret")}
-    unknown = {note["area"] for note in result["notes"] if note["code"] == "path_unknown"}
-    return Signs(True, missing, unknown)
-
-
-def _before_reaching(steps: list[Told]) -> list[Told]:
-    """All up to the last one that is seen done when the account is reached, without those for later."""
-    last = max((at for at, step in enumerate(steps) if step.get("done") == "reached"), default=-1)
-    return [step for step in steps[: last + 1] if step.get("done", "reached") == "reached"]
-
-
-def told(step: Told) -> ManualStep:
-    """The step as it is told to people, and as others read it."""
+def describe_step(step: ProfileStep) -> ManualStep:
+    """Return the parts of a step that users and programs read."""
     text: ManualStep = {"id": str(step["id"]), "text": str(step["text"])}
     if step.get("url"):
         text["url"] = str(step["url"])
@@ -114,27 +117,47 @@ def told(step: Told) -> ManualStep:
     return text
 
 
-def of_account(variables: Mapping[str, Any], result: AccountResult | Unreached) -> list[ManualStep]:
-    """The steps that are left for the account that has these variables; none for a sandbox."""
-    if not variables.get("account") or variables["account"].get("sandbox"):
+def list_open_steps(variables: Mapping[str, Any], result: AccountResult | Unreached) -> list[ManualStep]:
+    """Return the steps that are open after that result, for the account that has these variables; none in a sandbox."""
+    account = variables.get("account") or {}
+    if not account or account.get("sandbox"):
         return []
-    name = str(variables["account"].get("name", ""))
-    return left(variables.get("cluster") or {}, result, said_of(name), date.today())
+    return steps_after(variables.get("cluster") or {}, result, read_marks(str(account.get("name", ""))), date.today())
 
 
-def unseen(variables: Mapping[str, Any]) -> list[ManualStep]:
-    """The steps of an account that was reached which nothing can show, as far as nobody has said that they are done."""
+def list_unproven_steps(variables: Mapping[str, Any]) -> list[ManualStep]:
+    """Return the steps of a reached account that no sign can prove and that are not marked as done."""
     steps = [step for step in (variables.get("cluster") or {}).get("human_steps", []) if "done" not in step]
     if not steps:
         return []
-    name = str(variables["account"]["name"])
-    return [told(step) for step in open_steps(steps, Signs(True), said_of(name), date.today())]
+    marks = read_marks(str(variables["account"]["name"]))
+    return [describe_step(step) for step in open_steps(steps, Signs(True), marks, date.today())]
 
 
-def said_of(account: str) -> Marks:
-    """What was said of an account's steps; nothing where that cannot be read, which status says."""
-    from .._state import done_steps, durable_files  # few are open
+def introduce_site(variables: Mapping[str, Any], name: str) -> Introduction | None:
+    """Return what to show once, after the first change of an account: the site's rules, traps and unproven steps.
 
+    Return None if the profile has nothing of the kind.
+    """
+    cluster = variables.get("cluster") or {}
+    texts = [str(text) for text in (*cluster.get("policies", ()), *cluster.get("traps", ()))]
+    steps = list_unproven_steps(variables)
+    if not (texts or steps):
+        return None
+    introduction: Introduction = {
+        "texts": texts[:MOST_TEXTS],
+        "more": len(texts[MOST_TEXTS:]),
+        "command": command("cheatsheet", [name]),
+        "names": [] if os.path.exists(os.path.expanduser(FILE)) else command("ssh-config"),
+    }
+    if steps:
+        introduction["steps"] = steps
+        introduction["done"] = command("done", [name, steps[0]["id"]])
+    return introduction
+
+
+def read_marks(account: str) -> Marks:
+    """Return the account's marks of done steps; {} if they cannot be read, which status reports."""
     try:
         return done_steps.read_marks().get(account, {})
     except durable_files.StateError:

@@ -1,14 +1,15 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is taken out of an account again, and in which order: keys first, then other things, then what they lay in.
+"""What is removed from an account, in which order: keys first, then other things, then the folders and links around.
 
-Whether a thing is ours to take out is decided on the account, by its receipt.
+The account decides by its receipt whether hpc-onboard created a thing, so that it may be removed.
 """
 
 from __future__ import annotations
 
 import posixpath
 from collections.abc import Container, Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -17,37 +18,49 @@ from ...module_utils._formats.key_files import START_UPS
 from ...module_utils._receipt.notes import belongs_to, folder_key
 from ...module_utils._receipt.receipt import ABOVE
 from ...module_utils._resources.kept_key import KeptKey
-from .plan import KINDS, asked_of, key_of
+from .._input import extra_vars
+from .._input.agreement import Agreement
+from .plan import KINDS, key_of, options_class
 
 if TYPE_CHECKING:
-    from .._documents.answer import Notes
+    from .._documents.answer import Notes, ReceiptNote
     from .._documents.declaration import Note, PlanEntry
     from .._roles.collect import Declared
 
-AROUND = ("directory", "storage_link")  # kinds that other things may lie below
-LONGEST = 4096  # characters of a path; no system takes more, and the notes of an account may hold any
+AGREEMENT = Agreement(
+    "an offboarding",
+    {
+        "offboard_only": extra_vars.one_of("everything", "undeclared"),
+        "offboard_capabilities": extra_vars.whole,
+        "offboard_sure": extra_vars.truth,
+    },
+    "offboard_sure",
+    "Take this out? [y/N] ",
+    "nothing was taken out",
+)
+AROUND = ("directory", "storage_link")  # resource types that other things may be below
+LONGEST = 4096  # characters of a path: no system allows more, but an account's receipt may contain any
 
 
-def to_take_out(
+def plan_removal(
     declared: Sequence[PlanEntry],
     chosen: Iterable[PlanEntry],
     notes: Notes,
     cluster: str,
     staying: Container[str] = (),
 ) -> list[PlanEntry]:
-    """The entries of a plan that takes out what was chosen of what is declared, and what is noted and declared no more.
+    """Return the plan that removes the chosen things, and those of the receipt that are no longer declared.
 
-    With each thing go the folders that were made for it. staying: roles of which it is not known what they declare,
-    and whose things are not to go.
+    Folders that were created for a thing are removed with it. staying: roles that could not be read, so that nothing
+    of theirs counts as no longer declared.
     """
-    things = [entry for entry in chosen if "state" in asked_of(entry["kind"]).OPTIONS]  # and not what is only asked
-    undeclared_now = [one for one in undeclared(declared, notes, cluster) if one["capability"] not in staying]
-    entries = [*map(absent, things), *undeclared_now]
-    return in_order(with_folders(entries, notes, cluster))
+    things = [entry for entry in chosen if "state" in options_class(entry["kind"]).OPTIONS]  # the others are queries
+    orphans = [entry for entry in list_undeclared(declared, notes, cluster) if entry["capability"] not in staying]
+    return order_removal(add_folders([*map(as_absent, things), *orphans], notes, cluster))
 
 
-def refusals(chosen: Declared) -> list[Note]:
-    """Return the notes of the roles whose settings are refused: the receipt alone says what is theirs."""
+def refusal_notes(chosen: Declared) -> list[Note]:
+    """Return a note for each role whose settings are invalid: only its things in the receipt are removed."""
     text = "its settings are refused ({}); what the receipt lists of it is taken out"
     return [
         {"capability": name, "code": "settings_refused", "text": text.format(reason)}
@@ -56,81 +69,75 @@ def refusals(chosen: Declared) -> list[Note]:
 
 
 def has_more(entries: Iterable[PlanEntry], than: Iterable[PlanEntry]) -> bool:
-    """Whether these entries are about something that the others are not."""
+    """Return True if an entry is about a thing that is not in the other plan."""
     return not {key_of(entry) for entry in entries} <= {key_of(entry) for entry in than}
 
 
-def undeclared(declared: Iterable[PlanEntry], notes: Notes, cluster: str) -> list[PlanEntry]:
-    """The entries of what is noted on an account for this cluster and not declared any more, as they are taken out."""
-    known = {key_of(entry) for entry in declared}
-    return [entry for key, entry in _noted(notes, cluster) if key not in known and not notes[key].get("for")]
+def list_undeclared(declared: Iterable[PlanEntry], notes: Notes, cluster: str) -> list[PlanEntry]:
+    """Return the removals of things that the receipt notes for this cluster and that are no longer declared."""
+    keys = {key_of(entry) for entry in declared}
+    return [entry for key, entry in _list_removals(notes, cluster) if key not in keys and not notes[key].get("for")]
 
 
-def with_folders(entries: Iterable[PlanEntry], notes: Notes, cluster: str) -> list[PlanEntry]:
-    """The entries in their order, before each the folders that were made for it, and before all those of other things.
+def add_folders(entries: Iterable[PlanEntry], notes: Notes, cluster: str) -> list[PlanEntry]:
+    """Return the entries, each after the folders that were created for it; folders of other things come first.
 
-    The folder of the receipt itself goes with the receipt.
+    The folder of the receipt itself is not among them: it is removed with the receipt.
     """
-    made: dict[str, list[PlanEntry]] = {}
-    for key, entry in sorted(_noted(notes, cluster)):
+    folders: dict[str, list[PlanEntry]] = {}
+    for key, entry in sorted(_list_removals(notes, cluster)):
         if notes[key].get("for") and key != folder_key(ABOVE):
-            made.setdefault(notes[key]["for"], []).append(entry)
-    here = [one for entry in entries for one in (*made.pop(key_of(entry), ()), entry)]
-    return [*(one for others in made.values() for one in others), *here]
+            folders.setdefault(notes[key]["for"], []).append(entry)
+    own = [one for entry in entries for one in (*folders.pop(key_of(entry), ()), entry)]
+    return [*(folder for others in folders.values() for folder in others), *own]
 
 
-def _noted(notes: Notes, cluster: str) -> Iterator[tuple[str, PlanEntry]]:
-    """The entries of what is noted for a cluster, as they would be taken out."""
+def _list_removals(notes: Notes, cluster: str) -> Iterator[tuple[str, PlanEntry]]:
+    """Yield the keys of the notes that count for a cluster, each with the entry that removes its thing."""
     for key, note in notes.items():
-        try:
-            entry = absent({"kind": note["kind"], "capability": note["capability"], "options": note["options"]})
-            mine = belongs_to(notes, key, cluster)
-        except (KeyError, TypeError, AttributeError):
-            continue
-        if mine and _is_one_of_ours(key, entry):
-            yield key, entry
+        entry = _read_note(key, note)
+        with suppress(KeyError, TypeError, AttributeError):  # of another note, which may contain anything, too
+            if entry and belongs_to(notes, key, cluster):
+                yield key, entry
 
 
-def foreign(notes: Notes) -> list[str]:
-    """The keys of notes that are not such as we make: a hand has written them."""
-    found = []
-    for key, note in notes.items():
-        try:
-            entry = absent({"kind": note["kind"], "capability": note["capability"], "options": note["options"]})
-        except (KeyError, TypeError, AttributeError):
-            entry = None
-        if entry is None or not _is_one_of_ours(key, entry):
-            found.append(key)
-    return found
+def list_forged(notes: Notes) -> list[str]:
+    """Return the keys of notes that hpc-onboard cannot have written."""
+    return [key for key, note in notes.items() if not _read_note(key, note)]
 
 
-def _is_one_of_ours(key: str, entry: PlanEntry) -> bool:
-    """Whether a note is such as we make: the account has told it, and it may have told anything."""
+def _read_note(key: str, note: ReceiptNote) -> PlanEntry | None:
+    """Return the entry that removes the thing of a note; None if hpc-onboard cannot have written the note.
+
+    Notes come from the account, which may send anything.
+    """
     try:
-        return entry["kind"] in KINDS and key_of(entry) == key and not _claims_start_up(entry)
-    except (AccountError, TypeError, ValueError, AttributeError):
-        return False
+        entry = as_absent({"kind": note["kind"], "capability": note["capability"], "options": note["options"]})
+        is_valid = entry["kind"] in KINDS and key_of(entry) == key and not _claims_start_up(entry)
+    except (AccountError, KeyError, TypeError, ValueError, AttributeError):
+        return None
+    return entry if is_valid else None
 
 
 def _claims_start_up(entry: PlanEntry) -> bool:
     """Return True if an entry claims a whole start-up file. Only own_file may: the user asked for it.
 
-    This machine does not know the home, so the end of a path counts, however it leads there.
+    This machine does not know the home, so only the end of a path is compared.
     """
     path = posixpath.normpath(str(entry["options"].get("path", "")))
     return entry["kind"] != "own_file" and path.endswith(tuple(f"/{name}" for name in START_UPS))
 
 
-def absent(entry: PlanEntry) -> PlanEntry:
-    """The entry of a thing that is not to be there."""
+def as_absent(entry: PlanEntry) -> PlanEntry:
+    """Return the entry that removes the thing of an entry."""
     options = {name: value for name, value in entry["options"].items() if name not in ("secret", "password")}
     return {**entry, "options": {**options, "state": "absent"}}
 
 
-def in_order(entries: Iterable[PlanEntry]) -> list[PlanEntry]:
-    """Return the entries in the order of their removal: keys, other things, then the folders and links around them.
+def order_removal(entries: Iterable[PlanEntry]) -> list[PlanEntry]:
+    """Return the entries in the order of removal: keys, other things, then the folders and links around them.
 
-    Of the same kind the one declared last goes first; a folder or a link waits for all that lies below its path.
+    Within each of these groups, the last one declared comes first; a folder or link comes after everything below it.
     """
     reverse = list(entries)[::-1]
     things = [entry for entry in reverse if entry["kind"] not in AROUND]

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The plan of one account on the controller: every resource checked, every secret's name made its value."""
+"""The plan of one account on the controller: checks each resource and replaces the names of keys by their values."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ...module_utils._core.errors import AccountError
 from ...module_utils._core.values import Options
+from ...module_utils._receipt import notes
 from .._roles.collect import DIRECT, Declared, RefusedValue, Tolerated, reason
 from .._roles.table import MODULE_UTILS, PLACES, options_of
 from .._secrets.backends import MissingKey
-from .result import unmet
+from .result import failed_outcome
 
 if TYPE_CHECKING:
     from ...module_utils._core.resource import Resource
@@ -22,13 +23,13 @@ if TYPE_CHECKING:
     from .._documents.outcome import Outcome
 
 
-class Kinds(Mapping[str, "type[Resource]"]):
-    """The kinds of resource, by name. Each is loaded when it is asked for: loading takes its time."""
+class ResourceTypes(Mapping[str, "type[Resource]"]):
+    """The classes of resource types, by name. Each is imported when it is looked up: all of them would take long."""
 
     def __getitem__(self, name: str) -> type[Resource]:
-        module, _dot, kind = PLACES[name].rpartition(".")
-        found: type[Resource] = getattr(import_module(f"{MODULE_UTILS}.{module}"), kind)
-        return found
+        module, _dot, class_name = PLACES[name].rpartition(".")
+        resource_type: type[Resource] = getattr(import_module(f"{MODULE_UTILS}.{module}"), class_name)
+        return resource_type
 
     def __contains__(self, name: object) -> bool:
         return name in PLACES
@@ -40,20 +41,23 @@ class Kinds(Mapping[str, "type[Resource]"]):
         return len(PLACES)
 
 
-KINDS = Kinds()
-UNKNOWN_KEY = "unknown"
+KINDS = ResourceTypes()
+UNKNOWN_KEY = "unknown"  # stands for the value of a key
 TYPES: dict[str, type] = {"str": str, "path": str, "dict": dict, "list": list, "int": int, "bool": bool}
 
 
 class Plan(NamedTuple):
-    """What is sent, and the outcomes of what cannot be sent because its key is missing, by position."""
+    """The entries that are sent, and the outcomes of those that are not since their key is missing, by position."""
 
     entries: list[PlanEntry]
     unmet: dict[int, Outcome]
 
     @classmethod
     def of(cls, declared: Sequence[PlanEntry], key: Callable[[str], str]) -> Plan:
-        """Check every resource before anything is touched. Raises AccountError for the first that is wrong."""
+        """Return the plan after checking every resource. Raise AccountError for the first invalid one.
+
+        key: returns the value of a key, or raises MissingKey.
+        """
         plan = cls([], {})
         for position, entry in enumerate(declared):
             options = dict(entry["options"])
@@ -64,33 +68,34 @@ class Plan(NamedTuple):
                 sent: PlanEntry = {
                     "kind": entry["kind"],
                     "capability": entry["capability"],
-                    "options": _checked(entry, options),
+                    "options": _complete(entry, options),
                 }
                 if secret is not None:
                     sent["key"] = secret
                 plan.entries.append(sent)
             except MissingKey as error:
-                named = _checked(entry, {**options, "password": UNKNOWN_KEY})
-                outcome = unmet(asked_of(entry["kind"])(named).identity, entry["capability"], str(error))
+                complete = _complete(entry, {**options, "password": UNKNOWN_KEY})
+                identity = options_class(entry["kind"])(complete).identity
+                outcome = failed_outcome(identity, entry["capability"], str(error))
                 plan.unmet[position] = {**outcome, "missing_secret": secret} if error.absent else outcome
         return plan
 
     def merged(self, answered: Sequence[Outcome]) -> list[Outcome]:
-        """The outcomes of all resources in the order they were declared. Raises AccountError when some are missing."""
+        """Return the outcomes of all resources in the order of declaration. Raise AccountError if some are missing."""
         if len(answered) != len(self.entries):
             raise AccountError(
-                f"the account answered for {len(answered)} of {len(self.entries)} resources: what it did with the"
-                " others is unknown. Run again: it reads back what was done"
+                f"the account answered for {len(answered)} of {len(self.entries)} resources, so the state of the others"
+                " is unknown. Run again to check and continue"
             )
         answers = iter(answered)
         total = len(answered) + len(self.unmet)
         return [self.unmet[i] if i in self.unmet else next(answers) for i in range(total)]
 
 
-def left_out(declared: Declared, key: Callable[[str], str]) -> Declared:
-    """What is declared, without what nobody has asked for and whose key the keyring does not have: a note says so."""
+def skip_missing_keys(declared: Declared, key: Callable[[str], str]) -> Declared:
+    """Return the declaration without resources that the user did not ask for and whose key is missing; add notes."""
     kept: list[PlanEntry] = []
-    notes: dict[str, Note] = {}
+    skipped: dict[str, Note] = {}
     for entry in declared.resources:
         try:
             if entry.get("is_unasked") and "secret" in entry["options"]:
@@ -98,19 +103,22 @@ def left_out(declared: Declared, key: Callable[[str], str]) -> Declared:
         except MissingKey as error:
             if error.absent:
                 name = entry["capability"]
-                text = f"left out: {error}, or say that you need none: without: [{name}] in the accounts file"
-                notes[text] = {"capability": name, "code": "key_absent", "text": text}
+                text = f"skipped: {error}; if you do not need it, set 'without: [{name}]' in the accounts file"
+                skipped[text] = {"capability": name, "code": "key_absent", "text": text}
                 continue
         kept.append(entry)
-    return declared._replace(resources=kept, notes=[*declared.notes, *notes.values()])
+    return declared._replace(resources=kept, notes=[*declared.notes, *skipped.values()])
 
 
-def sound(declared: Declared, tolerated: Tolerated) -> Declared:
-    """Return what is declared without the roles of which a kind refuses an entry. Raises AccountError."""
+def drop_refused_roles(declared: Declared, tolerated: Tolerated) -> Declared:
+    """Return the declaration without the roles of which an entry is invalid. Raise AccountError.
+
+    tolerated: errors that drop a role instead of being raised.
+    """
     refused: dict[str, str] = {}
     for entry in declared.resources:
         try:
-            _whole(entry)
+            _complete_without_key(entry)
         except AccountError as error:
             if entry["capability"] == DIRECT or not issubclass(RefusedValue, tolerated):
                 raise
@@ -120,48 +128,51 @@ def sound(declared: Declared, tolerated: Tolerated) -> Declared:
 
 
 def key_of(entry: PlanEntry) -> str:
-    """What an entry's resource is noted under in a receipt."""
-    from ...module_utils._receipt import notes  # onboarding notes nothing here
-
-    return notes.key(entry, asked_of(entry["kind"])(_whole(entry)).identity)
+    """Return the key under which a receipt notes the entry's resource."""
+    return notes.key(entry, options_class(entry["kind"])(_complete_without_key(entry)).identity)
 
 
-def _whole(entry: PlanEntry) -> Given:
-    """Return the options of an entry, complete and checked, with a word in place of its key. Raises AccountError."""
+def _complete_without_key(entry: PlanEntry) -> Given:
+    """Return the complete, checked options of an entry, with UNKNOWN_KEY for its key. Raise AccountError."""
     options = dict(entry["options"])
     if options.pop("secret", None) is not None:
         options["password"] = UNKNOWN_KEY
-    return _checked(entry, options)
+    return _complete(entry, options)
 
 
-def asked_of(kind: str) -> type[Options]:
-    """What is asked of a resource of that kind."""
+def options_class(kind: str) -> type[Options]:
+    """Return the class that checks the options of a resource type; for most it is much smaller than the resource's."""
     return options_of(kind) or KINDS[kind]
 
 
-def _checked(entry: PlanEntry, options: Given) -> Given:
-    """The options, complete and checked by the resource itself."""
-    if str(entry["kind"]) not in PLACES:
-        raise AccountError(f"{entry['kind']!r} is no kind of resource; there are: {', '.join(sorted(KINDS))}")
-    kind = asked_of(str(entry["kind"]))
-    unknown = sorted(set(options) - set(kind.OPTIONS))
+def holds_key(kind: str) -> bool:
+    """Return True if resources of this type are files that hold a key."""
+    return "password" in options_class(kind).OPTIONS
+
+
+def _complete(entry: PlanEntry, options: Given) -> Given:
+    """Return the options with their defaults, checked by the resource type itself. Raise AccountError."""
+    role, kind = entry["capability"], str(entry["kind"])
+    if kind not in PLACES:
+        raise AccountError(f"unknown resource type {entry['kind']!r}; available: {', '.join(sorted(KINDS))}")
+    checker = options_class(kind)
+    specs = checker.OPTIONS
+    unknown = sorted(set(options) - set(specs))
     if unknown:
-        raise AccountError(f"{entry['capability']}: {entry['kind']} has no option {unknown[0]!r}")
-    missing = sorted(name for name, spec in kind.OPTIONS.items() if spec.get("required") and not options.get(name))
+        raise AccountError(f"{role}: {kind} has no option {unknown[0]!r}")
+    missing = sorted(name for name, spec in specs.items() if spec.get("required") and not options.get(name))
     if missing:
-        raise AccountError(f"{entry['capability']}: {entry['kind']} needs {', '.join(missing)}")
+        raise AccountError(f"{role}: {kind} needs {', '.join(missing)}")
     for name, value in options.items():
-        wanted = TYPES[kind.OPTIONS[name]["type"]]
-        if not isinstance(value, wanted) and value is not None:
-            raise AccountError(f"{entry['capability']}: {name} of {entry['kind']} is no {wanted.__name__}")
-    whole = kind.whole(options)
-    for name, spec in kind.OPTIONS.items():
-        if "choices" in spec and whole.get(name) not in spec["choices"]:
-            raise AccountError(
-                f"{entry['capability']}: {name} is {whole.get(name)!r}, not one of {', '.join(spec['choices'])}"
-            )
+        expected = TYPES[specs[name]["type"]]
+        if not isinstance(value, expected) and value is not None:
+            raise AccountError(f"{role}: {name} of {kind} must be of type {expected.__name__}")
+    complete = checker.whole(options)
+    for name, spec in specs.items():
+        if "choices" in spec and complete.get(name) not in spec["choices"]:
+            raise AccountError(f"{role}: {name} is {complete.get(name)!r}, not one of {', '.join(spec['choices'])}")
     try:
-        kind(whole)
+        checker(complete)
     except AccountError as error:
-        raise AccountError(f"{entry['capability']}: {error}") from None
-    return whole
+        raise AccountError(f"{role}: {error}") from None
+    return complete

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From outcomes to what Ansible shows: changed, failed, one sentence, and a diff that a person can read."""
+"""Makes the result of a task from outcomes: changed, failed, a message, and a diff for users."""
 
 from __future__ import annotations
 
@@ -24,44 +24,43 @@ WORDS: dict[Status, str] = {  # for each status of an outcome (see module_utils/
 }
 FORESEEN: dict[Status, str] = {"missing": "to create", "different": "to change", "extra": "to remove"}
 CHANGES = tuple(FORESEEN)
-QUESTIONS = ("scheduler",)  # what is only asked for what is made from it
-PRIVATE = {"mode": "0600", "folder mode": "0700"}  # of a file that holds a key, and of its folder
+QUERIES = ("scheduler",)  # resource types that only ask the account something
+PRIVATE = {"mode": "0600", "folder mode": "0700"}  # of a file with a key, and of its folder
 FAILURES: tuple[Status, ...] = ("blocked", "failed", "unknown")
 
 
-def counted(outcomes: Sequence[Outcome], check: bool) -> str:
-    """How many of each, in words: '3 created, 12 unchanged'."""
+def count_statuses(outcomes: Sequence[Outcome], check: bool) -> str:
+    """Return how many outcomes have each status: '3 created, 12 unchanged'. check: of a preview."""
     words = {**WORDS, **FORESEEN} if check else WORDS
     counts = Counter(outcome["status"] for outcome in outcomes)
     return ", ".join(f"{counts[status]} {words[status]}" for status in reversed(WORDS) if counts[status])
 
 
 def result(outcomes: list[Outcome], declared: Declared, check: bool, empty: str = "nothing to do") -> AccountResult:
-    """Return the result of a converge task. Of a role that refuses its settings there is an outcome, too.
+    """Return the result of a task for one account. A role whose settings are refused is a failed outcome.
 
-    empty: its message if there are no outcomes.
+    empty: the message if there are no outcomes.
     """
-    outcomes = [*outcomes, *(unmet(f"role {name}", name, why) for name, why in declared.refused.items())]
-    bad = [outcome for outcome in outcomes if outcome["status"] in FAILURES]
-    summary = counted(outcomes, check) or empty
-    reasons = "".join(f"\n{outcome['identity']}: {outcome['reason']}" for outcome in bad)
+    outcomes = [*outcomes, *(failed_outcome(f"role {name}", name, why) for name, why in declared.refused.items())]
+    failed = [outcome for outcome in outcomes if outcome["status"] in FAILURES]
+    reasons = "".join(f"\n{outcome['identity']}: {outcome['reason']}" for outcome in failed)
     return {
         "kind": "account",
         "changed": any(outcome["status"] in CHANGES for outcome in outcomes),
-        "failed": bool(bad),
-        "msg": summary + reasons,
+        "failed": bool(failed),
+        "msg": (count_statuses(outcomes, check) or empty) + reasons,
         "outcomes": outcomes,
         "notes": list(declared.notes),
         "remarks": [
             {"capability": outcome["capability"], "text": remark}
             for outcome in outcomes
-            for remark in (*outcome["remarks"], *_tightened(outcome))
+            for remark in (*outcome["remarks"], *_describe_modes(outcome))
         ],
     }
 
 
-def _tightened(outcome: Outcome) -> list[str]:
-    """Return what is said of the modes that go from the user's to those of a private file and folder."""
+def _describe_modes(outcome: Outcome) -> list[str]:
+    """Return a note for each mode of the user's that a file with a key, or its folder, changes."""
     if outcome["status"] not in CHANGES:
         return []
     return [
@@ -71,34 +70,31 @@ def _tightened(outcome: Outcome) -> list[str]:
     ]
 
 
-def both(first: Sequence[Outcome], then: Sequence[Outcome]) -> list[Outcome]:
-    """The outcomes of two plans in a row: of a thing that both are about, that which changed it, else the later."""
-    changed = {one["identity"] for one in first if one["status"] in CHANGES}
-    later = {one["identity"]: one for one in then if one["identity"] not in changed}
-    return [later.pop(one["identity"], one) for one in first] + list(later.values())
+def merge_outcomes(first: Sequence[Outcome], later: Sequence[Outcome]) -> list[Outcome]:
+    """Return the outcomes of two plans in a row. Of a thing in both, the one that changed it counts, else the later."""
+    changed = {outcome["identity"] for outcome in first if outcome["status"] in CHANGES}
+    latest = {outcome["identity"]: outcome for outcome in later if outcome["identity"] not in changed}
+    return [latest.pop(outcome["identity"], outcome) for outcome in first] + list(latest.values())
 
 
-def spoken_of(outcomes: Sequence[Outcome]) -> list[Outcome]:
-    """The outcomes of what was there, or is wanted, or must be told of: nothing is said of what was gone before."""
+def drop_absent(outcomes: Sequence[Outcome]) -> list[Outcome]:
+    """Return the outcomes of a removal without those of things that were absent before, unless they say more."""
     return [
-        one
-        for one in outcomes
-        if one["before"] or one["after"] or one["remarks"] or one["progress"] or one["status"] != "ok"
+        outcome
+        for outcome in outcomes
+        if any(outcome[name] for name in ("before", "after", "remarks", "progress")) or outcome["status"] != "ok"
     ]
 
 
-def of_things(outcomes: Sequence[Outcome]) -> list[Outcome]:
-    """The outcomes without those of questions that a capability had answered: these are about no thing there.
-
-    What there is to say of an answer is said once, however many had the question.
-    """
-    asked = [one for one in outcomes if one["identity"] in QUESTIONS and one["capability"] != "resources"]
-    telling = {(one["identity"], *one["remarks"]): one for one in reversed(asked) if one["remarks"]}
-    return [one for one in outcomes if one not in asked or one in telling.values()]
+def drop_queries(outcomes: Sequence[Outcome]) -> list[Outcome]:
+    """Return the outcomes without queries, which are about no thing on the account, except a first one per remark."""
+    queries = [one for one in outcomes if one["identity"] in QUERIES and one["capability"] != "resources"]
+    remarkable = {(one["identity"], *one["remarks"]): one for one in reversed(queries) if one["remarks"]}
+    return [one for one in outcomes if one not in queries or one in remarkable.values()]
 
 
-def unmet(identity: str, capability: str, reason: str) -> Outcome:
-    """The outcome of a thing that was not sent, and why."""
+def failed_outcome(identity: str, capability: str, reason: str) -> Outcome:
+    """Return the outcome of a resource that was not sent, with the reason."""
     return {
         "identity": identity,
         "capability": capability,
@@ -115,15 +111,15 @@ def unmet(identity: str, capability: str, reason: str) -> Outcome:
     }
 
 
-def unnoted(problem: str) -> Outcome:
-    """The outcome of a receipt that nothing can be noted in, whose reason is why nothing was made."""
-    from ...module_utils._receipt.receipt import IDENTITY  # few lack theirs
+def receipt_failure(problem: str) -> Outcome:
+    """Return the outcome of a receipt that the account cannot write, so that it created nothing."""
+    from ...module_utils._receipt.receipt import IDENTITY
 
-    return unmet(IDENTITY, "receipt", problem)
+    return failed_outcome(IDENTITY, "receipt", problem)
 
 
 def diffs(outcomes: Sequence[Outcome]) -> list[Diff]:
-    """One diff for each resource that changes; a state is one 'field: value' a line."""
+    """Return a diff for each resource that changes, with a line 'field: value' for each field of a state."""
     return [
         {
             "before_header": outcome["identity"],
@@ -137,7 +133,7 @@ def diffs(outcomes: Sequence[Outcome]) -> list[Diff]:
 
 
 def state_lines(state: Mapping[str, str]) -> list[str]:
-    """A state as lines: 'field: value', and a value of several lines below its field."""
+    """Return a state as lines 'field: value', with a value of several lines below its field."""
     lines = []
     for key, value in state.items():
         if "\n" in value:

@@ -7,16 +7,18 @@ The user types the keys on the account, so this machine only checks if each key 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from .._delivery.account_session import AccountSession
+from .._delivery.connection import AccountConnection, Action, Variables
 from .._delivery.plan import UNKNOWN_KEY
 from .._roles.collect import Declared, Tolerated
+from .._roles.table import PLACES
 from .._secrets.backends import MissingKey
 
 if TYPE_CHECKING:
-    from .._delivery.conversation import Message
+    from .._delivery.connection import Message
     from .._documents.answer import Answer
 
 EMPTY_ANSWER: Answer = {
@@ -30,18 +32,33 @@ EMPTY_ANSWER: Answer = {
 }
 
 
-class ScriptSession(AccountSession):
+class ScriptConnection(AccountConnection):
     """sent: the last plan that would be sent. answer: the one of a result."""
 
     sent: Message | None = None
     answer: Answer = EMPTY_ANSWER
-    _absent: dict[str, MissingKey] = {}
+
+    def ask(self, document: Message) -> Answer:
+        """Keep the message, and return the answer of the result."""
+        self.sent = document
+        return self.answer
+
+
+class ScriptSession(AccountSession):
+    """The session of an account through files that the user carries."""
+
+    def __init__(self, action: Action, variables: Variables | None, places: Mapping[str, str] = PLACES) -> None:
+        """action, variables, places: see AccountSession."""
+        super().__init__(action, variables, places)
+        self.connection: ScriptConnection = ScriptConnection(
+            action, self.connection.host_variables, self.name, places, become=False
+        )
+        self._absent: dict[str, MissingKey] = {}
 
     def collect(self, names: list[str], resources: Sequence[object], tolerated: Tolerated = ()) -> Declared:
         """Collect what is declared, and find which keys are missing that only the site asks for."""
         declared = super().collect(names, resources, tolerated)
         unasked = {str(one["options"].get("secret", "")) for one in declared.resources if one.get("is_unasked")}
-        self._absent = {}
         for name in unasked - {""}:
             try:
                 super().key(name)
@@ -55,8 +72,3 @@ class ScriptSession(AccountSession):
         if name in self._absent:
             raise self._absent[name]
         return UNKNOWN_KEY
-
-    def ask(self, document: Message) -> Answer:
-        """Keep the message, and return the answer of the result."""
-        self.sent = document
-        return self.answer

@@ -4,7 +4,14 @@
 
 from __future__ import annotations
 
+import json
+import shlex
+import sys
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
 from ...module_utils._core.errors import AccountError
+from . import command_line, extra_vars
 
 YES = ("y", "yes")
 
@@ -18,3 +25,45 @@ def check(answer: str, nothing: str, again: str) -> None:
         return
     why = "it was not agreed to" if answer else f"nobody agreed to it. Without a terminal: {again}"
     raise AccountError(f"{nothing}: {why}")
+
+
+class Agreement(NamedTuple):
+    """A change to which the user must agree, at the terminal or by a variable.
+
+    whose, readers, words: of the run's settings, see extra_vars.read. sure: the variable by which the user agrees.
+    question: for the terminal. nothing: what did not happen without agreement.
+    """
+
+    whose: str
+    readers: Mapping[str, extra_vars.Reader]
+    sure: str
+    question: str
+    nothing: str
+    words: int = 1
+
+    def settings(self, variables: Mapping[str, Any], value: extra_vars.Value) -> dict[str, Any]:
+        """Return the settings of the run that are given. Raise AccountError for an unknown one."""
+        return extra_vars.read(self.whose, self.readers, variables, value, self.words)
+
+    def check_names(self, variables: Mapping[str, Any]) -> None:
+        """Raise AccountError for an unknown setting: a misspelt one would be ignored."""
+        self.settings(variables, lambda _name: None)
+
+    def is_needed(self, variables: Mapping[str, Any], value: extra_vars.Value) -> bool:
+        """Return True if the user must be asked: not in check mode, nor if the variable is true. Raise AccountError."""
+        return not (variables.get("ansible_check_mode") or self.settings(variables, value).get(self.sure))
+
+    def require_yes(
+        self, answer: str, variables: Mapping[str, Any], value: extra_vars.Value, options: Mapping[str, Any]
+    ) -> None:
+        """Raise AccountError unless the answer is yes. It names the command that does the same without asking.
+
+        options: of Ansible's command line.
+        """
+        given = [(name, one) for name, one in self.settings(variables, value).items() if name != self.sure]
+        assigned = [f"{name}={one}" if isinstance(one, str) else json.dumps({name: one}) for name, one in given]
+        words = ["-l", str(options["subset"])] if options.get("subset") else []
+        words += [word for assignment in assigned for word in ("-e", assignment)]
+        words += command_line.unasked(self.sure.removesuffix("_sure"))
+        typed = command_line.again(options, sys.argv[1:], options.get("args") or ())
+        check(answer, self.nothing, f"{typed} {shlex.join(words)}")

@@ -9,9 +9,7 @@ of accounts files that this run does not read stay as they are, unless the file 
 from __future__ import annotations
 
 import os
-import shlex
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from ...module_utils._core import edited_file
@@ -20,7 +18,8 @@ from ...module_utils._core.dry_run import DryRunHost
 from ...module_utils._core.errors import AccountError, printable
 from ...module_utils._core.host import Host
 from ...module_utils._core.resource import CHANGES, reconcile
-from .._input import agreement, command_line, extra_vars
+from .._input import extra_vars
+from .._input.agreement import Agreement
 from .._input.extra_vars import Value
 from .._state.fingerprint_key import make_private, state_folder
 from . import entries, texts
@@ -28,16 +27,18 @@ from .kept import SshNames
 from .person import ANYBODY, Person, check, person
 
 if TYPE_CHECKING:
-    from .._documents.result import Refusal, SshConfigPart, SshConfigResult, SshName
+    from .._documents.result import SshConfigPart, SshConfigResult, SshName
 
 Variables = Mapping[str, Any]  # Ansible's, of the host that the part is run for
-Options = Mapping[str, Any]  # of Ansible's command line
 
-SETTINGS = {"ssh_config_state": extra_vars.one_of("present", "absent"), "ssh_config_sure": extra_vars.truth}
-SHOWN = "foreseen_names"
-"""The variable in which playbooks register what was shown."""
-QUESTION = "Write this? [y/N] "
-NOTHING = "nothing was written"
+AGREEMENT = Agreement(
+    "the names for ssh",
+    {"ssh_config_state": extra_vars.one_of("present", "absent"), "ssh_config_sure": extra_vars.truth},
+    "ssh_config_sure",
+    "Write this? [y/N] ",
+    "nothing was written",
+    words=2,
+)
 DONE: SshConfigPart = {"kind": "ssh_config_part", "changed": False}
 
 
@@ -49,32 +50,12 @@ class Wish(NamedTuple):
     gone: list[str]
 
 
-def begun(variables: Variables, value: Value, options: Options, is_at_terminal: bool) -> SshConfigPart | Refusal:
-    """Whether to go on: not where a person must agree and nobody is there to be asked."""
-    try:
-        if asks(variables, value) and not is_at_terminal:
-            agreement.check("", NOTHING, _again(variables, value, options))
-    except AccountError as error:
-        return refused(error)
-    return DONE
-
-
-def asked(variables: Variables, value: Value, options: Options, ask: Callable[[str], str]) -> SshConfigPart | Refusal:
-    """Whether the person agrees to what was shown; where nothing would change, they are not asked."""
-    try:
-        if asks(variables, value) and (variables.get(SHOWN) or {}).get("changed"):
-            agreement.check(ask(QUESTION), NOTHING, _again(variables, value, options))
-    except AccountError as error:
-        return refused(error)
-    return DONE
-
-
 def kept(variables: Variables, value: Value, state: str | None, foresees: bool) -> SshConfigResult:
     """Keep the names, or say what that would do. state: present or absent, where the task says one.
 
     Raises AccountError.
     """
-    state = state or str(_settings(variables, value).get("ssh_config_state", "present"))
+    state = state or str(AGREEMENT.settings(variables, value).get("ssh_config_state", "present"))
     host = Host(Account.of_this_process(None), b"")
     config, ours = (edited_file.read_edited_file(host, host.expand(path)).text for path in (texts.CONFIG, texts.FILE))
     found = texts.sections(ours)
@@ -95,16 +76,6 @@ def without(variables: Variables, value: Value, foresees: bool) -> SshConfigResu
     config, ours = (edited_file.read_edited_file(host, host.expand(path)).text for path in (texts.CONFIG, texts.FILE))
     gone = [name for name in variables["ansible_play_hosts"] if name in texts.sections(ours)]
     return _carried_out(host, Wish({}, [], gone), foresees, config) if gone else DONE
-
-
-def asks(variables: Variables, value: Value) -> bool:
-    """Whether a person must agree. Raises AccountError for a setting that is misspelt."""
-    return not (variables.get("ansible_check_mode") or _settings(variables, value).get("ssh_config_sure"))
-
-
-def refused(error: AccountError) -> Refusal:
-    """The result of a part that cannot go on."""
-    return {"kind": "ssh_config_part", "failed": True, "msg": str(error)}
 
 
 def _carried_out(host: Host, wish: Wish, foresees: bool, config: str) -> SshConfigResult:
@@ -202,15 +173,3 @@ def _shown(file: object) -> str:
 def _is_there(one: texts.Found) -> bool:
     """Whether the accounts file of a section still is."""
     return os.path.exists(one.source.encode("latin-1", "replace"))
-
-
-def _settings(variables: Variables, value: Value) -> dict[str, Any]:
-    return extra_vars.read("the names for ssh", SETTINGS, variables, value, words=2)
-
-
-def _again(variables: Variables, value: Value, options: Options) -> str:
-    """The command that writes the same and asks nobody."""
-    given = {**_settings(variables, value), "ssh_config_sure": True}
-    words = [word for name, one in given.items() for word in ("-e", f"{name}={str(one).lower()}")]
-    typed = command_line.again(options, sys.argv[1:], options.get("args") or ())
-    return f"{typed} {shlex.join(words)}"

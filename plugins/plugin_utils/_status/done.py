@@ -16,7 +16,7 @@ from typing import Any
 from .._accounts.quick_look import Named
 from .._command.accounts import CommandError
 from .._command.parser import add_inventory, complete_by
-from .._delivery.manual_steps import due_day, own_day, until
+from .._delivery.manual_steps import due_day, own_day, repeat_day
 from .._documents.record import StepMark
 from .._input.diagnostics import is_day, nearest, no_day
 from .._state import done_steps
@@ -99,7 +99,7 @@ def _said(account: Named, name: str, moment: str | None) -> list[tuple[str, int]
 
 def _done(step: Mapping[str, Any], mark: StepMark) -> str:
     """What holds of a step that is said done, and what comes next."""
-    ended = until(step, mark)
+    ended = repeat_day(step, mark)
     if ended and ended <= date.today():
         return f"was done on {mark['at'][:10]} and is due again since {ended}"
     if ended:

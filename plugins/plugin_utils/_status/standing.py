@@ -12,7 +12,7 @@ from datetime import date, datetime
 from typing import Any, NamedTuple, NotRequired, TypedDict
 
 from .._accounts.quick_look import Named
-from .._delivery.manual_steps import Marks, Signs, open_steps, told
+from .._delivery.manual_steps import Marks, Signs, describe_step, open_steps
 from .._documents.finding import BySeverity
 from .._documents.record import RunRecord, SlurmRecord
 from .._documents.result import ManualStep
@@ -110,7 +110,7 @@ def of_account(account: Named, memory: Memory, now: datetime) -> AccountStatus:
         "offboard": runs["offboard"],
         "audit": runs["audit"],
         "rotations": list(memory.rotations),
-        "steps": [told(step) for step in steps],
+        "steps": [describe_step(step) for step in steps],
         "next": "",
     }
     if memory.slurm:

@@ -10,7 +10,7 @@ from enum import Enum
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .._delivery.result import CHANGES, FAILURES, FORESEEN, WORDS, counted
+from .._delivery.result import CHANGES, FAILURES, FORESEEN, WORDS, count_statuses
 from .layout import Line, Look, Span, ended, indented, item, told, with_command
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ def account(name: str, result: Result, view: View, like: str | None = None) -> l
     """What came of one account: a heading, then what changed or failed and why, notes, and what a person must do."""
     if "outcomes" not in result:
         return _without_outcomes(name, result, view, like)
-    text = counted(result["outcomes"], view.check) or str(result.get("msg") or "nothing to do")
+    text = count_statuses(result["outcomes"], view.check) or str(result.get("msg") or "nothing to do")
     lines = heading(name, result, text, view)
     for outcome in result["outcomes"]:
         if _shown(outcome, view.detail):

@@ -9,7 +9,7 @@ import time
 from typing import Any
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.offboarding import absent
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.offboarding import as_absent
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import key_of
 
 from tests.integration.onboard.test_conda import settings
@@ -60,12 +60,12 @@ def test_a_forged_receipt_lets_this_machine_fetch_nothing(bed: Any) -> None:
         options = {**options, "installers": {"x86_64": installer}}
         entry: Any = {"kind": "conda_install", "capability": "conda", "options": options}
         note = {**entry, "identity": "conda", "hashes": {}, "keyed": {}, "clusters": [], "made": True}
-        note = {**note, "options": absent(entry)["options"], "state": "done", "for": ""}
+        note = {**note, "options": as_absent(entry)["options"], "state": "done", "for": ""}
         wants = {**installer, "path": "/tmp/installer"}
         account = forger(
             bed,
             f"note = {json.dumps(json.dumps(note))}\n"
-            f"if answer['receipt']: answer['receipt']['notes'][{key_of(absent(entry))!r}] = note\n"
+            f"if answer['receipt']: answer['receipt']['notes'][{key_of(as_absent(entry))!r}] = note\n"
             "for one in answer['outcomes']:\n"
             f"    one.update(status='extra', progress={{'failed': 'no way out', 'wants': {wants!r}}})\n",
         )
@@ -145,7 +145,7 @@ def test_output_without_end_is_cut_in_seconds(bed: Any, where: str) -> None:
     ran = onboard(bed, account, timeout=60)
     assert time.monotonic() - begun < 60
     assert ran.code == 2, ran.text
-    assert "it was cut" in " ".join(ran.text.split())
+    assert "so the session was ended" in " ".join(ran.text.split())
     time.sleep(1)
     assert int(account.read("count")) < 400, "megabytes"
     assert account.read("count") == account.read("count")

@@ -109,5 +109,5 @@ def test_a_master_that_takes_no_second_session_is_done_without_or_told(
     ran = Desk(bed, account, settings={account.name: entry}).types("onboard")
     said = " ".join((ran.stdout + ran.stderr).split())
     assert ran.returncode == exit_code, said
-    assert ("takes no second command (MaxSessions)" in said) == bool(exit_code), said
+    assert ("refused a second session in the open connection (MaxSessions)" in said) == bool(exit_code), said
     assert sshd.connections == connections

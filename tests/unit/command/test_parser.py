@@ -19,7 +19,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._command.parser import
     to_playbook_words,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._command.subcommands import SUBCOMMANDS
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import offboard_question
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import offboarding
 from ansible_collections.hpc.onboard.plugins.plugin_utils._readiness import preflight_report, test_job_report
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import options as rotation_options
 from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config import run as ssh_config_run
@@ -99,8 +99,10 @@ def test_what_cannot_be_meant_is_refused(line: str, text: str) -> None:
 READERS = {
     "audit": {**audit_run.SETTINGS},
     "fix": {**audit_run.SETTINGS, **fix_run.SETTINGS},
-    "offboard": {one: reader for one, reader in offboard_question.SETTINGS.items() if one != "offboard_capabilities"},
-    "ssh-config": ssh_config_run.SETTINGS,
+    "offboard": {
+        one: reader for one, reader in offboarding.AGREEMENT.readers.items() if one != "offboard_capabilities"
+    },
+    "ssh-config": ssh_config_run.AGREEMENT.readers,
     "rotate": rotation_options.SETTINGS,
     "test-job": test_job_report.SETTINGS,
     "preflight": preflight_report.SETTINGS,

@@ -136,6 +136,7 @@ DOORS = {  # what Ansible and the keyring library load; nothing but an action im
     "action": {
         *("_documents", "_input", "_state", "_secrets", "_roles", "_accounts"),
         *(
+            "plugin_utils/account_action",
             "_delivery",
             "_authentication",
             "_ssh_config",
@@ -148,13 +149,25 @@ DOORS = {  # what Ansible and the keyring library load; nothing but an action im
     },
     "callback": {"_text", "_input", "_state", "_rotation/reminders", "_terminal"},
     "doc_fragments": set(),
-    "plugin_utils": {"_secrets"},  # keyring_backend.py, the name that people write into keyringrc
+    "plugin_utils": {  # keyring_backend.py, the name that people write into keyringrc; the base class of actions
+        *("_secrets", "_roles/table", "_delivery", "_core"),
+    },
 }
 MAY_IMPORT: dict[str, set[str]] = {**ENGINE, **CONTROLLER, **DOORS}
 KNOW_ANSIBLE = {  # beside the doors
     "plugin_utils._input.extra_vars",  # takes for true what Ansible takes for true
     "plugin_utils._secrets.prompt",  # asks and warns through Ansible's display
 }
+LATE = {  # a file of these rooms -> what it imports inside a function: each takes milliseconds that few runs need
+    "_delivery/connection": {"_delivery/connection_failure", "_authentication/login_gate"},  # 10 and 6 files more
+    "_delivery/conversation": {"_delivery/job_wait", "_delivery/key_rotations"},  # 7 and 6 files more
+    "_delivery/delivery": {"_delivery/manual_steps"},  # 7 files more
+    "_delivery/result": {"_receipt/receipt"},
+    "_delivery/payload": {"_delivery/packing"},  # with ast; needed if the sources of the engine have changed
+    "_authentication/login_gate": {"_secrets/prompt", "_authentication/questions", "_authentication/ssh_login"},  # 30
+    "action/converge": {"_rotation/reminders"},  # 12 files more
+}
+LATE_ROOMS = {"_delivery", "_authentication", "_ssh_config"}  # and the actions that are in the table
 OF_OTHER_PYTHONS = {"_sha256", "_sha2"}  # modules of their standard library that this Python has no more, or not yet
 MOST_FILES = 16  # beside those that are found by the name of what they are for
 FOUND_BY_NAME = {*ROLES, *PLACES}
@@ -177,6 +190,18 @@ def test_a_room_imports_those_below_it_alone(source: Source) -> None:
             there = SOURCES[module].room
             file = f"{there}/{module.rpartition('.')[2]}"
             assert there in allowed or file in allowed, f"line {one.line} imports {one.name}"
+
+
+@pytest.mark.parametrize("name", [name for name, source in SOURCES.items() if source.room in {*LATE_ROOMS, "action"}])
+def test_only_what_few_runs_need_is_imported_inside_a_function(name: str) -> None:
+    file = f"{SOURCES[name].room}/{name.rpartition('.')[2]}"
+    if SOURCES[name].room == "action" and file not in LATE:
+        return
+    functions = [node for node in ast.walk(SOURCES[name].tree) if isinstance(node, ast.FunctionDef)]
+    inner = {node.lineno for one in functions for node in ast.walk(one) if isinstance(node, ast.ImportFrom)}
+    modules = [module_of(one.name, SOURCES) for one in SOURCES[name].imports if one.line in inner]
+    late = {f"{SOURCES[module].room}/{module.rpartition('.')[2]}" for module in modules if module}
+    assert late == LATE.get(file, set())
 
 
 def test_the_table_names_every_room_and_no_other() -> None:

@@ -10,9 +10,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import conversation, payload
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import connection, payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import AccountSession
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.answer import NoAnswer
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.delivery import deliver, report_unreached
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import Declared
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import receipts
 
@@ -109,12 +110,12 @@ def test_only_what_was_dropped_at_the_door_is_tried_again_twice(
 ) -> None:
     way = Dropping(*words)
     session = AccountSession(way, {**ADA, "account": {"sandbox": sandbox}})
-    monkeypatch.setattr(conversation, "PAUSES", (0.0, 0.0))
+    monkeypatch.setattr(connection, "PAUSES", (0.0, 0.0))
     if left:
         with pytest.raises(ConnectionError):
-            session.carry_out(Declared([FOLDER], [], {}), 0, {"seconds": 30})
+            deliver(session, Declared([FOLDER], [], {}), 0, {"seconds": 30})
     else:
-        assert session.carry_out(Declared([FOLDER], [], {}), 0, {"seconds": 30})["changed"]
+        assert deliver(session, Declared([FOLDER], [], {}), 0, {"seconds": 30})["changed"]
     assert len(way.words) == left
     assert way.options.pop("reconnection_retries") == 0, "Ansible tries again by itself, and tells nobody"
     assert way.options == ({"verbosity": 1} if words else {}), "what a login node says at its door is told at -v only"
@@ -123,7 +124,7 @@ def test_only_what_was_dropped_at_the_door_is_tried_again_twice(
 @pytest.mark.parametrize("check", [True, False])
 def test_a_check_run_changes_nothing_and_keeps_no_receipt(check: bool, sandbox: dict[str, Any]) -> None:
     session = AccountSession(Here(check_mode=check, diff=True), {**ADA, "account": {"sandbox": sandbox}})
-    found = session.carry_out(Declared([FOLDER], [], {}), 0, {"seconds": 30})
+    found = deliver(session, Declared([FOLDER], [], {}), 0, {"seconds": 30})
     assert (found["changed"], found["failed"], found["sandbox"]) == (True, False, sandbox["root"])
     assert found["diff"][0]["after"] == "is: folder\n"
     assert Path(f"{sandbox['root']}/home/ada/made").is_dir() is not check
@@ -134,7 +135,7 @@ def test_an_interpreter_that_is_named_is_the_only_one_tried(sandbox: dict[str, A
     variables = {**ADA, "account": {"sandbox": sandbox}, "ansible_python_interpreter": "/nowhere/python3"}
     session = AccountSession(Here(), variables)
     with pytest.raises(NoAnswer, match=r"Tried: /nowhere/python3: .*not found"):
-        session.carry_out(Declared([FOLDER], [], {}), 0, {"seconds": 30})
+        deliver(session, Declared([FOLDER], [], {}), 0, {"seconds": 30})
 
 
 def failed(words: str, cause: Exception | None = None) -> Exception:
@@ -152,7 +153,8 @@ def session_over(transport: str) -> AccountSession:
 
 
 def test_an_account_that_was_not_reached_is_told_by_its_name() -> None:
-    missed = session_over("ssh").unreached(failed(f"{SSH}refused"))
+    session = session_over("ssh")
+    missed = report_unreached(session, session.connection.explain_failure(failed(f"{SSH}refused")))
     assert missed["unreachable"]
     assert missed["msg"].endswith("Try 'ssh ada@dfki'")
 
@@ -170,7 +172,7 @@ def test_an_account_that_was_not_reached_is_told_by_its_name() -> None:
 def test_a_command_may_have_begun_unless_all_that_ssh_said_lacks_its_mark(
     transport: str, error: Exception, began: bool
 ) -> None:
-    assert session_over(transport).connection.failure(error).began is began
+    assert session_over(transport).connection.explain_failure(error).began is began
 
 
 @pytest.mark.parametrize(
@@ -185,13 +187,13 @@ def test_a_command_may_have_begun_unless_all_that_ssh_said_lacks_its_mark(
         (
             f"{SSH}{payload.BEGUN}\nConnection to h closed.",
             True,
-            "the line dropped (Connection to h closed.). What was",
+            "the connection was lost (Connection to h closed.). What was",
         ),
-        (f"{SSH}{payload.BEGUN}\n", True, "the line dropped. What was done is not known"),
-        ("Connection refused, timed out", True, "the line dropped (Connection refused, timed out). What was"),
+        (f"{SSH}{payload.BEGUN}\n", True, "the connection was lost. What was done is unknown"),
+        ("Connection refused, timed out", True, "the connection was lost (Connection refused, timed out). What was"),
     ],
 )
 def test_what_a_line_that_failed_means_is_told_by_a_fact(words: str, began: bool, said: str) -> None:
-    error = session_over("ssh" if SSH in words else "paramiko_ssh").connection.failure(failed(words))
+    error = session_over("ssh" if SSH in words else "paramiko_ssh").connection.explain_failure(failed(words))
     assert (error.began, error.text.startswith(said)) == (began, True), error.text
     assert payload.BEGUN not in error.text

@@ -86,7 +86,7 @@ def test_the_last_of_two_answers_counts() -> None:
     ],
 )
 def test_an_answer_that_is_cut_is_unknown_and_says_to_run_again(stdout: str) -> None:
-    with pytest.raises(_answer.NoAnswer, match="Run again: it reads back what was done"):
+    with pytest.raises(_answer.NoAnswer, match="Run again to check and continue"):
         parsed(stdout)
 
 
@@ -235,7 +235,7 @@ def test_the_options_of_a_note_are_harmless_whatever_an_account_has_noted() -> N
 
 @pytest.mark.parametrize("options", [{"x": 10**400}, {"x": float("nan")}, {"x": float("inf")}, [], "x", None, 7])
 def test_options_of_a_note_that_nobody_declares_are_no_answer(options: object) -> None:
-    with pytest.raises(_answer.NoAnswer, match="cannot be read"):
+    with pytest.raises(_answer.NoAnswer, match="the answer is invalid"):
         noted(options)
 
 
@@ -256,16 +256,16 @@ def test_a_number_that_nobody_can_show_is_cut(number: int) -> None:
 @pytest.mark.parametrize(
     ("stdout", "stderr", "code", "said"),
     [
-        ("", "", payload.EATEN, "hands the connection to another shell"),
-        ("", "", payload.CUT, "did not arrive whole"),
+        ("", "", payload.EATEN, "starts another shell"),
+        ("", "", payload.CUT, "the input was incomplete"),
         (
             f"\n{payload.NO_PYTHON}\npython3: Python 2.7.5\nx: not found\n",
             "",
             94,
             "Tried: python3: Python 2.7.5; x: not found",
         ),
-        ("Account expired\x1b[2J", "", 1, "(exit code 1): 'ssh simone@wilson true' should end"),
-        ("", "Permission\ndenied", 255, "It said: Permission | denied"),
+        ("Account expired\x1b[2J", "", 1, "(exit code 1): 'ssh simone@wilson true' must end"),
+        ("", "Permission\ndenied", 255, "Output: Permission | denied"),
     ],
 )
 def test_what_came_instead_of_an_answer_is_said_with_the_next_step(
@@ -314,26 +314,26 @@ def test_an_account_that_answers_for_more_or_fewer_resources_is_not_believed(cou
 @pytest.mark.parametrize(
     ("entry", "said"),
     [
-        (declared("symlink", path="/a"), "'symlink' is no kind of resource; there are: conda_install, container_image"),
-        (declared(None), "None is no kind of resource"),  # type: ignore[arg-type]  # wrong on purpose
+        (declared("symlink", path="/a"), "unknown resource type 'symlink'; available: conda_install, container_image"),
+        (declared(None), "unknown resource type None"),  # type: ignore[arg-type]  # wrong on purpose
         (declared("directory", pth="/a"), "directory has no option 'pth'"),
         (declared("directory"), "directory needs path"),
         (declared("directory", path="/a", mode="0777"), "mode is '0777', not one of 0700"),
-        (declared("directory", path="/a", mode=448), "mode of directory is no str"),
-        (declared("directory", path=["/a"]), "path of directory is no str"),
+        (declared("directory", path="/a", mode=448), "mode of directory must be of type str"),
+        (declared("directory", path=["/a"]), "path of directory must be of type str"),
         (declared("directory", path="a"), "test: path: 'a' is not a path"),
         (
             declared("storage_link", path="~/a", target="/b", state="gone"),
             "state is 'gone', not one of present, absent",
         ),
-        (declared("shell_environment", variables=["A=1"]), "variables of shell_environment is no dict"),
-        (declared("shell_environment", path="~/bin"), "path of shell_environment is no list"),
+        (declared("shell_environment", variables=["A=1"]), "variables of shell_environment must be of type dict"),
+        (declared("shell_environment", path="~/bin"), "path of shell_environment must be of type list"),
         (declared("enroot_credential", machine="nvcr.io"), "the key is empty"),
         (declared("enroot_credential", machine="nvcr.io\n", password="k"), "is not a host name"),
         (declared("enroot_credential", machine="nvcr.io", login="a\n", password="k"), "is neither a plain name"),
         (
             declared("enroot_credential", machine="nvcr.io", password=["canary"]),
-            "password of enroot_credential is no str",
+            "password of enroot_credential must be of type str",
         ),
         (declared("enroot_credential", machine="nvcr.io", password="canary canary"), "holds white space"),
         (declared("path_script", path="~/x", content="echo"), "begins with #!"),

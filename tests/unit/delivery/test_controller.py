@@ -17,7 +17,12 @@ from ansible_collections.hpc.onboard.plugins.module_utils._core import resource 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import result as words
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import counted, diffs, result, unmet
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import (
+    count_statuses,
+    diffs,
+    failed_outcome,
+    result,
+)
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Declaration
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles import (
     collect,
@@ -94,7 +99,7 @@ def test_the_controller_has_a_word_for_every_status_and_sorts_them_as_the_engine
 
 def outcome(status: str, **more: Any) -> dict[str, Any]:
     """An outcome of that status."""
-    return {**unmet(f"thing {status}", "links", ""), "status": status, "reason": None, **more}
+    return {**failed_outcome(f"thing {status}", "links", ""), "status": status, "reason": None, **more}
 
 
 @pytest.mark.parametrize(
@@ -112,7 +117,7 @@ def test_a_result_counts_in_words(statuses: list[str], changed: bool, failed: bo
     outcomes = [outcome(status) for status in statuses]
     said = result(outcomes, NOTHING, check)
     assert (said["changed"], said["failed"], said["msg"].split("\n")[0]) == (changed, failed, msg)
-    assert msg == (counted(outcomes, check) or "nothing to do")
+    assert msg == (count_statuses(outcomes, check) or "nothing to do")
 
 
 @pytest.mark.parametrize("status", ["blocked", "failed", "unknown"])
@@ -124,13 +129,13 @@ def test_what_went_wrong_is_named_with_its_reason(status: str) -> None:
 
 def test_what_an_answer_says_is_said_once_however_many_have_asked() -> None:
     def asked(capability: str, *remarks: str) -> dict[str, Any]:
-        question = {"identity": words.QUESTIONS[0], "capability": capability, "remarks": list(remarks)}
+        question = {"identity": words.QUERIES[0], "capability": capability, "remarks": list(remarks)}
         return {**outcome("ok"), **question}
 
     things = [outcome("missing"), outcome("missing")]
     told = [asked("launchers", "down"), asked("job_scripts", "down"), asked("job_scripts", "slow"), asked("launchers")]
-    assert words.of_things([*told, *things]) == [told[0], told[2], *things]
-    assert words.of_things([asked("resources")]) == [asked("resources")]
+    assert words.drop_queries([*told, *things]) == [told[0], told[2], *things]
+    assert words.drop_queries([asked("resources")]) == [asked("resources")]
 
 
 def test_a_diff_shows_what_changes_and_nothing_else() -> None:

@@ -53,7 +53,7 @@ class Account:
 
     def settled(self, outcomes: list[Outcome], seconds: float = 60) -> list[Outcome]:
         """Wait for the outcomes."""
-        return job_wait.settled(outcomes, seconds, self.ask, self.bring, self.shown.append)
+        return job_wait.wait_for_jobs(outcomes, seconds, self.ask, self.bring, self.shown.append)
 
 
 def test_with_nothing_under_way_nothing_is_asked() -> None:

@@ -9,7 +9,11 @@ from typing import Any
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import Catalogue
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import manual_steps
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.manual_steps import Signs, of_account, open_steps
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.manual_steps import (
+    Signs,
+    list_open_steps,
+    open_steps,
+)
 from fabricated import outcome, result
 
 TODAY = date(2026, 11, 22)
@@ -17,7 +21,7 @@ TODAY = date(2026, 11, 22)
 
 def left(cluster: Any, result: Any) -> Any:
     """The steps that are left when nobody has said anything."""
-    return manual_steps.left(cluster, result, {}, TODAY)
+    return manual_steps.steps_after(cluster, result, {}, TODAY)
 
 
 def profile(cluster: str) -> dict[str, Any]:
@@ -73,17 +77,17 @@ def test_what_a_person_said_is_done_is_left_no_more_until_it_is_due_again() -> N
     assert names({"export_control": mark}, date(2027, 10, 31)) == ["ai_group"]
     assert names({"export_control": mark}, date(2027, 11, 1)) == ["export_control", "ai_group"]
     assert names({"export_control": {**mark, "at": "some day"}}) == ["export_control", "ai_group"]
-    ahead = manual_steps.left(profile("lrz"), {"unreachable": True}, {"export_control": mark}, TODAY)  # type: ignore[typeddict-item]
+    ahead = manual_steps.steps_after(profile("lrz"), {"unreachable": True}, {"export_control": mark}, TODAY)  # type: ignore[typeddict-item]
     assert not any("export control" in step["text"] for step in ahead)
 
 
 def test_a_sandbox_leaves_nothing_to_a_person_and_neither_does_a_host_of_others() -> None:
     variables = {"cluster": profile("lrz"), "account": {"sandbox": {"root": "/x"}}}
     unreached: Any = {"kind": "account", "unreachable": True, "msg": "x"}
-    assert of_account(variables, unreached) == []
-    assert of_account({}, unreached) == []
-    assert of_account({**variables, "account": {"name": "x"}}, unreached)
-    assert manual_steps.unseen({**variables, "account": {"name": "x"}})[0]["id"] == "export_control"
+    assert list_open_steps(variables, unreached) == []
+    assert list_open_steps({}, unreached) == []
+    assert list_open_steps({**variables, "account": {"name": "x"}}, unreached)
+    assert manual_steps.list_unproven_steps({**variables, "account": {"name": "x"}})[0]["id"] == "export_control"
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.answer import NoAnswer
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation import ROOM, awaited
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.session_limits import ROOM, limited
 
 
 @pytest.fixture(autouse=True)
@@ -24,7 +24,7 @@ def alarms() -> Iterator[list[int]]:
 
 
 def test_what_hangs_is_given_up_with_what_to_look_at() -> None:
-    with pytest.raises(NoAnswer, match="does a start-up file wait for something"), awaited(0.1):
+    with pytest.raises(NoAnswer, match="a start-up file may wait for input"), limited(0.1):
         time.sleep(60)
 
 
@@ -36,14 +36,14 @@ def test_what_floods_is_cut_long_before_memory() -> None:
             held.extend(b"y" * 1_000_000)
             time.sleep(0.001)
 
-    with pytest.raises(NoAnswer, match="printed instead of an answer, and it was cut"), awaited(60):
+    with pytest.raises(NoAnswer, match="printed instead of an answer, so the session was ended"), limited(60):
         flood()
     assert len(held) < 20 * ROOM
     assert time.monotonic() - begun < 30
 
 
 def test_what_ends_in_time_leaves_no_alarm(alarms: list[int]) -> None:
-    with awaited(0.1):
+    with limited(0.1):
         pass
     time.sleep(0.3)
     assert alarms == []
@@ -51,7 +51,7 @@ def test_what_ends_in_time_leaves_no_alarm(alarms: list[int]) -> None:
 
 def test_a_limit_of_the_task_that_comes_first_is_heeded(alarms: list[int]) -> None:
     signal.setitimer(signal.ITIMER_REAL, 0.1)
-    with pytest.raises(NoAnswer, match="no answer in 0 s: does a start-up file"), awaited(60):
+    with pytest.raises(NoAnswer, match="no answer in 0 s: a start-up file may"), limited(60):
         time.sleep(60)
     time.sleep(0.3)
     assert alarms == [], "it has rung, in words of ours"
@@ -59,7 +59,7 @@ def test_a_limit_of_the_task_that_comes_first_is_heeded(alarms: list[int]) -> No
 
 def test_the_alarm_of_the_task_goes_on(alarms: list[int]) -> None:
     signal.setitimer(signal.ITIMER_REAL, 0.3)
-    with awaited(0.2):
+    with limited(0.2):
         time.sleep(0.1)
     time.sleep(0.5)
     assert alarms == [signal.SIGALRM]

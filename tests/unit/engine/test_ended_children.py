@@ -17,7 +17,7 @@ from account_scene import Folder, Plain, Scene
 from ansible_collections.hpc.onboard.plugins.module_utils._engine import isolation
 from ansible_collections.hpc.onboard.plugins.module_utils._engine.engine import answer
 from ansible_collections.hpc.onboard.plugins.module_utils._receipt import receipt
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.offboarding import with_folders
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.offboarding import add_folders
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS
 
 from tests.effort import sample
@@ -77,7 +77,7 @@ def carried_out(scene: Scene, gone: bool) -> list[dict[str, Any]]:
     if gone:
         there = scene.tree().get(f"/home/simone/{receipt.PLACE}")
         noted = json.loads(there.content)["resources"] if isinstance(there, Plain) else {}
-        plan["resources"] = with_folders(plan["resources"], noted, "")[::-1]
+        plan["resources"] = add_folders(plan["resources"], noted, "")[::-1]
     said = answer({**plan, "receipt": True, "only_made": gone}, KINDS)
     assert said["error"] is None
     outcomes: list[dict[str, Any]] = said["outcomes"]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import one_resource
+from ansible_collections.hpc.onboard.plugins.action import converge
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.argument_spec import TYPES, WORDS, check
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import Roles
@@ -35,7 +35,7 @@ SPEC: dict[str, Any] = {
 }
 SPECS: dict[str, Mapping[str, Any]] = {
     **{f"role {name}": Roles().options(name) for name in sorted(Roles().names())},
-    **{f"module {kind}": one_resource.argument_spec(kind) for kind in sorted(KINDS)},
+    **{f"module {kind}": converge.module_spec(kind) for kind in sorted(KINDS)},
     "all that can be said": SPEC,
 }
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.run import checked
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.offboard_question import check_names
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.offboarding import AGREEMENT
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.extra_vars import (
     Reader,
     number,
@@ -65,8 +65,8 @@ def test_a_setting_that_nobody_gave_is_not_there() -> None:
 @pytest.mark.parametrize("name", ["offboard_olny", "offboard_capability"])
 def test_a_misspelt_word_takes_nothing_out(name: str) -> None:
     with pytest.raises(AccountError, match=rf"{name} is no setting of an offboarding; did you mean"):
-        check_names({name: "undeclared", "inventory_hostname": "a@b"})
-    check_names({"offboard_only": "undeclared", "offboard_capabilities": []})
+        AGREEMENT.check_names({name: "undeclared", "inventory_hostname": "a@b"})
+    AGREEMENT.check_names({"offboard_only": "undeclared", "offboard_capabilities": []})
 
 
 def test_a_baseline_is_not_written_by_one_who_says_no() -> None:

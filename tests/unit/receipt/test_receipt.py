@@ -21,10 +21,10 @@ from ansible_collections.hpc.onboard.plugins.module_utils._receipt import receip
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.storage_link import StorageLink
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answer as _answer
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.offboarding import (
-    foreign,
-    in_order,
-    undeclared,
-    with_folders,
+    add_folders,
+    list_forged,
+    list_undeclared,
+    order_removal,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS, key_of
 
@@ -181,7 +181,7 @@ def test_the_receipt_goes_with_the_last_thing(scene: Scene) -> None:
 def taken_out(scene: Scene, *resources: dict[str, Any]) -> dict[str, str]:
     """What offboarding says of these things and of the folders that were made for them."""
     plan = scene.plan([{**one, "state": "absent"} for one in resources])
-    plan["resources"] = with_folders(plan["resources"], everything(scene), "")[::-1]
+    plan["resources"] = add_folders(plan["resources"], everything(scene), "")[::-1]
     told = answer({**plan, "receipt": True, "only_made": True}, KINDS)
     return {one["identity"]: one["status"] for one in told["outcomes"]}
 
@@ -220,10 +220,10 @@ def test_a_folder_goes_right_after_what_it_was_made_for_and_keys_go_before_all()
         for path, what in made.items()
     }
     hostile = {"directory folder ~/e": {"kind": "directory", "capability": 3, "options": [], "for": "script"}}
-    entries = in_order(with_folders([credential, script], {**known, **hostile}, ""))
+    entries = order_removal(add_folders([credential, script], {**known, **hostile}, ""))
     paths = [entry["options"].get("path") for entry in entries]
     assert paths == [None, "~/a/b/run", "~/a/b", "~/a", "~/c", "~/d"]
-    assert undeclared([], {**known, **hostile}, "") == []
+    assert list_undeclared([], {**known, **hostile}, "") == []
 
 
 @pytest.mark.parametrize("kind", ["path_script", "own_file"])
@@ -231,8 +231,8 @@ def test_a_note_that_claims_a_start_up_file_is_forged_unless_the_user_may_have_a
     entry = {"kind": kind, "capability": "", "options": {"path": "~/.bashrc", "content": "#!/bin/sh\n"}}
     notes = {key_of(entry): {**entry, "for": "", "clusters": ["lrz"]}}
     forged = kind == "path_script"
-    assert foreign(notes) == ([key_of(entry)] if forged else [])
-    assert bool(undeclared([], notes, "lrz")) != forged
+    assert list_forged(notes) == ([key_of(entry)] if forged else [])
+    assert bool(list_undeclared([], notes, "lrz")) != forged
 
 
 @pytest.mark.parametrize(
@@ -244,8 +244,8 @@ def test_a_note_that_claims_a_start_up_file_by_another_path_is_forged(path: str)
     options = {"path": path, "content": "#!/bin/sh\n"}
     entry = {"kind": "path_script", "capability": "", "options": options, "for": "", "clusters": ["lrz"]}
     key = f"path_script script {path}"
-    assert foreign({key: entry}) == [key]
-    assert undeclared([], {key: entry}, "lrz") == []
+    assert list_forged({key: entry}) == [key]
+    assert list_undeclared([], {key: entry}, "lrz") == []
 
 
 def test_a_folder_that_was_there_stays(scene: Scene) -> None:
@@ -427,8 +427,8 @@ def leave(scene: Scene, cluster: str, *resources: dict[str, Any]) -> set[str]:
     """Offboard a cluster; the statuses of all that was asked for and noted for it."""
     plan = scene.plan([{**one, "state": "absent"} for one in resources])
     noted = everything(scene)
-    plan["resources"] = with_folders(
-        [*plan["resources"], *undeclared(plan["resources"], noted, cluster)], noted, cluster
+    plan["resources"] = add_folders(
+        [*plan["resources"], *list_undeclared(plan["resources"], noted, cluster)], noted, cluster
     )
     plan["resources"].reverse()
     told = answer({**plan, "receipt": True, "only_made": True, "cluster": cluster}, KINDS)
@@ -441,7 +441,7 @@ def test_the_other_clusters_things_are_no_orphans_and_stay(scene: Scene) -> None
     said(scene, LINK, cluster="lrz")
     alone = scene.tree()
     said(scene, SCRIPT, cluster="cool_muc")
-    assert undeclared([], everything(scene), "lrz") == [
+    assert list_undeclared([], everything(scene), "lrz") == [
         {
             "kind": "storage_link",
             "capability": "test",
@@ -459,11 +459,11 @@ def test_the_other_clusters_things_are_no_orphans_and_stay(scene: Scene) -> None
 def test_what_was_noted_before_clusters_were_is_everybodys_until_the_home_is_known_to_be_shared(scene: Scene) -> None:
     scene.make(AREA)
     said(scene, LINK)
-    assert len(undeclared([], everything(scene), "lrz")) == 1
+    assert len(list_undeclared([], everything(scene), "lrz")) == 1
     said(scene, SCRIPT, cluster="cool_muc")
-    assert undeclared([], everything(scene), "lrz") == []
+    assert list_undeclared([], everything(scene), "lrz") == []
     said(scene, LINK, cluster="lrz")
-    assert len(undeclared([], everything(scene), "lrz")) == 1
+    assert len(list_undeclared([], everything(scene), "lrz")) == 1
 
 
 def test_two_clusters_and_two_machines_do_not_write_over_each_other(scene: Scene) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ansible_collections.hpc.onboard.plugins.module_utils._receipt import notes
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.key_rotations import of_secret
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.key_rotations import describe_secret
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import next_step
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ports import Found, Outdated, Refused
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.standing import Situation
@@ -83,7 +83,7 @@ class Beside(World):
         version = self.known.current.id if self.known else versions.FIRST
         for target in self.targets:
             if target not in left:
-                self.accounts.onboarded(target, version, of_secret(self.known, version, MACHINE))
+                self.accounts.onboarded(target, version, describe_secret(self.known, version, MACHINE))
         new = {target for target, held in before.items() if held == NO_KEY != self.targets[target]}
         if self.known and self.known.one("pending"):
             if any(held != self.targets[target] for target, held in before.items() if target not in new):
@@ -96,7 +96,7 @@ class Beside(World):
         """Onboarding by a machine that has the first key, and no records."""
         before = dict(self.targets)
         for target in self.targets:
-            self.accounts.onboarded(target, versions.FIRST, of_secret(None, "", "b" * 16))
+            self.accounts.onboarded(target, versions.FIRST, describe_secret(None, "", "b" * 16))
         self.excused |= {target for target, held in before.items() if held == NO_KEY}  # no mark could warn it
         undone = [target for target, held in before.items() if held != self.targets[target] and target in self.made]
         if undone:
@@ -116,7 +116,7 @@ class Beside(World):
     # The machine's own trips
 
     def _tell(self, version: str) -> Any:
-        return of_secret(self.known, version, MACHINE)
+        return describe_secret(self.known, version, MACHINE)
 
     def _install(self, target: str, version: str) -> None:
         self.targets[target] = version

@@ -1,0 +1,82 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Explains why a connection to an account failed, from the output of ssh and the state of the login.
+
+Loaded only after a failure.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import traceback
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .._authentication import login_advice, login_diagnosis
+from .._text import ssh_words
+from .._text.sanitise import harmless_lines
+from . import payload
+
+if TYPE_CHECKING:
+    from .connection import AccountConnection
+
+LOGIN_BEFORE = "hpc_onboard_login"  # the variable in which playbooks register the login before the work
+SECONDS = 5  # for an ssh that has ended to print why
+
+
+class ConnectionFailure(NamedTuple):
+    """Why an account gave no answer.
+
+    began: the command may have started there. output: of ssh, in one line. may_retry: the login node was busy.
+    """
+
+    text: str
+    began: bool
+    output: str = ""
+    may_retry: bool = False
+
+
+def explain(connection: AccountConnection, error: Exception) -> ConnectionFailure:
+    """Return what the error of Ansible's connection means.
+
+    The command may have begun unless the output of ssh lacks its mark (payload.BEGUN). Ansible repeats that output only
+    if ssh ends with 255, and other connection plugins do not. If the input could not be written (an OSError came
+    before), it did not arrive as a whole, so nothing began.
+    """
+    is_over_ssh = connection.transport == "ssh"
+    is_cut = is_over_ssh and isinstance(error.__context__, OSError)
+    printed = f"{error}{_read_rest(error)}" if is_cut else str(error)
+    began = connection.was_answered or (not is_cut and (not is_over_ssh or payload.BEGUN in printed))
+    lines = harmless_lines(ssh_words.without_asides(printed), 2000).split("\n")
+    output = " | ".join(line for line in lines if line and line != payload.BEGUN)
+    if began:
+        reason = f" ({output})" if output else ""
+        text = f"the connection was lost{reason}. What was done is unknown; run again to check and continue"
+        return ConnectionFailure(text, began, output)
+    if ssh_words.is_session_taken(output):
+        text = "the login node refused a second session in the open connection (MaxSessions): log out of the shell that"
+        return ConnectionFailure(f"{text} uses it, then run again ({output})", began, output)
+    if connection.blocked or connection.control_socket:
+        before = (connection.host_variables.get(LOGIN_BEFORE) or {}).get("msg")
+        return ConnectionFailure(connection.blocked or before or login_advice.advice(connection.name), began)
+    if ssh_words.is_dropped_at_the_door(output) and not connection.unanswered:
+        text = f"the login node dropped the connection before the login, as it does if too many come at once ({output})"
+        advice = "Run again later, or for fewer accounts at a time (-f 2)"
+        return ConnectionFailure(f"{text}. {advice}", began, output, ssh_words.may_knock_again(output))
+    diagnosis = login_diagnosis.LoginDiagnosis(connection.name, connection.variables).judged(
+        output, connection.unanswered
+    )
+    return ConnectionFailure(f"{diagnosis.text}. {diagnosis.next}", began, output)
+
+
+def _read_rest(error: Exception) -> str:
+    """Return what ssh printed before it stopped reading, which Ansible did not read; empty if it is not available.
+
+    Ansible's own messages have the output of ssh after "over ssh:".
+    """
+    frames = {frame.f_code.co_name: frame.f_locals for frame, _line in traceback.walk_tb(error.__traceback__)}
+    process: Any = frames.get("_send_initial_data", {}).get("ssh_process")
+    read = frames.get("_bare_run", {})
+    try:
+        return f" over ssh: {(read.get('b_stderr', b'') + process.communicate(timeout=SECONDS)[1]).decode()}"
+    except (AttributeError, TypeError, ValueError, OSError, subprocess.TimeoutExpired):
+        return ""

@@ -1,0 +1,117 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Brings an account to its desired state and makes the result of the task: outcomes, receipt, advice for the user."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from .._secrets.session import SESSION
+from .._state import last_runs, receipts
+from . import result as _result
+from .conversation import Conversation
+from .plan import Plan, skip_missing_keys
+
+if TYPE_CHECKING:
+    from .._documents.answer import Notes, Receipt
+    from .._documents.declaration import PlanEntry
+    from .._documents.outcome import Outcome
+    from .._documents.result import AccountResult, Unreached
+    from .._roles.collect import Declared
+    from .account_session import AccountSession
+    from .connection import Message
+    from .connection_failure import ConnectionFailure
+
+
+def deliver(
+    session: AccountSession,
+    declared: Declared,
+    wait: int,
+    settings: Message,
+    plan_rest: Callable[[Notes], list[PlanEntry]] | None = None,
+) -> AccountResult:
+    """Bring the account to the declared state, or preview the changes in check mode. Return the task's result.
+
+    wait: seconds for jobs. settings: see Conversation. plan_rest: for removals; returns the plan that follows from the
+    account's receipt, or an empty one. Raise AccountError and NoAnswer.
+    """
+    declared = skip_missing_keys(declared, session.key)
+    if session.connection.asks_each_time:
+        wait = 0  # each check of a job would ask the user
+    outcomes, receipt = _run_plan(session, declared.resources, wait, settings)
+    if not (plan_rest or session.is_check_run):
+        lost = receipts.find_lost_notes(session.name, session.sandbox, receipt)
+        if lost:
+            _outcomes, receipt = _run_plan(session, declared.resources, wait, {**settings, "notes": lost})
+    rest = plan_rest(receipt["notes"]) if plan_rest and receipt else []
+    if rest:
+        later, receipt = _run_plan(session, rest, wait, settings)
+        outcomes = _result.merge_outcomes(outcomes, later)
+    outcomes = _result.drop_absent(outcomes) if plan_rest else _result.drop_queries(outcomes)
+    is_first = not plan_rest and _is_first_change(session, outcomes)  # before the receipt is kept
+    empty = "nothing to remove" if plan_rest else "no resources declared"
+    result = _result.result([*outcomes, *_keep_receipt(session, receipt)], declared, session.is_check_run, empty)
+    if SESSION.source:
+        result["keyring"] = SESSION.source
+    if session.sandbox:
+        result["sandbox"] = session.sandbox["root"]
+    if session.wants_diff:
+        result["diff"] = _result.diffs(result["outcomes"])
+    _add_advice(session, result, is_first)
+    return result
+
+
+def report_unreached(session: AccountSession, failure: ConnectionFailure) -> Unreached:
+    """Return the result of a task whose account was not reached, with the manual steps before a first login."""
+    result: Unreached = {"kind": "account", "unreachable": True, "msg": failure.text}
+    if session.connection.blocked or last_runs.was_reached(session.name):
+        return result
+    from . import manual_steps
+
+    steps = manual_steps.list_open_steps(session.variables, result)
+    return {**result, "human_steps": steps} if steps else result
+
+
+def _run_plan(
+    session: AccountSession, entries: list[PlanEntry], wait: int, settings: Message
+) -> tuple[list[Outcome], Receipt | None]:
+    """Send one plan and return its outcomes, and the receipt that the account has now."""
+    plan = Plan.of(entries, session.key)
+    conversation = Conversation(session, plan.entries, {"work": session.work, "receipt": True, **settings})
+    return plan.merged(conversation.outcomes(wait)), conversation.receipt
+
+
+def _keep_receipt(session: AccountSession, receipt: Receipt | None) -> list[Outcome]:
+    """Copy the account's receipt to this machine. Return a failed outcome if the account could not write it."""
+    if receipt is None:
+        return []
+    if receipt["problem"]:
+        return [_result.receipt_failure(receipt["problem"])]
+    if not session.is_check_run:
+        problem = receipts.keep_receipt(session.name, bool(session.sandbox), receipt)
+        if problem:
+            session.warn(problem)
+    return []
+
+
+def _is_first_change(session: AccountSession, outcomes: list[Outcome]) -> bool:
+    """Return True if this run is the first of this machine that changed the account. Ask before the receipt is kept."""
+    is_real = not (session.is_check_run or session.sandbox)
+    is_changed = any(outcome["status"] in _result.CHANGES for outcome in outcomes)
+    return is_real and is_changed and not receipts.has_receipt(session.name, sandbox=False)
+
+
+def _add_advice(session: AccountSession, result: AccountResult, is_first: bool) -> None:
+    """Add what only the user can read or do: an introduction to the site at first, manual steps after a failure."""
+    needs_steps = result["failed"] or any(note["code"] == "path_unknown" for note in result["notes"])
+    if not (is_first or needs_steps):
+        return
+    from . import manual_steps
+
+    introduction = manual_steps.introduce_site(session.variables, session.name) if is_first else None
+    if introduction:
+        result["introduction"] = introduction
+    steps = manual_steps.list_open_steps(session.variables, result) if needs_steps else []
+    if steps:
+        result["human_steps"] = steps

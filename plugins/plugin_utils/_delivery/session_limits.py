@@ -1,0 +1,119 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Limits for one SSH session: how long it may take, how late its command may begin, how much it may print.
+
+The engine bounds its own work and its answer, but what runs before it does not: a start-up file that waits or prints
+without end, a home that hangs. Ansible reads everything that a command prints, and returns when the command ends. The
+first line that the command prints (payload.BEGUN) shows that it has begun.
+"""
+
+from __future__ import annotations
+
+import resource
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from . import payload
+from .answer import LARGEST, NoAnswer
+
+if TYPE_CHECKING:
+    import subprocess
+    from types import FrameType
+
+ROOM = 16 * LARGEST
+"""Bytes by which this process may grow in a session: an answer is read, decoded and parsed, with noise around it."""
+INTERVAL = 0.1  # seconds between two checks
+PATIENCE = 600.0
+"""Seconds for one session. Each file system that hangs takes half a minute of them."""
+SECONDS = 30.0  # for one resource, where the plan does not say (_engine/engine.py)
+AGAIN = "Log in by hand to check, then run again: it continues from what was done"
+SILENT = "no answer in {seconds:.0f} s: a start-up file may wait for input, or the home may hang. " + AGAIN
+UNBEGUN = (
+    "the home hangs, or a start-up file waits: the login node accepted the connection, but no command began in"
+    " {seconds:.0f} s. Try 'ssh {typed} true': run again when that ends at once, and ask the site if it does not"
+)
+FLOODED = (
+    f"more than {LARGEST // 2**20} MB were printed instead of an answer, so the session was ended: a start-up file may"
+    f" print without end. {AGAIN}"
+)
+
+
+class StartLimit(NamedTuple):
+    """How long a command of ssh may take to begin. typed: returns what a user types after "ssh" for that account."""
+
+    seconds: float
+    typed: Callable[[], str]
+
+
+def start_limit(
+    connection: Any, document: Mapping[str, Any], account: Mapping[str, Any], typed: Callable[[], str]
+) -> StartLimit | None:
+    """Return the limit for the start: as long as one resource may take, at least twice ssh's time for connecting.
+
+    Return None if the command may wait for the user first, or is not sent by ssh.
+    """
+    if connection.transport != "ssh" or "asks_each_time" in account:
+        return None
+    return StartLimit(max(document.get("seconds") or SECONDS, 2.0 * connection.get_option("timeout")), typed)
+
+
+@contextmanager
+def limited(seconds: float, start: StartLimit | None = None) -> Iterator[None]:
+    """Raise NoAnswer if the block takes longer than that, uses too much memory, or the command of ssh does not begin.
+
+    Ansible's limit for the task applies as well: its alarm is restored afterwards, with the seconds that are left.
+    """
+    if threading.current_thread() is not threading.main_thread():  # only the main thread gets signals
+        yield
+        return
+    started, largest = time.monotonic(), peak_memory() + ROOM
+    task_limit = signal.getitimer(signal.ITIMER_REAL)[0]
+    limit = min(seconds, task_limit or seconds)
+    waiting_pid, waiting_since = 0, started  # the ssh process whose command has not begun, and its first sighting
+
+    def check(_number: int, frame: FrameType | None) -> None:
+        nonlocal task_limit, waiting_pid, waiting_since
+        now = time.monotonic()
+        process = _unbegun_process(frame) if start else None
+        if process and process.pid != waiting_pid:
+            waiting_pid, waiting_since = process.pid, now
+        if start and process and now - waiting_since >= start.seconds:
+            process.terminate()  # Ansible would wait for it
+            raise NoAnswer(UNBEGUN.format(seconds=start.seconds, typed=start.typed()))
+        if now - started >= limit:
+            task_limit = 0.0
+            raise NoAnswer(SILENT.format(seconds=limit))
+        if peak_memory() > largest:
+            raise NoAnswer(FLOODED)
+
+    handler = signal.signal(signal.SIGALRM, check)
+    signal.setitimer(signal.ITIMER_REAL, INTERVAL, INTERVAL)
+    try:
+        yield
+    finally:
+        remaining = max(0.1, task_limit - (time.monotonic() - started)) if task_limit else 0
+        signal.setitimer(signal.ITIMER_REAL, remaining)
+        signal.signal(signal.SIGALRM, handler)
+
+
+def _unbegun_process(frame: FrameType | None) -> subprocess.Popen[bytes] | None:
+    """Return the process of ssh that Ansible is reading, or None if its command has begun.
+
+    Ansible returns the output of ssh only at the end; until then it is in a local variable of its loop.
+    """
+    while frame and frame.f_code.co_name != "_bare_run":
+        frame = frame.f_back
+    local = frame.f_locals if frame else {}
+    printed = [local.get(name, b"") for name in ("b_stderr", "b_stdout")]  # a start-up file may redirect one of them
+    return None if any(payload.BEGUN.encode() in output for output in printed) else local.get("p")
+
+
+def peak_memory() -> int:
+    """Return the largest number of bytes that this process has used so far."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
