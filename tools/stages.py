@@ -37,7 +37,7 @@ CHECKS = [
     "python tools/generate.py --check",
     "yamllint --strict .",
     "vermin --target=3.6- --no-tips --violations plugins/module_utils",
-    "mypy plugins tools/stages.py tools/sanity_cores.py tools/measures.py tools/generate.py tools/new_capability.py"
+    "mypy plugins tools/stages.py tools/sanity_cores.py tools/measures.py tools/generate.py tools/new_role.py"
     " tests/packages",
     "antsibull-changelog lint",
     "antsibull-docs lint-collection-docs --plugin-docs --skip-rstcheck .",

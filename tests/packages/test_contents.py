@@ -97,7 +97,7 @@ def test_the_sdist_can_be_built_and_tested(tree: Path, dist: Path) -> None:
 @pytest.mark.parametrize("package", ["wheel", "tarball", "sdist"])
 def test_no_litter_travels(package: str, wheel: Path, tarball: Path, dist: Path) -> None:
     sdist = {
-        re.sub(r"^[^/]*/((tools/capability/)?tests/)?", "", name)
+        re.sub(r"^[^/]*/((tools/role_template/)?tests/)?", "", name)
         for name in in_tarball(only(dist.glob("hpc_onboard-*.tar.gz")))
     }
     names = {"wheel": in_wheel(wheel), "tarball": in_tarball(tarball).keys(), "sdist": sdist}[package]

@@ -14,6 +14,7 @@ ROLES = [
     Role(
         "container_caches",
         "Keep the container caches off the home",
+        "the caches of Apptainer and enroot off the home",
         [
             "Creates the folders for the caches of Apptainer or enroot where the site wants them, and sets the"
             " variables that name them in every shell of the account.",
@@ -46,6 +47,7 @@ ROLES = [
     Role(
         "tool_caches",
         "Keep the caches of tools off the home",
+        "the caches of pip, torch, Hugging Face and the like off the home, where the site asks for it",
         [
             "Creates a folder where the site wants caches, and sets the variables by which pip, uv, Hugging Face,"
             " torch, triton, CUDA, wandb and npm find it, in every shell of the account.",

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A file of example_files: say what it is for, who reads it, and the document that says how."""
+"""A file of example_files: its purpose, its reader, and the document that defines its format."""
 
 import os
 from typing import Any, Dict, List, Optional
@@ -15,7 +15,21 @@ AWAY = "move it away (mv {0} {0}.mine), then run again"
 
 
 class ExampleFile(Resource):
-    """A text that carries our stamp. One without it, or changed by hand, is the user's and stays."""
+    """Keep one of example_files.
+
+    Writes a text that carries a stamp of hpc-onboard. The task fails, and changes nothing, if the file exists without
+    the stamp or was edited by hand.
+
+    Options:
+        path: The file.
+        content: The whole text.
+
+    Example: Keep a file
+        path: ~/example_file
+        content: |
+          # the first line
+          hello
+    """
 
     KIND = "example_file"
     TITLE = "example_file %(path)s"

@@ -1,0 +1,152 @@
+"""Write the skeleton of a role, with one resource type: a working model under the new name, and its table entries.
+
+    python -m tools.new_role motd_files
+
+The model is tools/role_template, a role that keeps files with a stamp. It passes the tests as it is, and is then
+changed into what is needed, beginning with the unit table.
+
+SPDX-License-Identifier: GPL-3.0-or-later
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+TEMPLATE = ROOT / "tools" / "role_template"
+RULES = "plugins/plugin_utils/_audit/rules.py"
+NAME = re.compile(r"[a-z]+(_[a-z]+)*")
+NEXT = """Written. Change these files, in this order:
+  tests/unit/resources/test_{resource_type}.py   existing, desired, status, remaining
+  plugins/module_utils/_resources/{resource_type}.py   the resource type; its docstring documents its options
+  tools/role_settings/{role}.py   the role's settings
+  roles/{role}/README.md
+  plugins/plugin_utils/_roles/{role}.py   the resources for given settings; parts/site.py adds facts of the site
+  plugins/plugin_utils/_audit/judges/{resource_type}.py and its test; its rules {prefix}-001 and {prefix}-002 in
+      _audit/rules.py and docs/rules.md
+  tests/integration/onboard/test_both_ways.py   the life of a resource; add a test over real ssh
+  changelogs/fragments/{role}.yml
+Then: make generate format; HPC_ONBOARD_GOLDEN=write .venv/bin/pytest tests/golden, and read git diff tests/golden"""
+PARAGRAPH = """The {resource_type} is {found}. Say here why that matters, to whom, and how it comes about, for a reader
+who is woken by it. `ansible-playbook onboard.yml -l ACCOUNT --tags {role}` fixes it."""
+
+
+class NameRefused(Exception):
+    """The name cannot be used. The message says why."""
+
+
+class Names:
+    """The names of a role: in the model example_files, its resource type example_file, its rules EXA-001, EXA-002."""
+
+    def __init__(self, role: str, resource_type: str = "") -> None:
+        self.role = role
+        self.resource_type = resource_type or singular(role)
+        self.prefix = role.replace("_", "")[:3].upper()
+
+    def rename(self, text: str) -> str:
+        """Return a text of the model with these names."""
+        replacements = {
+            "example_files": self.role,
+            "example_file": self.resource_type,
+            "ExampleFile": "".join(word.capitalize() for word in self.resource_type.split("_")),
+            "EXA-": f"{self.prefix}-",
+        }
+        for model, name in replacements.items():
+            text = text.replace(model, name)
+        return text
+
+    def fill(self, text: str, **more: str) -> str:
+        """Return a text of this file with these names."""
+        return text.format(role=self.role, resource_type=self.resource_type, prefix=self.prefix, **more)
+
+
+def singular(noun: str) -> str:
+    """Return the singular of a plural noun.
+
+    >>> [singular(noun) for noun in ("motd_files", "git_identities", "addresses", "tool_caches", "motd")]
+    ['motd_file', 'git_identity', 'address', 'tool_cache', 'motd']
+    """
+    for ending, replacement in (("ies", "y"), ("sses", "ss"), ("xes", "x"), ("ss", "ss"), ("s", "")):
+        if noun.endswith(ending):
+            return noun.removesuffix(ending) + replacement
+    return noun
+
+
+def write(names: Names, root: Path = ROOT) -> None:
+    """Write the skeleton below root. Raises NameRefused before anything is written."""
+    files = {
+        root / names.rename(str(file.relative_to(TEMPLATE))): file
+        for file in TEMPLATE.rglob("*")
+        if file.is_file() and "__pycache__" not in file.parts
+    }
+    _check(names, root, files)
+    for target, model in files.items():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(names.rename(model.read_text(encoding="utf-8")), encoding="utf-8")
+    _add_entries(names, root)
+
+
+def _check(names: Names, root: Path, files: Iterable[Path]) -> None:
+    if not NAME.fullmatch(names.role) or len(names.prefix) < 3:
+        raise NameRefused(f"{names.role!r} is invalid; expected a plural noun of small letters and _")
+    existing = [str(file.relative_to(root)) for file in files if file.exists()]
+    if existing:
+        raise NameRefused(f"{names.role} already exists: {existing[0]}")
+    if f'"{names.prefix}-001"' in (root / RULES).read_text(encoding="utf-8"):
+        raise NameRefused(f"rules {names.prefix}-... already exist; choose a name that begins with other letters")
+
+
+def _add_entries(names: Names, root: Path) -> None:
+    """Add the lines to the files that list all roles, resource types or rules."""
+    table = root / "plugins" / "plugin_utils" / "_roles" / "table.py"
+    _insert(table, r"^ROLES = \{.*?(?=^\})", names.fill('    "{role}": Role(unless=("entries",)),\n'))
+    _insert(table, r"^KINDS = \{.*?(?=^\})", names.fill('    "{resource_type}": "",\n'))
+    rules = '    "{prefix}-001": Rule("A {resource_type} is missing", "medium"),\n'
+    rules += '    "{prefix}-002": Rule("A {resource_type} was changed", "medium"),\n'
+    _insert(root / RULES, r"^RULES = \{.*?(?=^    \"USE-001)", names.fill(rules))
+    section = names.fill("## {role}\n\n")
+    for number, title, found in ((1, "missing", "missing"), (2, "changed", "not as hpc-onboard wrote it")):
+        section += names.fill(f"### {{prefix}}-00{number}\n\n**A {{resource_type}} {_verb(title)}.** Medium.\n")
+        section += names.fill(PARAGRAPH, found=found) + "\n\n"
+    _insert(root / "docs" / "rules.md", r"\A.*?(?=^## Space)", section)
+    life = '    "{resource_type}": [\n        {{"path": "~/made", "content": "# one\\ntwo\\n"}},\n'
+    life += '        {{"path": "~/made", "state": "absent"}},\n    ],\n'
+    _insert(root / "tests/integration/onboard/test_both_ways.py", r"^LIVES: .*?(?=^\})", names.fill(life))
+
+
+def _verb(title: str) -> str:
+    return f"is {title}" if title == "missing" else f"was {title}"
+
+
+def _insert(file: Path, pattern: str, lines: str) -> None:
+    """Insert lines after the text that the pattern matches."""
+    text = file.read_text(encoding="utf-8")
+    match = re.search(pattern, text, re.MULTILINE | re.DOTALL)
+    if match is None:
+        raise AssertionError(f"{file} does not contain {pattern}, which tools/new_role.py needs")
+    file.write_text(text[: match.end()] + lines + text[match.end() :], encoding="utf-8")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write the skeleton that the command line names, and the files that are generated from it."""
+    parser = argparse.ArgumentParser(prog="python -m tools.new_role", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("name", metavar="NAME", help="a plural noun for what the user gets, such as motd_files")
+    parser.add_argument("--resource-type", metavar="NAME", default="", help="the singular, if it is irregular")
+    parsed = parser.parse_args(arguments)
+    names = Names(parsed.name, parsed.resource_type)
+    try:
+        write(names)
+    except NameRefused as error:
+        parser.error(str(error))
+    subprocess.run([sys.executable, ROOT / "tools" / "generate.py"], check=True, stdout=subprocess.DEVNULL)
+    print(names.fill(NEXT))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
