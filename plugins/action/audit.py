@@ -12,7 +12,7 @@ import time
 from typing import TYPE_CHECKING
 
 from ansible import __version__, context
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import run, watches
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import audit_checks, run
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.account import prepared, unmeasured
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation import Conversation
@@ -32,7 +32,7 @@ STARTED = time.monotonic()
 class ActionModule(AccountAction):
     """hpc.onboard.audit"""
 
-    PLACES = {**PLACES, **payload.places(watches.KINDS)}
+    PLACES = {**PLACES, **payload.places(audit_checks.KINDS)}
     ERRORS = (*AccountAction.ERRORS, VersionError)
     ARGUMENTS = {
         "part": {"type": "str", "choices": ["settings", "account", "report"], "required": True},

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core import files
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import watches
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import audit_checks
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.account import prepared
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import offboarding, payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation import Conversation
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import ScriptExported
 
-MODULES = {**PLACES, **payload.places(watches.KINDS)}
+MODULES = {**PLACES, **payload.places(audit_checks.KINDS)}
 FIRST_LINES = b'#!/usr/bin/env python3\n"""hpc.onboard '
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from ansible import __version__, context
 from ansible.errors import AnsibleConnectionFailure
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import fix_run, offered_fixes, watches
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import audit_checks, fix_run, offered_fixes
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.account import prepared, unmeasured
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.run import Called
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
@@ -34,7 +34,7 @@ STARTED = time.monotonic()
 class ActionModule(AccountAction):
     """hpc.onboard.fix"""
 
-    PLACES = {**PLACES, **payload.places(watches.KINDS), **payload.places(offered_fixes.KINDS)}
+    PLACES = {**PLACES, **payload.places(audit_checks.KINDS), **payload.places(offered_fixes.KINDS)}
     ERRORS = (*AccountAction.ERRORS, VersionError)
     ARGUMENTS = {
         "part": {"type": "str", "choices": ["show", "ask", "account", "report"], "required": True},

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import watches
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import audit_checks
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.account import prepared
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation import Conversation
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import AccountResult, AuditAccount
 
-MODULES = {**PLACES, **payload.places(watches.KINDS)}
+MODULES = {**PLACES, **payload.places(audit_checks.KINDS)}
 MESSAGE = {"work": "imported", "receipt": True}  # is not sent, and no job is waited for
 
 

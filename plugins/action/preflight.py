@@ -11,7 +11,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import watch_places
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import place_checks
 from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication import login_advice, login_gate, ssh_login
 from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication.login_diagnosis import LoginDiagnosis
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class ActionModule(AccountAction):
     """hpc.onboard.preflight"""
 
-    PLACES = payload.places({"quota": watch_places.KINDS["quota"]})
+    PLACES = payload.places({"quota": place_checks.KINDS["quota"]})
     ARGUMENTS = {"part": {"type": "str", "choices": ["settings", "account", "report"], "required": True}}
 
     def run_part(self, session: AccountSession, arguments: Arguments) -> Result:

@@ -69,7 +69,7 @@ def _variables(folder: Path) -> Mapping[str, Any]:
 
 def _sent(variables: Mapping[str, Any]) -> list[tuple[list[str], bytes]]:
     """The commands and inputs of an onboarding and of an audit."""
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import watches
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import audit_checks
     from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
     from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan
     from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import collect
@@ -77,13 +77,13 @@ def _sent(variables: Mapping[str, Any]) -> list[tuple[list[str], bytes]]:
 
     declared = collect(ROLES, [], [], variables.get).resources
     entries = Plan.of(declared, lambda _name: KEY).entries
-    looks = watches.watches(variables["cluster"], variables["account"], declared, {})
+    looks = audit_checks.plan_checks(variables["cluster"], variables["account"], declared, {})
     common = {"fingerprint_key": FINGERPRINTS, "sandbox": variables["account"]["sandbox"], "seconds": 30}
     order = ["sh", "-c", payload.command(PYTHON, [])]
     return [
         (order, payload.payload({**common, "work": kind, "receipt": True, "resources": resources}, places))
         for kind, resources, places in (
             ("reconcile", entries, PLACES),
-            ("examine", [*entries, *looks], {**PLACES, **payload.places(watches.KINDS)}),
+            ("examine", [*entries, *looks], {**PLACES, **payload.places(audit_checks.KINDS)}),
         )
     ]

@@ -88,7 +88,7 @@ _BEFORE_WANDBS = re.compile(  # what stands before a key, and not before the id 
 _MEANT = re.compile(r"[xX0*.]{8}|(?:^|[_<-])(?:your|my|insert|example|replace|redacted)[_>-]", re.IGNORECASE)
 _MEANT_WORD = re.compile(
     r"(?:nvapi-|hf_)?(?:x+|\*+|\.+|<.*>|\{.*\}|\[.*\]|your\S*|changeme|(?:api[_-]?)?key|token|password|secret|none|null"
-    r"|taken-out-by-hpc\.onboard)\Z",
+    r"|removed-by-hpc\.onboard)\Z",
     re.IGNORECASE,
 )
 _LONGEST = 2000  # no start-up file, history or script has its key behind so many characters of a line

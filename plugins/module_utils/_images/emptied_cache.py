@@ -65,7 +65,7 @@ class EmptiedCache(EmptiedCacheOptions, Resource):
 
     def _size(self, host: Host, paths: List[str]) -> str:
         """How much these hold, as a person reads it."""
-        from .._scan.amounts import size
+        from .._scan.amounts import format_size
         from .._scan.walk import Walk
 
         walk, total = Walk(host), 0
@@ -74,5 +74,5 @@ class EmptiedCache(EmptiedCacheOptions, Resource):
             below = walk.below(path) if stat.S_ISDIR(status.st_mode) else ()
             total += sum(one.st_size for one in [status, *(one.status for one in below)] if stat.S_ISREG(one.st_mode))
             if walk.cut:
-                return "more than " + size(total)
-        return size(total)
+                return "more than " + format_size(total)
+        return format_size(total)

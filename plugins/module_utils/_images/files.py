@@ -43,9 +43,9 @@ class ImageFiles:
 
     def size(self, names: Sequence[str]) -> str:
         """How much these hold together, as a person reads it."""
-        from .._scan.amounts import size
+        from .._scan.amounts import format_size
 
-        return size(
+        return format_size(
             sum(os.lstat(self._host.path_via_handle(os.path.join(self.folder, name))).st_size for name in names)
         )
 
@@ -97,7 +97,7 @@ def _plain(name: str) -> str:
 def too_little_room(host: Host, folder: str, needed: int, doing: str) -> Optional[str]:
     """Why there is too little room for so many bytes where a folder is or will be; None where there is enough."""
     from .._jobs.machine import room
-    from .._scan.amounts import size
+    from .._scan.amounts import format_size
 
     above, rooms = room(host, folder)
     for whose, left in rooms:
@@ -105,6 +105,6 @@ def too_little_room(host: Host, folder: str, needed: int, doing: str) -> Optiona
             return (
                 "%s has %s left at %s, and %s takes about %s for a while:"
                 " remove files or ask the site for more, then run again"
-                % (whose, size(left.bytes), above, doing, size(needed))
+                % (whose, format_size(left.bytes), above, doing, format_size(needed))
             )
     return None

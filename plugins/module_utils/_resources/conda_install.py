@@ -128,15 +128,15 @@ class CondaInstall(CondaInstallOptions, MadeByJob):
 
     def _too_little_room(self, host: Host) -> Optional[str]:
         from .._jobs.machine import room
-        from .._scan.amounts import count, size
+        from .._scan.amounts import format_count, format_size
 
         above, rooms = room(host, os.path.dirname(self.options["prefix"]))
         for whose, left in rooms:
             lacking = [
                 "%s left of the %s that it takes" % (shown(has), shown(needs))
                 for has, needs, shown in (
-                    (left.bytes, self.options["bytes"], size),
-                    (left.files, self.options["files"], lambda number: count(number, "file")),
+                    (left.bytes, self.options["bytes"], format_size),
+                    (left.files, self.options["files"], lambda number: format_count(number, "file")),
                 )
                 if has is not None and has < needs
             ]

@@ -7,8 +7,8 @@ from typing import Any, Dict, List, Optional
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.resource import Evidence, Resource, State
-from .._scan.search import Search, expanded
-from .._scan.strays import SHOWN, Stray, Strays
+from .._scan.misplaced_keys import SHOWN, MisplacedKey, MisplacedKeys
+from .._scan.search import Search, expand_paths
 
 
 class KeyLeftovers(Resource):
@@ -48,45 +48,45 @@ class KeyLeftovers(Resource):
     def touches(self, host: Host) -> List[str]:
         return [host.home]
 
-    _found: Optional[List[Stray]] = None
+    _found: Optional[List[MisplacedKey]] = None
     _search: Optional[Search] = None
 
-    def _strays(self, host: Host) -> List[Stray]:
+    def _misplaced_keys(self, host: Host) -> List[MisplacedKey]:
         """What is found of the key that was replaced, looked for once; and what may be removed in any case."""
         if self._found is None:
-            own, caches = (expanded(host, self.options[name])[0] for name in ("own", "caches"))
+            own, caches = (expand_paths(host, self.options[name])[0] for name in ("own", "caches"))
             self._search = Search(host, [host.home] + caches)
-            strays = Strays(self._search, own, caches, self.options["known"])
+            keys = MisplacedKeys(self._search, own, caches, self.options["known"])
             known = set(self.options["known"])
-            places = (strays.of_home(), strays.of_credentials(), strays.of_texts(host.home), strays.of_caches())
+            places = (keys.in_home(), keys.in_credentials(), keys.in_texts(host.home), keys.in_caches())
             every = [one for found in places for one in found]
-            self._found = [one for one in every if one.ours or one.fingerprints & known][:SHOWN]
+            self._found = [one for one in every if one.is_removable or one.fingerprints & known][:SHOWN]
         return self._found
 
     def desired(self, host: Host) -> State:
         return {}
 
     def inspect(self, host: Host) -> State:
-        return {host.shown(one.path): one.text for one in self._strays(host) if one.ours}
+        return {host.shown(one.path): one.text for one in self._misplaced_keys(host) if one.is_removable}
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         return None
 
     def remarks(self, host: Host) -> List[str]:
         said = ["still there: %s:%d, %s" % (host.shown(one.path), one.line, one.text) for one in self._theirs(host)]
-        return said + (self._search.left_out() if self._search else [])
+        return said + (self._search.skipped() if self._search else [])
 
     def evidence(self, before: State, host: Host) -> Evidence:
         return {"leftovers": len(self._theirs(host))}
 
-    def _theirs(self, host: Host) -> List[Stray]:
+    def _theirs(self, host: Host) -> List[MisplacedKey]:
         """What is for a person to take out."""
-        return [one for one in self._strays(host) if not one.ours]
+        return [one for one in self._misplaced_keys(host) if not one.is_removable]
 
     def apply(self, host: Host) -> None:
-        for one in self._strays(host):
-            if one.ours and host.resolved_kind(one.path) == "folder":
+        for one in self._misplaced_keys(host):
+            if one.is_removable and host.resolved_kind(one.path) == "folder":
                 host.remove_folder(one.path)
-            elif one.ours:
+            elif one.is_removable:
                 host.remove(one.path)
         self._found = None

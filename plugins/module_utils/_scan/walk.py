@@ -1,9 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A walk through trees of folders that ends in time, follows no link, opens no file and stays on its file system.
+"""A walk through folder trees that ends in time, follows no link, opens no file and stays on its file system.
 
-A scratch area may hold millions of files on a slow file server; a walk counts what it passes, says when it ended
-before the trees did, and which folders it did not enter.
+A scratch area may hold millions of files on a slow file server. A walk counts what it passes, and records which folders
+it did not enter and whether it ended before the trees did.
 """
 
 import itertools
@@ -15,20 +15,18 @@ from typing import Callable, Deque, Iterator, List, NamedTuple, Optional, Set, T
 from .._core.errors import errno_name
 from .._core.host import Host
 from .._core.mounts import mount_points
-from .amounts import count
-
-Words = Callable[[str, OSError], str]
+from .amounts import format_count
 
 
-class Passed(NamedTuple):
-    """What a walk has passed."""
+class WalkedEntry(NamedTuple):
+    """One file, folder or link that a walk has passed."""
 
     path: str
     status: os.stat_result
 
 
 class Limits(NamedTuple):
-    """Where a walk ends: names seen and seconds in all its trees together, folders within folders in each."""
+    """Where a walk ends: entries and seconds in all its trees together, nested folders in each."""
 
     entries: int = 20000
     seconds: float = 15.0
@@ -38,104 +36,105 @@ class Limits(NamedTuple):
 USUAL = Limits()
 
 
-class LeftOut:
-    """What a look did not see: paths as a person reads them, each with why, in the order in which they came."""
+class SkippedPaths:
+    """Paths that were not examined, as the user reads them, each with the reason."""
 
     def __init__(self) -> None:
         self.paths: List[Tuple[str, str]] = []
 
     def add(self, path: str, why: str) -> None:
-        """Remember that a path was not looked at."""
+        """Record a path that was not examined."""
         self.paths.append((path, why))
 
     def sentences(self) -> List[str]:
-        """What was not looked at and why, one sentence for each reason."""
-        said = []
+        """Return one sentence for each reason, with up to three of its paths."""
+        sentences = []
         for reason in sorted({why for _path, why in self.paths}):
-            several = sorted({path for path, why in self.paths if why == reason})
-            more = " and %d more" % (len(several) - 3) if len(several) > 3 else ""
-            said.append("not looked at: %s%s (%s)" % (", ".join(several[:3]), more, reason))
-        return said
+            paths = sorted({path for path, why in self.paths if why == reason})
+            more = " and %d more" % (len(paths) - 3) if len(paths) > 3 else ""
+            sentences.append("not checked: %s%s (%s)" % (", ".join(paths[:3]), more, reason))
+        return sentences
 
 
-class Listed:
-    """A folder and what is in it, by name. Who takes names out of folders keeps the walk from going into those."""
+class FolderListing:
+    """A folder and the names in it. Removing a name from folders keeps the walk out of that folder."""
 
     def __init__(self, folder: str, entries: List["os.DirEntry[str]"]) -> None:
         self.folder = folder
         self.entries = entries
-        self.files = [one.name for one in entries if one.is_file(follow_symlinks=False)]
-        self.folders = [one.name for one in entries if one.is_dir(follow_symlinks=False)]
+        self.files = [entry.name for entry in entries if entry.is_file(follow_symlinks=False)]
+        self.folders = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
 
     def path(self, name: str) -> str:
-        """Where one of the names lies."""
+        """Return the path of one of the names."""
         return self.folder.rstrip("/") + "/" + name
 
 
-def told_by_name(_path: str, error: OSError) -> str:
-    """Why a folder was not entered; nothing where it went meanwhile."""
-    return "" if errno_name(error) in ("ENOENT", "ENOTDIR") else errno_name(error)
+def _reason_by_error(_path: str, error: OSError) -> str:
+    return "" if errno_name(error) in ("ENOENT", "ENOTDIR") else errno_name(error)  # removed during the walk
 
 
 class Walk:
-    """What may be spent on all trees together, and what became of the last one.
+    """A budget for several trees, and how the walk through the last one ended.
 
-    cut says why a walk ended early: "" (it did not), "entries" or "time", and cut_at in which folder; only a walk that
-    was cut by entries finds the same the next time. words: why a folder that cannot be entered is left out, or
-    nothing where that is not worth a word.
+    cut says why it ended early: "" (it did not), "entries" or "time"; cut_at says in which folder. Only a walk that was
+    cut by entries gives the same result the next time. reason(path, error): why a folder could not be entered, as
+    skipped records it; empty if that is not worth recording.
     """
 
-    def __init__(self, host: Host, limits: Limits = USUAL, words: Words = told_by_name) -> None:
-        self._host, self._words = host, words
-        self._left, self._depth = limits.entries, limits.depth
+    def __init__(
+        self, host: Host, limits: Limits = USUAL, reason: Callable[[str, OSError], str] = _reason_by_error
+    ) -> None:
+        self._host, self._reason = host, reason
+        self._entries_left, self._depth = limits.entries, limits.depth
         self._deadline = time.time() + limits.seconds
         self._mounts: Optional[Set[str]] = None
         self.cut = self.cut_at = ""
-        self.left_out = LeftOut()
+        self.skipped = SkippedPaths()
 
     def is_over(self) -> bool:
-        """Whether the walk has taken as long, or seen as much, as it may."""
+        """Return True if the budget of time or entries is used up."""
         return bool(self.cut) or time.time() > self._deadline
 
-    def folders(self, top: str, deep_first: bool = False) -> Iterator[Listed]:
-        """The folders of a tree with what is in them, names in order.
+    def folders(self, top: str, deep_first: bool = False) -> Iterator[FolderListing]:
+        """Yield the folders of a tree, names in order.
 
-        Level by level, so that what lies near the top is seen even if the tree is too large; or deep_first, each
-        folder with all that lies below it before the next.
+        By default level by level: the upper levels are seen even if the tree is too large. With deep_first, each folder
+        comes with all below it before the next one.
         """
         self.cut = self.cut_at = ""
         pending: Deque[Tuple[str, int]] = deque([(top, 0)])
         device = self._device(top)
         while pending:
             place, depth = pending.popleft()
-            if place != top and self._is_closed(place, depth, device):
+            if place != top and self._stays_out(place, depth, device):
                 continue
             if time.time() > self._deadline:
                 self.cut, self.cut_at = "time", place
                 return
-            listed = self._listed(place)
-            yield listed
+            listing = self._list(place)
+            yield listing
             if self.cut:
                 return
-            below = [(listed.path(name), depth + 1) for name in listed.folders]
+            below = [(listing.path(name), depth + 1) for name in listing.folders]
             if deep_first:
                 pending.extendleft(reversed(below))
             else:
                 pending.extend(below)
 
-    def below(self, top: str) -> Iterator[Passed]:
-        """Everything below a folder but the folder itself, each folder before what it holds, and with its status."""
-        for listed in self.folders(top, deep_first=True):
-            for one in listed.entries:
+    def below(self, top: str) -> Iterator[WalkedEntry]:
+        """Yield everything below a folder without the folder itself, each folder before its contents."""
+        for listing in self.folders(top, deep_first=True):
+            for entry in listing.entries:
                 if time.time() > self._deadline:
-                    self.cut, self.cut_at = "time", listed.folder
+                    self.cut, self.cut_at = "time", listing.folder
                     return
                 try:
-                    status = one.stat(follow_symlinks=False)
+                    status = entry.stat(follow_symlinks=False)
                 except OSError as error:
-                    self._shut(listed.path(one.name), error)
+                    self._skip(listing.path(entry.name), error)
                 else:
-                    yield Passed(listed.path(one.name), status)
+                    yield WalkedEntry(listing.path(entry.name), status)
 
     def _device(self, folder: str) -> int:
         try:
@@ -143,38 +142,38 @@ class Walk:
         except OSError:
             return -1  # listing it will say why
 
-    def _is_closed(self, place: str, depth: int, device: int) -> bool:
-        """Whether a folder below the top is not gone into: too deep, or of another file system."""
+    def _stays_out(self, place: str, depth: int, device: int) -> bool:
+        """Return True, and record the reason, if a folder is too deep or on another file system."""
         if self._mounts is None:
             self._mounts = set(mount_points())
         why = "too deep" if depth > self._depth else ""
         if self._host.root + place in self._mounts or self._device(place) not in (device, -1):
             why = "another file system"
         if why:
-            self.left_out.add(self._host.shown(place), why)
+            self.skipped.add(self._host.shown(place), why)
         return bool(why)
 
-    def _listed(self, folder: str) -> Listed:
-        """What is in a folder; no more of it than may still be looked at."""
+    def _list(self, folder: str) -> FolderListing:
+        """Return the contents of a folder, cut to the entries that are left of the budget."""
         try:
-            with os.scandir(self._host.real(folder) or "/") as found:
-                entries = list(itertools.islice(found, self._left + 1))
-            if len(entries) > self._left:
+            with os.scandir(self._host.real(folder) or "/") as scan:
+                entries = list(itertools.islice(scan, self._entries_left + 1))
+            if len(entries) > self._entries_left:
                 self.cut, self.cut_at = "entries", folder
-                entries = entries[: self._left]
-            self._left -= len(entries)
-            return Listed(folder, sorted(entries, key=lambda one: one.name))
+                entries = entries[: self._entries_left]
+            self._entries_left -= len(entries)
+            return FolderListing(folder, sorted(entries, key=lambda entry: entry.name))
         except OSError as error:
-            self._shut(folder, error)
-            return Listed(folder, [])
+            self._skip(folder, error)
+            return FolderListing(folder, [])
 
-    def _shut(self, path: str, error: OSError) -> None:
-        why = self._words(path, error)
+    def _skip(self, path: str, error: OSError) -> None:
+        why = self._reason(path, error)
         if why:
-            self.left_out.add(self._host.shown(path), why)
+            self.skipped.add(self._host.shown(path), why)
 
 
-def counted(number: int, noun: str, walk: Walk) -> str:
-    """The number in words that stay true when the walk was cut: 'at least 12 files', or 'files'."""
-    words = count(number, noun)
-    return {"": words, "entries": "at least " + words, "time": noun + "s"}[walk.cut]
+def format_walked(number: int, noun: str, walk: Walk) -> str:
+    """Return a number that stays true when the walk was cut: '12 files', 'at least 12 files', or just 'files'."""
+    text = format_count(number, noun)
+    return {"": text, "entries": "at least " + text, "time": noun + "s"}[walk.cut]

@@ -16,8 +16,8 @@ from .._delivery.plan import KINDS, Plan, key_of, skip_missing_keys
 from .._roles.collect import Declared
 from .._state import receipts
 from .._state.fingerprint_key import account_key
+from . import audit_checks, key_ages, key_checks, local_checks, report
 from . import findings as _findings
-from . import key_ages, local_checks, report, watch_keys, watches
 from .judges.common import Look
 from .rules import RULES, SEVERITIES
 
@@ -128,7 +128,7 @@ def _named_here(entry: PlanEntry, outcome: Outcome) -> Outcome:
 
 
 def prepared(session: AccountSession, names: Sequence[str], resources: Sequence[object]) -> Audited:
-    """The look at the account of a session: what these capabilities declare, what is not any more, and the watches."""
+    """Plan the audit of a session's account: what these roles declare, what is no longer declared, and the checks."""
     every = session.collect(list(names), resources)
     asked = session.select(list(names))
     watching = bool(session.select(["watch"]))  # whether --tags and --skip-tags leave what no capability declares
@@ -168,15 +168,15 @@ class Audited:
         name = str(variables.get("inventory_hostname", ""))
         self._secrets = key_ages.known(names)
         self._marks = key_ages.marks(self._secrets, name)
-        current = watch_keys.current_marks(names, name, key) if key else {}
-        known = watch_keys.known_keys(self._secrets, self._marks, current)
-        self._watches = watches.watches(cluster, account, every, known) if watching else []
+        current = key_checks.current_marks(names, name, key) if key else {}
+        known = key_checks.known_keys(self._secrets, self._marks, current)
+        self._checks = audit_checks.plan_checks(cluster, account, every, known) if watching else []
         self._watching = watching
 
     @property
     def entries(self) -> list[PlanEntry]:
-        """What is sent: the plan, what is declared no more, and the watches."""
-        return [*self._plan.entries, *self._orphans, *self._watches]
+        """What is sent: the plan, what is declared no more, and the audit checks."""
+        return [*self._plan.entries, *self._orphans, *self._checks]
 
     def row(self, outcomes: list[Outcome], conversation: Conversation) -> Row:
         """What the account comes to. conversation: what was said with it, receipt and seconds."""
@@ -189,7 +189,7 @@ class Audited:
         entries = self._declared.resources
         found = [_findings.of_resource(e, key_of(e), o, look) for e, o in zip(entries, merged, strict=True)]
         found += [_findings.of_orphan(e, o) for e, o in zip(self._orphans, orphans, strict=True)]
-        found += [_findings.of_watch(e, o) for e, o in zip(self._watches, watched, strict=True)]
+        found += [_findings.of_check(e, o) for e, o in zip(self._checks, watched, strict=True)]
         in_place = [key_of(e) for e, o in zip(entries, merged, strict=True) if o["status"] == "ok"]
         found += filter(None, map(_findings.of_left_out, self._declared.notes))
         found += [one for one in (_of_receipt(conversation.receipt, self._kept, in_place),) if one]

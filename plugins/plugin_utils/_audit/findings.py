@@ -58,8 +58,8 @@ def of_resource(entry: PlanEntry, key: str, outcome: Outcome, look: Look) -> lis
     return [_finding(entry, outcome, wrong, wrong.cause or _cause(outcome, wrong, note, look)) for wrong in wrongs]
 
 
-def of_watch(entry: PlanEntry, outcome: Outcome) -> list[Seen]:
-    """The findings of a watch: each field names a rule and a place."""
+def of_check(entry: PlanEntry, outcome: Outcome) -> list[Seen]:
+    """Return the findings of an audit check: each field of its state names a rule and a place."""
     found = [Wrong("RUN-001", "unknown", bare(text), cause="unknown") for text in outcome["remarks"]]
     found += _unmeasured(outcome)
     for field, said in outcome["before"].items():

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...module_utils._fixes.access_fix import AccessFix
-from ...module_utils._fixes.fix_resource import Fix
+from ...module_utils._fixes.fix_resource import FixResource
 from ...module_utils._fixes.key_fix import KeyFix
 from ...module_utils._fixes.leftover_fix import LeftoverFix
 from ...module_utils._fixes.statement_fix import StatementFix
@@ -21,7 +21,7 @@ from .._state.audit_history import Known
 if TYPE_CHECKING:
     from .._documents.declaration import Entry, PlanEntry
 
-KINDS: dict[str, type[Fix]] = {kind.KIND: kind for kind in (AccessFix, KeyFix, LeftoverFix, StatementFix)}
+KINDS: dict[str, type[FixResource]] = {kind.KIND: kind for kind in (AccessFix, KeyFix, LeftoverFix, StatementFix)}
 
 TYPES: dict[str, type] = {"str": str, "path": str, "list": list}
 

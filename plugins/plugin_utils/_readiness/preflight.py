@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .._audit import findings, watch_places
+from .._audit import findings, place_checks
 from .._audit.account import here
 from .._authentication.login_diagnosis import LoginDiagnosis
 from .._authentication.unattended import Question
@@ -40,12 +40,16 @@ def known(variables: Facts) -> PreflightAccount | None:
 def asked(session: AccountSession) -> PreflightAccount:
     """What the account answers. Raises what a session raises."""
     cluster, account = session.variables.get("cluster") or {}, session.variables.get("account") or {}
-    entries = [one for one in watch_places.watches(cluster, account, []) if one["kind"] == "quota"] if cluster else []
+    entries = (
+        [one for one in place_checks.plan_place_checks(cluster, account, []) if one["kind"] == "quota"]
+        if cluster
+        else []
+    )
     conversation = Conversation(session, entries, {"work": "examine", "seconds": SECONDS, "receipt": True})
     outcomes = conversation.outcomes(0)
     if conversation.receipt and conversation.receipt["problem"]:
         return seen("not_ready", conversation.receipt["problem"])
-    found = [one for entry, outcome in zip(entries, outcomes, strict=True) for one in findings.of_watch(entry, outcome)]
+    found = [one for entry, outcome in zip(entries, outcomes, strict=True) for one in findings.of_check(entry, outcome)]
     grave = [one for one in found if one["severity"] in GRAVE]
     if grave:
         return seen("not_ready", " ".join(one["text"] for one in grave))

@@ -73,8 +73,8 @@ class Fixed(Part):
 
 
 def _named(outcome: Mapping[str, Any]) -> str:
-    """What was fixed; of a link, where it led, so that it can be made again."""
-    target = outcome["before"].get("leads to")
+    """What was fixed; of a link, its target, so that it can be made again."""
+    target = outcome["before"].get("target")
     said = [field for field in outcome["fields"] if field != "holds"]
-    fields = f"it led to {target}" if target else ", ".join(said)
+    fields = f"it pointed to {target}" if target else ", ".join(said)
     return f"{outcome['identity']}: {fields}" if fields else str(outcome["identity"])

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-BLANK = b"taken-out-by-hpc.onboard"
+BLANK = b"removed-by-hpc.onboard"
 
 
 class State(NamedTuple):

@@ -31,7 +31,7 @@ ROLES = (".credentials", ".netrc", ".netrc.bak", ".ngc/config", "huggingface/tok
 LINKS = ("work", "wclustre", "dss", "loco", "scratch", "data", "projects")
 LEFT = "what the tutorials left"
 NO_DRIFT = {  # rules that nothing on an account can break, and where they are tested
-    "SEC-007": "onboarding writes no such line; unit/watches/test_watch_enroot_lines.py",
+    "SEC-007": "onboarding writes no such line; unit/audit_checks/test_enroot_lines_check.py",
     "KEY-005": "the issuer's answer, not the account's; keys/test_registry.py",
     "KEY-006": "the issuer's answer, not the account's; keys/test_registry.py",
     "KEY-007": "a date in the keyring; unit/audit/test_key_ages.py",

@@ -31,7 +31,7 @@ STATEMENT, ACCESS = shown("statement_fix"), shown("access_fix", way="mode")
     ("now", "fix", "is_right"),
     [
         (state(CUT), STATEMENT, True),
-        (state(RC.replace(b"abc", b"taken-out-by-hpc.onboard")), STATEMENT, True),
+        (state(RC.replace(b"abc", b"removed-by-hpc.onboard")), STATEMENT, True),
         (state(CUT.replace(b"export EDITOR=vim\n", b"")), STATEMENT, False),
         (state(RC.replace(b"vim", b"vi -u x")), STATEMENT, False),
         (state(CUT, 0o600), STATEMENT, False),

@@ -29,7 +29,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_fil
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.facts import is_wrapped
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import schema
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.watches import watches
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.audit_checks import plan_checks
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import ROLES_FOLDER
@@ -152,13 +152,13 @@ EVERY_WORD = sorted({one for one in enumerated(schema("cluster"), profile()) if 
 
 @pytest.mark.parametrize(("way", "word"), EVERY_WORD)
 def test_every_word_of_the_schema_is_known_to_all_roles_and_to_the_audit(tmp_path: Path, way: Any, word: Any) -> None:
-    """A word that a profile may say breaks no run: the roles declare, and the audit has its watches."""
+    """A word that a profile may say breaks no run: the roles declare, and the audit has its checks."""
     found = looked_at(changed(profile(), way, word), accounts(), tmp_path)
     for host in found or ():
         variables = {**host.variables, "job_scripts_templates": ["all"], "conda_state": "present"}
         listed = collect(ROLES, [], [], variables.get).resources
         Plan.of(listed, lambda _name: "nvapi-" + "k" * 64)
-        watches(host.variables["cluster"], host.variables["account"], listed, {})
+        plan_checks(host.variables["cluster"], host.variables["account"], listed, {})
     assert found is not None, "the schema takes it, so the accounts file does"
 
 

@@ -12,9 +12,9 @@ from ansible_collections.hpc.onboard.plugins.module_utils._receipt.notes import 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import judges
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.findings import (
     judge_of,
+    of_check,
     of_orphan,
     of_resource,
-    of_watch,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.judges.common import Look
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import (
@@ -186,7 +186,7 @@ def test_what_was_not_looked_at_is_said(status: str) -> None:
 
 def test_a_watch_names_rules_and_places() -> None:
     seen = outcome({"SEC-004 ~/.bashrc:12": "A key.", "XXX-999 ~/x": "no rule"}, {})
-    said = of_watch({"kind": "w", "options": {}}, {**seen, "remarks": ["one file was too large"]})
+    said = of_check({"kind": "w", "options": {}}, {**seen, "remarks": ["one file was too large"]})
     assert [(one["rule"], one["place"], one["class"]) for one in said] == [
         ("RUN-001", "", "unknown"),
         ("SEC-004", "~/.bashrc:12", "unmanaged"),
@@ -208,7 +208,7 @@ def test_an_account_makes_a_finding_worse_by_a_field_never_milder_and_never_by_w
 ) -> None:
     seen = outcome({f"{rule} ~/the grace period ends": "the grace period is over"}, {})
     seen["evidence"] = {"severities": {f"{rule} ~/the grace period ends": said}}
-    (found,) = of_watch({"kind": "w", "options": {}}, seen)
+    (found,) = of_check({"kind": "w", "options": {}}, seen)
     assert found["severity"] == severity
 
 

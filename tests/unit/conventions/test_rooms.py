@@ -29,7 +29,7 @@ ENGINE = {  # room -> the rooms, or the single files of one, that it may import;
     "_images": {"_core", "_options", "_scan", "_jobs", "_slurm"},
     "_resources": {"_formats", "_core", "_options", "_receipt", "_scan", "_jobs", "_registry", "_images"},
     "_fixes": {"_formats", "_core", "_scan"},
-    "_watches": {"_formats", "_core", "_scan", "_jobs/slurm_offers", "_fixes"},
+    "_audit_checks": {"_formats", "_core", "_scan", "_jobs/slurm_offers", "_fixes"},
     "_engine": {"_core", "_receipt"},
 }
 CONTROLLER = {
@@ -90,7 +90,7 @@ CONTROLLER = {
             "_formats",
             "_receipt",
             "_fixes",
-            "_watches",
+            "_audit_checks",
         ),
     },
     "_export_script": {

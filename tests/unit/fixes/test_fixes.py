@@ -99,7 +99,7 @@ def test_a_file_keeps_its_group(scene: Scene) -> None:
 def test_of_a_history_the_key_alone_goes(scene: Scene) -> None:
     scene.make({"~/.bash_history": Plain(f"#17\nlogin --key {SECRET} now\nls\n".encode(), 0o600)})
     assert life(scene, "key_fix", path="~/.bash_history", marks=[mark(scene, SECRET)]) == "extra"
-    left = b"#17\nlogin --key taken-out-by-hpc.onboard now\nls\n"
+    left = b"#17\nlogin --key removed-by-hpc.onboard now\nls\n"
     assert scene.tree()[f"{HOME}/.bash_history"] == Plain(left, 0o600)
 
 

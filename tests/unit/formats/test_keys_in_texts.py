@@ -98,7 +98,7 @@ def test_what_looks_like_a_key_is_none(text: str) -> None:
 
 @pytest.mark.parametrize(
     "word",
-    ["nvapi-xxxx", "hf_xxxxxxxxxxx", "YOUR_KEY", "<your-key>", "xxxxxxxx", "taken-out-by-hpc.onboard", "changeme"],
+    ["nvapi-xxxx", "hf_xxxxxxxxxxx", "YOUR_KEY", "<your-key>", "xxxxxxxx", "removed-by-hpc.onboard", "changeme"],
 )
 def test_what_stands_for_a_key_is_none(word: str) -> None:
     assert is_placeholder(word)

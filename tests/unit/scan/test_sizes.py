@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.module_utils._scan.amounts import count, size
+from ansible_collections.hpc.onboard.plugins.module_utils._scan.amounts import format_count, format_size
 
 
 @pytest.mark.parametrize(
@@ -13,8 +13,8 @@ from ansible_collections.hpc.onboard.plugins.module_utils._scan.amounts import c
     [(0, "0 bytes"), (999, "999 bytes"), (1000, "1.0 kB"), (123456, "123 kB"), (4.7e13, "47.0 TB"), (5e15, "5000 TB")],
 )
 def test_sizes_in_words(number: float, words: str) -> None:
-    assert size(number) == words
+    assert format_size(number) == words
 
 
 def test_one_is_no_several() -> None:
-    assert [count(number, "file") for number in (0, 1, 2)] == ["0 files", "1 file", "2 files"]
+    assert [format_count(number, "file") for number in (0, 1, 2)] == ["0 files", "1 file", "2 files"]

@@ -71,7 +71,7 @@ def test_without_time_nothing_is_seen(tree: Scene) -> None:
 def test_a_folder_that_is_not_there_is_not_said(scene: Scene) -> None:
     walk = Walk(scene.host())
     assert [one.folder for one in walk.folders(f"{HOME}/none")] == [f"{HOME}/none"]
-    assert walk.left_out.sentences() == []
+    assert walk.skipped.sentences() == []
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount")
@@ -84,6 +84,6 @@ def test_another_file_system_is_not_entered_even_if_it_is_a_part_of_this_one(tre
     try:
         walk = Walk(tree.host())
         assert below_home([one.folder for one in walk.folders(HOME)]) == ["", "a", "d", "d/e"]
-        assert walk.left_out.sentences() == ["not looked at: ~/a/b (another file system)"]
+        assert walk.skipped.sentences() == ["not checked: ~/a/b (another file system)"]
     finally:
         subprocess.run(["umount", f"{home}/a/b"], check=True)

@@ -36,11 +36,11 @@ def test_every_kind_of_fix_has_its_words() -> None:
 
 
 def test_what_came_of_it_is_told_and_a_link_can_be_made_again() -> None:
-    gone = Outcome("~/old (link)", {"leads to": "/gone"}, {}).document()
+    gone = Outcome("~/old (link)", {"target": "/gone"}, {}).document()
     left = Outcome("what is set in ~/.bashrc", {"K": "is set there"}, {}, "~/.bashrc: line 2 uses $K").document()
     lines = said("fix_account", {"outcomes": [gone, left]})
     assert lines[1:] == [
-        "  - fixed        ~/old (link): it led to /gone",
+        "  - fixed        ~/old (link): it pointed to /gone",
         "  ! left         what is set in ~/.bashrc: K",
         "                 ~/.bashrc: line 2 uses $K",
     ]

@@ -1,0 +1,171 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The base of the audit's own checks: read-only looks at what no role declares.
+
+A check is a resource whose desired state is empty: no problem. Its state names each problem by the rule that it breaks
+and the place ("SEC-004 ~/.bashrc:12") and describes it. A key never appears there, only its fingerprint. What a check
+could not examine is among its remarks.
+"""
+
+import os
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple
+
+from .._core.errors import AccountError, printable
+from .._core.host import Host
+from .._core.resource import Evidence, Resource, State
+from .._scan.search import Search
+
+# Cases of a rule that need different advice; plugin_utils/_audit/fixes.py has the sentences.
+UNKNOWN_KEY, APPLICATION, NO_REPLACEMENT, NOT_ON_PATH = "unknown_key", "application", "no_replacement", "not_on_path"
+NOT_MADE_AGAIN, LEADS_PAST = "not_made_again", "leads_past"
+
+MACHINE = "{machine}"
+LONGEST = 4000  # characters of a place or a description
+
+
+class Problem(NamedTuple):
+    """One problem. severity: only where it is worse here than its rule; auto_fix: {kind, options}; case: see above."""
+
+    rule: str
+    place: str
+    text: str
+    severity: str = ""
+    auto_fix: Optional[Dict[str, Any]] = None
+    case: str = ""
+
+    @property
+    def field(self) -> str:
+        """Return the name of the problem in the check's state."""
+        return "%s %s" % (self.rule, self.place)
+
+
+class AuditCheck(Resource):
+    """A check of one subject; each subclass is a resource type. It starts no program of the account that may write.
+
+    PATH_OPTIONS: the options that are lists of entries with a path each. A path may begin with a variable of the site;
+    one that cannot be resolved becomes a remark, and the other entries are checked all the same.
+    """
+
+    WAITS = False  # nothing needs to be changed first
+    PATH_OPTIONS: Tuple[str, ...] = ()
+    NEEDS_SHELL = False  # whether the check reads the environment of the login shell
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        super().__init__(options)
+        self._problems: Dict[Tuple[str, str], Problem] = {}
+        self._remarks: List[str] = []
+        self._has_run = False
+
+    def run(self, host: Host) -> None:
+        """Examine the account; call report() for each problem and skip() for what cannot be examined."""
+        raise NotImplementedError
+
+    def report(
+        self,
+        rule: str,
+        place: str,
+        text: str,
+        severity: str = "",
+        auto_fix: Optional[Dict[str, Any]] = None,
+        case: str = "",
+    ) -> None:
+        """Record a problem. The first one of a rule at a place counts."""
+        problem = Problem(rule, printable(place, LONGEST), printable(text, LONGEST), severity, auto_fix, case)
+        self._problems.setdefault((problem.rule, problem.place), problem)
+
+    def skip(self, text: str) -> None:
+        """Record in one sentence what could not be examined."""
+        if printable(text) not in self._remarks:
+            self._remarks.append(printable(text))
+
+    def skip_unread(self, search: Search) -> None:
+        """Record what a search has left out."""
+        for text in search.skipped():
+            self.skip(text)
+
+    def rules_broken(self) -> List[str]:
+        """Return the rules of the problems recorded so far."""
+        return [rule for rule, _place in self._problems]
+
+    def entries(self, option: str) -> List[Dict[str, Any]]:
+        """Return the entries of a list option whose paths could be resolved."""
+        return [entry for entry in self.options[option] if entry["path"]]
+
+    # -- as a resource -------------------------------------------------------------------------
+
+    def bound(self, host: Host) -> "AuditCheck":
+        # The login shell is asked before the engine forks, so that no child has to ask again.
+        if self.NEEDS_SHELL:
+            host.account.load_environment()
+        lists = {name: [_resolve_entry(entry, host) for entry in self.options[name]] for name in self.PATH_OPTIONS}
+        check = type(self)(dict(super().bound(host).options, **lists))
+        check.identity = self.identity
+        return check
+
+    def touches(self, host: Host) -> List[str]:
+        return [host.home] + [entry["path"] for name in self.PATH_OPTIONS for entry in self.entries(name)]
+
+    def desired(self, host: Host) -> State:
+        return {}
+
+    def _run_once(self, host: Host) -> List[Problem]:
+        if not self._has_run:
+            for name in self.PATH_OPTIONS:
+                for entry in self.options[name]:
+                    if entry.get("why"):
+                        self.skip(entry["why"])
+            self.run(host)
+            self._has_run = True
+        return [problem for _key, problem in sorted(self._problems.items())]
+
+    def inspect(self, host: Host) -> State:
+        return {problem.field: problem.text for problem in self._run_once(host)}
+
+    def evidence(self, before: State, host: Host) -> Evidence:
+        problems = self._run_once(host)
+        evidence: Evidence = {
+            "severities": {problem.field: problem.severity for problem in problems if problem.severity},
+            "fixes": {problem.field: problem.auto_fix for problem in problems if problem.auto_fix},
+            "cases": {problem.field: problem.case for problem in problems if problem.case},
+        }
+        return {name: by_field for name, by_field in evidence.items() if by_field}
+
+    def obstacle(self, before: State, host: Host) -> Optional[str]:
+        return None
+
+    def remarks(self, host: Host) -> List[str]:
+        return list(self._remarks)
+
+    def apply(self, host: Host) -> None:
+        raise AccountError("%s: an audit check changes nothing" % self.identity)
+
+
+def _resolve_entry(entry: Mapping[str, Any], host: Host) -> Dict[str, Any]:
+    path = str(entry.get("path") or "").replace(MACHINE, os.uname().machine)
+    try:
+        return dict(entry, path=host.expand(path) if path else "")
+    except AccountError as error:
+        return dict(entry, path="", why=str(error))
+
+
+def is_in(path: str, folder: str) -> bool:
+    """Return True if the path is the folder or below it, by names alone."""
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
+def real_home(host: Host) -> str:
+    """Return the home with the site's own links followed."""
+    return host.resolve(host.home) or host.home
+
+
+def read_text(check: AuditCheck, host: Host, path: str) -> str:
+    """Return a text file of the account as latin-1; empty if it is missing or belongs to another user."""
+    try:
+        real = host.resolve(path)
+        entry = host.entry(real) if real else None
+        if not real or not entry or entry.kind != "file" or not (entry.mine or is_in(real, real_home(host))):
+            return ""
+        return host.read(real).decode("latin-1")
+    except AccountError as error:
+        check.skip(str(error))
+        return ""

@@ -1,0 +1,174 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Caches and images in the home: where the site wants them elsewhere, or where they have become big.
+
+A tool's cache is where its variable points, or in the tool's default folder. Once the variable is set, no program uses
+the rest in the default folder. Folders without a file, and links out of the home, are fine.
+"""
+
+import os
+import stat
+import time
+from typing import Any, Dict, List, NamedTuple, Tuple
+
+from .._core.errors import AccountError
+from .._core.files import FileEntry
+from .._core.host import Host
+from .._fixes import offers
+from .._scan.amounts import format_size
+from .._scan.walk import Limits, Walk, format_walked
+from .audit_check import NOT_MADE_AGAIN, AuditCheck, is_in, real_home
+
+ENTRIES = 20000  # of one cache; one that holds more is big
+SECONDS = 12.0  # for all of them
+IMAGES = (".sqsh", ".sif")
+MOST = 200  # folders of the home that are searched for images
+FILE, FOLDER = (FileEntry(kind, 0, True, False, 1, "") for kind in ("file", "folder"))  # for what is gone by now
+KEYS = ("token", "stored_tokens")  # huggingface_hub keeps them next to its caches
+NONE = ("",)  # for a folder whose contents no program makes again: containers, unsent data, linked packages
+
+
+class Cache(NamedTuple):
+    """A tool's cache: the default folder below the home, and the variable that moves it."""
+
+    tool: str
+    folder: str
+    variable: str
+    below: str = ""  # the subfolder that the tool makes in the folder that the variable names
+    remade: Tuple[str, ...] = ()  # the names in it that the tool makes again; empty: all of them
+    holds: str = "the cache of %s holds"
+
+
+CACHES = (
+    Cache("apptainer", ".apptainer/cache", "APPTAINER_CACHEDIR", "cache"),
+    Cache("apptainer", ".singularity/cache", "SINGULARITY_CACHEDIR", "cache"),
+    Cache("enroot", ".cache/enroot", "ENROOT_CACHE_PATH"),
+    Cache("enroot", ".local/share/enroot", "ENROOT_DATA_PATH", remade=NONE, holds="the containers of %s hold"),
+    Cache("pip", ".cache/pip", "PIP_CACHE_DIR"),
+    Cache("uv", ".cache/uv", "UV_CACHE_DIR"),
+    Cache("conda", ".conda/pkgs", "CONDA_PKGS_DIRS", remade=NONE, holds="the packages of %s hold"),
+    Cache("Hugging Face", ".cache/huggingface", "HF_HOME", remade=("hub", "datasets", "xet")),
+    Cache("torch", ".cache/torch", "TORCH_HOME", remade=("hub", "kernels")),
+    Cache("torch", ".cache/torch_extensions", "TORCH_EXTENSIONS_DIR"),
+    Cache("wandb", ".cache/wandb", "WANDB_CACHE_DIR"),
+    Cache("wandb", ".local/share/wandb", "WANDB_DATA_DIR", remade=NONE, holds="the data of %s holds"),
+    Cache("triton", ".triton/cache", "TRITON_CACHE_DIR"),
+    Cache("CUDA", ".nv/ComputeCache", "CUDA_CACHE_PATH"),
+    Cache("spack", ".spack/cache", "SPACK_USER_CACHE_PATH", "cache"),
+    Cache("npm", ".npm", "npm_config_cache", remade=("_cacache", "_npx", "_logs")),
+)
+"""Tools, folders and variables as the tools' own documentation names them."""
+
+
+class CacheLocation(NamedTuple):
+    """A folder that may hold a cache. is_default: the tool's own choice, which has no other use."""
+
+    folder: str
+    note: str
+    is_default: bool
+
+
+class HomeCaches(AuditCheck):
+    """The caches of an account that are in its home."""
+
+    KIND = "home_caches"
+    TITLE = "caches in the home"
+    NEEDS_SHELL = True
+    OPTIONS: Dict[str, Dict[str, Any]] = {
+        "wanted": {"type": "dict", "default": {}},  # tool, or "*" for all: where this site wants its cache, in words
+        "big_bytes": {"type": "int", "default": 1000000000},
+        "big_files": {"type": "int", "default": 20000},
+    }
+
+    def run(self, host: Host) -> None:
+        """Check images in the home and its folders, then each cache folder once, whichever tools use it."""
+        self._check_images(host)
+        variables, deadline = self._environment(host), time.time() + SECONDS
+        checked: List[str] = []
+        for cache in CACHES:
+            for location in _locations(cache, variables, host):
+                real = self._resolve_in_home(location.folder, host)
+                if real and real not in checked:
+                    checked.append(real)
+                    most = max(ENTRIES, self.options["big_files"])
+                    walk = Walk(host, Limits(most, deadline - time.time()))
+                    self._check_cache(cache, location._replace(folder=real), host, walk)
+
+    def _check_images(self, host: Host) -> None:
+        home = real_home(host)
+        below = [os.path.join(home, name) for name in host.names(home)[:MOST]]
+        folders = [path for path in below if (host.entry(path) or FILE).kind == "folder"]
+        for folder in [home] + folders:
+            for name in host.names(folder):
+                path = os.path.join(folder, name)
+                if name.endswith(IMAGES) and (host.entry(path) or FOLDER).kind == "file":
+                    size = format_size(os.stat(host.path_via_handle(path)).st_size)
+                    self.report("IMG-003", host.shown(host.home + path[len(home) :]), "the image takes %s" % size)
+
+    def _environment(self, host: Host) -> Dict[str, str]:
+        try:
+            return host.account.environment()
+        except AccountError as error:
+            self.skip("the variables that move caches are unknown: %s" % error)
+            return {}
+
+    def _resolve_in_home(self, folder: str, host: Host) -> str:
+        """Return the folder with links followed; empty if it is not a folder in the home."""
+        try:
+            real = host.resolve(folder)
+            home = real_home(host)
+            return real if real and real != home and is_in(real, home) and host.resolved_kind(real) == "folder" else ""
+        except AccountError as error:
+            self.skip(str(error))
+            return ""
+
+    def _check_cache(self, cache: Cache, location: CacheLocation, host: Host, walk: Walk) -> None:
+        files, size = _measure(location.folder, walk)
+        shown = host.shown(host.home + location.folder[len(real_home(host)) :])
+        wanted = self.options["wanted"].get(cache.tool) or self.options["wanted"].get("*")
+        is_big = size >= self.options["big_bytes"] or files >= self.options["big_files"]
+        if size and (wanted or is_big or walk.cut == "entries"):
+            amount = format_walked(files, "file", walk)
+            amount += ", %s" % format_size(size) if walk.cut != "time" else " (too many to count in time)"
+            text = "%s %s%s" % (cache.holds % cache.tool, amount, location.note)
+            text += "; this site wants it in %s" % wanted if wanted else ""
+            fix = None
+            if location.is_default:
+                fix = offers.offer_folder_fix(host, location.folder, "cache", cache.remade, cache.variable)
+            self.report("ENV-001", shown, text, auto_fix=fix, case=NOT_MADE_AGAIN if cache.remade == NONE else "")
+        elif walk.cut:
+            self.skip("%s: there was no time to check all of it" % shown)
+        if walk.skipped.paths:
+            self.skip("%s could not be checked completely: %s (%s)" % ((shown,) + walk.skipped.paths[0]))
+
+
+def _locations(cache: Cache, variables: Dict[str, str], host: Host) -> List[CacheLocation]:
+    """Return the folders that may hold the cache, the one in use first."""
+    default = os.path.join(host.home, cache.folder)
+    moved = variables.get(cache.variable, "")
+    if moved.startswith("/"):
+        folder = os.path.join(moved, cache.below).rstrip("/")
+        note = " that %s no longer uses, because $%s points elsewhere" % (cache.tool, cache.variable)
+        note = "" if folder == default else note
+        return [
+            CacheLocation(folder, " ($%s points there)" % cache.variable, False),
+            CacheLocation(default, note, True),
+        ]
+    common = variables.get("XDG_CACHE_HOME", "")
+    if cache.folder.startswith(".cache/") and common.startswith("/"):
+        folder = os.path.join(common, cache.folder[len(".cache/") :])
+        return [
+            CacheLocation(folder, " ($XDG_CACHE_HOME points there)", False),
+            CacheLocation(default, "", True),
+        ]
+    return [CacheLocation(default, "", True)]
+
+
+def _measure(folder: str, walk: Walk) -> Tuple[int, int]:
+    """Return the number of regular files in a tree and their bytes, as far as the walk came."""
+    files = size = 0
+    for entry in walk.below(folder):
+        if stat.S_ISREG(entry.status.st_mode) and os.path.basename(entry.path) not in KEYS:
+            files += 1
+            size += entry.status.st_size
+    return files, size

@@ -1,0 +1,104 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Files with keys that no role keeps, and whether other users can read or replace them."""
+
+import os
+import re
+from typing import Any, Dict, Iterator, List
+
+from .._core import files
+from .._core.host import Host
+from .._fixes import offers
+from .._formats.key_files import CREDENTIALS
+from .._formats.key_forms import is_placeholder
+from .._scan.search import Search, expand_paths
+from .audit_check import AuditCheck
+
+DEFAULT_ACL = "system.posix_acl_default"
+MAY_HOLD_NONE = (".json", ".yaml", ".yml", ".pypirc")  # settings, in which there may be a key
+SECRET = re.compile(r"\"?\w*(?:auth|token|key|password|secret)\"?\s*[:=]\s*\"?([^\s\"{}\[\],]{6,})", re.IGNORECASE)
+PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----")
+
+
+class OpenKeys(AuditCheck):
+    """Each file with a key in the home that no role keeps: its mode, its access list, and the folders above it."""
+
+    KIND = "open_keys"
+    TITLE = "other files with keys"
+    OPTIONS: Dict[str, Dict[str, Any]] = {
+        "own": {"type": "list", "elements": "str", "default": []},
+        "areas": {"type": "list", "elements": "str", "default": []},
+    }
+
+    def run(self, host: Host) -> None:
+        areas, unresolved = expand_paths(host, self.options["areas"])
+        for text in unresolved:
+            self.skip(text)
+        search = Search(host, [host.home] + areas)
+        for path in self._key_files(host, search):
+            self._check_file(host, path, search.resolve_file(path) or path)
+        self.skip_unread(search)
+
+    def _key_files(self, host: Host, search: Search) -> Iterator[str]:
+        own = set(expand_paths(host, self.options["own"])[0])
+        for name in CREDENTIALS:
+            path = host.home + "/" + name
+            text = "" if path in own else search.read_text(path)
+            if text.strip() and (_holds_secret(text) or not name.endswith(MAY_HOLD_NONE)):
+                yield path
+        for name in search.names(host.home + "/.ssh"):
+            path = host.home + "/.ssh/" + name
+            if not name.endswith(".pub") and PRIVATE_KEY.match(search.read_text(path)[:80]):
+                yield path
+
+    def _check_file(self, host: Host, path: str, real: str) -> None:
+        """Report how other users get at the file at path, which is really at real."""
+        entry = host.entry(real)
+        if entry is None:
+            return
+        folder = os.path.dirname(real)
+        passable = _passable_by(host, folder)
+        has_acl = host.has_acl(real)
+        if entry.mode & 0o004 and passable & 0o001:
+            self._report(
+                host, "SEC-001", path, "every user of this cluster can read it (mode %04o)" % entry.mode, "mode"
+            )
+        elif entry.mode & 0o040 and passable & 0o010 and not has_acl:
+            self._report(host, "SEC-001", path, "its group can read it (mode %04o)" % entry.mode, "mode")
+        if has_acl and entry.mode & 0o060 and passable & 0o010:
+            self._report(host, "SEC-003", path, "an access list gives other users access", "list")
+        if DEFAULT_ACL in files.list_attributes(host.real(folder)):
+            text = "its default access list gives other users access to every file created there"
+            self.report("SEC-003", host.shown(folder), text)
+        for place in _folders_down_to(folder):
+            above = host.entry(place)
+            why = files.why_unsafe(above, host.shown(place)) if above else None
+            if why:  # others could replace the file; the uppermost such folder is enough
+                self._report(host, "SEC-002", place, why, "folder")
+                break
+
+    def _report(self, host: Host, rule: str, path: str, text: str, way: str) -> None:
+        self.report(rule, host.shown(path), text, "", offers.offer_access_fix(host, path, way))
+
+
+def _holds_secret(text: str) -> bool:
+    return any(not is_placeholder(match.group(1)) for match in SECRET.finditer(text))
+
+
+def _folders_down_to(folder: str) -> List[str]:
+    """Return the folder and all folders above it, the uppermost first."""
+    parts = folder.strip("/").split("/")
+    return ["/" + "/".join(parts[: number + 1]) for number in range(len(parts))]
+
+
+def _passable_by(host: Host, folder: str) -> int:
+    """Return who can pass through all folders down to this one, as mode bits: 0o010 a group, 0o001 every user.
+
+    With an access list, the group bits of a folder are the most that any of the list's entries allows.
+    """
+    passable = 0o011
+    for place in _folders_down_to(folder):
+        entry = host.entry(place)
+        mode = entry.mode if entry else 0
+        passable &= mode | (0o010 if mode & 0o001 else 0)
+    return passable

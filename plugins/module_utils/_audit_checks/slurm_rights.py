@@ -1,0 +1,62 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whether jobs can be submitted as accounts file and profile say: Slurm account, quality of service, partitions."""
+
+from typing import Any, Dict, List
+
+from .._core.host import Host
+from .._core.resource import Evidence, State
+from .._jobs import slurm_offers
+from .audit_check import AuditCheck
+
+UNUSED = "the profile's other partitions"
+
+
+class SlurmRights(AuditCheck):
+    """What Slurm offers this account now, compared with the settings."""
+
+    KIND = "slurm_rights"
+    TITLE = "Slurm"
+    OPTIONS: Dict[str, Dict[str, Any]] = {
+        "account": {"type": "str", "default": ""},  # that the user has chosen
+        "likely": {"type": "str", "default": ""},  # the project, where the site names accounts so
+        "partitions": {"type": "list", "elements": "str", "default": []},  # all of the profile
+        "used": {"type": "list", "elements": "str", "default": []},  # those that jobs are sent to
+        "qos": {"type": "list", "elements": "str", "default": []},  # those that jobs request
+    }
+
+    def bound(self, host: Host) -> "AuditCheck":
+        slurm_offers.learn(host)  # before the engine forks
+        return super().bound(host)
+
+    def run(self, host: Host) -> None:
+        offers = slurm_offers.learn(host)
+        chosen = slurm_offers.choice(offers, self.options["account"], self.options["likely"])
+        if offers["missed"] and any(offers[name] is not None for name in ("accounts", "partitions")):
+            # Where Slurm never answered, nothing can have drifted; status says so.
+            self.skip("Slurm could not be asked, or not for everything: %s" % "; ".join(offers["missed"]))
+        if chosen.why:
+            several = not self.options["account"] and offers["accounts"]
+            self.report("JOB-004" if several else "JOB-001", self.options["account"] or "Slurm account", chosen.why)
+        allowed = slurm_offers.qos_of(offers, chosen.account)
+        for qos in self.options["qos"] if allowed is not None else []:
+            if qos not in (allowed or []):
+                text = "account %s may not use this quality of service; available: %s"
+                self.report("JOB-003", qos, text % (chosen.account, ", ".join(allowed or [])))
+        if offers["partitions"] is not None:
+            self._check_partitions([partition["name"] for partition in offers["partitions"]])
+
+    def _check_partitions(self, existing: List[str]) -> None:
+        available = ", ".join(existing) or "none"
+        for name in self.options["used"]:
+            if name not in existing:
+                text = "jobs use this partition, but Slurm does not list it; available: %s"
+                self.report("JOB-002", name, text % available, "medium")
+        gone = [name for name in self.options["partitions"] if name not in existing + self.options["used"]]
+        if gone:
+            self.report("JOB-002", UNUSED, "Slurm does not list %s; available: %s" % (", ".join(gone), available))
+
+    def evidence(self, before: State, host: Host) -> Evidence:
+        offers = host.account.found[slurm_offers.FOUND]
+        slurm = {name: offers[name] for name in ("accounts", "default", "partitions", "missed")}
+        return dict(super().evidence(before, host), slurm=slurm)

@@ -1,0 +1,162 @@
+"""Which watches of places an account gets, and with what: from its cluster's profile and what the roles declare.
+
+SPDX-License-Identifier: GPL-3.0-or-later
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ...module_utils._audit_checks.areas import Areas
+from ...module_utils._audit_checks.audit_check import AuditCheck
+from ...module_utils._audit_checks.conda_traces import CondaTraces
+from ...module_utils._audit_checks.home_caches import HomeCaches
+from ...module_utils._audit_checks.overridden_settings import OverriddenSettings
+from ...module_utils._audit_checks.quota import Quota
+from ...module_utils._audit_checks.slurm_rights import SlurmRights
+from ...module_utils._audit_checks.startup_files import StartupFiles
+from .._roles.parts.conda_installer import uses_anacondas_channels
+
+if TYPE_CHECKING:
+    from .._documents.declaration import Options, PlanEntry
+
+Facts = Mapping[str, Any]  # of a cluster, an account or an area, as their schemas describe them
+
+KINDS: dict[str, type[AuditCheck]] = {
+    kind.KIND: kind for kind in (Areas, CondaTraces, HomeCaches, OverriddenSettings, Quota, SlurmRights, StartupFiles)
+}
+CAPABILITY = "watch"
+BIG_BYTES, BIG_FILES = 1_000_000_000, 20_000  # a cache, where the profile does not say how large a home is
+SHARE = 20  # of a home that is known: a twentieth is big
+RUNTIMES = {
+    "apptainer": "apptainer",
+    "singularity": "apptainer",
+    "enroot": "enroot",
+}  # the tool whose cache the profile's place is for
+
+
+def plan_place_checks(cluster: Facts, account: Facts, declared: Iterable[PlanEntry]) -> list[PlanEntry]:
+    """The entries {kind, capability, options} of one account's watches, their options complete, in a fixed order.
+
+    cluster: the profile with the account's names filled in. account: as the inventory gives it. declared: {kind,
+    capability, options} of everything that the roles declare.
+    """
+    entries = list(declared)
+    present = [one for one in entries if one["options"].get("state", "present") == "present"]
+    is_slurm = cluster.get("scheduler", {}).get("kind") == "slurm"
+    quota = _plan("quota", command=cluster.get("quota_command", ""), places=_places(cluster))
+    return [
+        _plan("home_caches", **_caches(cluster)),
+        _plan("conda_traces", **_conda(cluster, present)),
+        _plan("areas", **_areas(cluster, entries, present)),
+        *([] if account.get("sandbox") else [quota]),  # a sandbox has none
+        *([_plan("slurm_rights", **_slurm(cluster, present))] if is_slurm and not account.get("sandbox") else []),
+        _plan("startup_files", programs=_programs(present)),
+        *([_plan("overridden_settings")] if any(one["kind"] == "shell_environment" for one in present) else []),
+    ]
+
+
+def _plan(kind: str, **options: Any) -> PlanEntry:
+    return {"kind": kind, "capability": CAPABILITY, "options": KINDS[kind].whole(options)}
+
+
+def _caches(cluster: Facts) -> Options:
+    home, caches = cluster["home"], cluster.get("caches", {})
+    tool, wanted = RUNTIMES.get(cluster["container"]["runtime"]), {}
+    if tool and caches.get("path"):
+        wanted[tool] = caches["path"]
+    if caches.get("off_home"):
+        wanted["*"] = _area(cluster, caches["off_home"])
+    return {
+        "wanted": wanted,
+        "big_bytes": max(1, min(BIG_BYTES, home.get("bytes", BIG_BYTES * SHARE) // SHARE)),
+        "big_files": max(1, min(BIG_FILES, home.get("files", BIG_FILES * SHARE) // SHARE)),
+    }
+
+
+def _conda(cluster: Facts, present: Sequence[PlanEntry]) -> Options:
+    conda = cluster["conda"]
+    own = [one["options"] for one in present if one["kind"] == "conda_install"]
+    return {
+        "policy": conda["policy"],
+        "belongs": _area(cluster, conda["area"]) if "area" in conda else "",
+        "own": [{"path": one["prefix"]} for one in own],
+        "purged": [{key: one[key] for key in ("name", "path", "days")} for one in _purged(cluster)],
+        "anacondas": "chosen" if any(uses_anacondas_channels(one.get("channels", [])) for one in own) else "extra",
+    }
+
+
+def _areas(cluster: Facts, entries: Sequence[PlanEntry], present: Sequence[PlanEntry]) -> Options:
+    """Ours are the links that are declared; the site's own lead where the profile says, purged or not."""
+    purged = _purged(cluster)
+    lasting = [area for area in cluster["storage"] if "purge" not in area]
+    return {
+        "purged": purged,
+        "own": _paths(entries, "storage_link"),
+        "made": _paths(present, "directory")
+        + [{"path": one["options"]["prefix"]} for one in present if one["kind"] == "conda_install"],
+        "kept": sorted(area["link"] for area in lasting if "link" in area),
+    }
+
+
+def _slurm(cluster: Facts, present: Iterable[PlanEntry]) -> Options:
+    """What jobs say of themselves: the account that is chosen, and what stands in the profile's options of jobs."""
+    scheduler = cluster["scheduler"]
+    asked = next((one["options"] for one in present if one["kind"] == "scheduler"), {})
+    words = " ".join(scheduler.get(name, "") for name in ("gpu", "cpu", "test")).split()
+    return {
+        "account": asked.get("account", ""),
+        "likely": asked.get("likely", ""),
+        "partitions": list(scheduler.get("partitions", [])),
+        "used": sorted({word.removeprefix("--partition=") for word in words if word.startswith("--partition=")}),
+        "qos": sorted({word.removeprefix("--qos=") for word in words if word.startswith("--qos=")}),
+    }
+
+
+def _places(cluster: Facts) -> list[Options]:
+    """The home and the areas whose paths are known, with their sizes."""
+    known = [(area["name"], _path(area), area) for area in cluster["storage"] if _path(area)]
+    return [
+        {"name": name, "path": path, **_size(facts)} for name, path, facts in [("home", "~", cluster["home"]), *known]
+    ]
+
+
+def _size(facts: Facts) -> dict[str, int]:
+    """How much one user may have there; of a whole group's share, nobody knows what is one user's."""
+    if facts.get("per", "user") in ("group", "project"):
+        return {}
+    return {key: facts[key] for key in ("bytes", "files") if key in facts}
+
+
+def _purged(cluster: Facts) -> list[Options]:
+    return [
+        {"name": area["name"], "path": _path(area), **area["purge"]}
+        for area in cluster["storage"]
+        if "purge" in area and _path(area)
+    ]
+
+
+def _path(area: Facts) -> str:
+    """The area's path, or the site's variable that holds it; one that still lacks a name is not known."""
+    path = str(area.get("path") or area.get("variable") or "")
+    return "" if "{" in path else path
+
+
+def _area(cluster: Facts, name: str | None) -> str:
+    """The path of an area as a person reads it, else its name."""
+    found = next((area for area in cluster["storage"] if area["name"] == name), {"path": name or ""})
+    return _path(found) or str(name)
+
+
+def _programs(present: Sequence[PlanEntry]) -> list[Options]:
+    """Return the scripts that are started by their name: those in folders that a role puts on PATH."""
+    on_path = {
+        folder for one in present if one["kind"] == "shell_environment" for folder in one["options"].get("path") or ()
+    }
+    return [one for one in _paths(present, "path_script") if posixpath.dirname(str(one["path"])) in on_path]
+
+
+def _paths(entries: Sequence[PlanEntry], kind: str) -> list[Options]:
+    return [{"path": one["options"]["path"]} for one in entries if one["kind"] == kind]

@@ -1,0 +1,208 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Caches in the home: content and size decide, and where the variables lead."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from account_scene import HOME, KEY, Folder, Link, Plain, Scene, Thing
+from ansible_collections.hpc.onboard.plugins.module_utils._audit_checks.home_caches import HomeCaches
+from ansible_collections.hpc.onboard.plugins.module_utils._core.account import Account
+from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
+from ansible_collections.hpc.onboard.plugins.module_utils._scan import walk as _walk
+from audit_check_runs import complete_options, run_check
+
+AREA: dict[str, Thing] = {"/work": Folder(), "/work/p": Folder()}
+
+
+def folder(path: str) -> dict[str, Thing]:
+    """A folder below the home with those above it."""
+    parts = path.removeprefix("~/").split("/")
+    return {"~/" + "/".join(parts[: at + 1]): Folder() for at in range(len(parts))}
+
+
+def cache(path: str, *sizes: int) -> dict[str, Thing]:
+    """A cache in the home with files of these sizes."""
+    return {**folder(path), **{f"{path}/f{at}": Plain(b"x" * number) for at, number in enumerate(sizes)}}
+
+
+WANTED = {"apptainer": "/work/p/apptainer"}
+EVERY = {"*": "/work/p"}
+
+
+@pytest.mark.parametrize(
+    ("claim", "tree", "environment", "options", "found"),
+    [
+        ("nothing is there", {}, {}, {"wanted": EVERY}, {}),
+        ("a folder with the name of one", folder("~/a.sif"), {}, {}, {}),
+        ("an empty folder", folder("~/.apptainer/cache/blob"), {}, {"wanted": WANTED}, {}),
+        ("files without content", cache("~/.apptainer/cache", 0, 0), {}, {"wanted": WANTED}, {}),
+        (
+            "the site wants it elsewhere",
+            cache("~/.apptainer/cache", 1000, 2000),
+            {},
+            {"wanted": WANTED},
+            {"~/.apptainer/cache": "apptainer holds 2 files, 3.0 kB; this site wants it in /work/p/apptainer"},
+        ),
+        ("no wish of the site, and small", cache("~/.apptainer/cache", 1000), {}, {}, {}),
+        ("another tool than the site's", cache("~/.cache/enroot", 1000), {}, {"wanted": WANTED}, {}),
+        (
+            "big by size",
+            cache("~/.cache/pip", 700, 400),
+            {},
+            {"big_bytes": 1000},
+            {"~/.cache/pip": "pip holds 2 files, 1.1 kB"},
+        ),
+        (
+            "big by number",
+            cache("~/.cache/uv", 1, 1, 1),
+            {},
+            {"big_files": 3},
+            {"~/.cache/uv": "uv holds 3 files, 3 bytes"},
+        ),
+        (
+            "a site that wants all of them off",
+            cache("~/.cache/torch", 5),
+            {},
+            {"wanted": EVERY},
+            {"~/.cache/torch": "/work/p"},
+        ),
+        (
+            "one file is one file",
+            cache("~/.local/share/enroot", 5),
+            {},
+            {"wanted": {"enroot": "/work"}},
+            {"~/.local/share/enroot": "the containers of enroot hold 1 file, 5 bytes; this"},
+        ),
+        (
+            "containers that enroot does not list any more",
+            {**AREA, **cache("~/.local/share/enroot", 5)},
+            {"ENROOT_DATA_PATH": "/work/p"},
+            {"wanted": {"enroot": "/work"}},
+            {"~/.local/share/enroot": "that enroot no longer uses, because $ENROOT_DATA_PATH points elsewhere"},
+        ),
+        (
+            "a link that leads out",
+            {**AREA, "/work/p/f": Plain(b"x" * 99), "~/.cache": Link("/work/p"), "/work/p/pip": Folder()},
+            {},
+            {"wanted": EVERY, "big_bytes": 1},
+            {},
+        ),
+        (
+            "a link to elsewhere in the home",
+            {**cache("~/big", 10), **folder("~/.cache"), "~/.cache/pip": Link("~/big")},
+            {},
+            {"wanted": EVERY},
+            {"~/big": "pip holds 1 file"},
+        ),
+        (
+            "the variable leads into the home",
+            cache("~/images/cache", 10),
+            {"APPTAINER_CACHEDIR": f"{HOME}/images"},
+            {"wanted": WANTED},
+            {"~/images/cache": "holds 1 file, 10 bytes ($APPTAINER_CACHEDIR points there)"},
+        ),
+        (
+            "the variable leads out, and the old folder is left",
+            {**AREA, **cache("~/.apptainer/cache", 10)},
+            {"APPTAINER_CACHEDIR": "/work/p"},
+            {"wanted": WANTED},
+            {"~/.apptainer/cache": "that apptainer no longer uses, because $APPTAINER_CACHEDIR points elsewhere"},
+        ),
+        (
+            "the variable that moves all of them",
+            {**cache("~/arch/cache/pip", 10), **folder("~/.cache/pip")},
+            {"XDG_CACHE_HOME": f"{HOME}/arch/cache"},
+            {"wanted": EVERY},
+            {"~/arch/cache/pip": "$XDG_CACHE_HOME"},
+        ),
+        (
+            "a key beside a cache is none",
+            {**folder("~/.cache/huggingface"), "~/.cache/huggingface/token": Plain(b"k", 0o600)},
+            {},
+            {"wanted": EVERY},
+            {},
+        ),
+        ("a variable that names no folder", {}, {"PIP_CACHE_DIR": "off", "HF_HOME": HOME}, {"wanted": EVERY}, {}),
+        ("a loop in place of a cache", {**folder("~/.cache"), "~/.cache/pip": Link("pip")}, {}, {"wanted": EVERY}, {}),
+    ],
+)
+def test_what_is_found(
+    scene: Scene,
+    claim: str,
+    tree: dict[str, Thing],
+    environment: dict[str, str],
+    options: dict[str, Any],
+    found: dict[str, str],
+) -> None:
+    scene.environment.update(environment)
+    scene.make(tree)
+    report = run_check(scene, HomeCaches, **options)
+    assert sorted(report.found) == [f"ENV-001 {place}" for place in sorted(found)], claim
+    assert [place for place, words in found.items() if words not in report.found[f"ENV-001 {place}"]] == [], report
+    assert report.remarks == []
+
+
+def test_what_no_program_makes_again_is_told_apart(scene: Scene) -> None:
+    scene.make({**cache("~/.local/share/enroot", 5), **cache("~/.cache/pip", 5)})
+    report = run_check(scene, HomeCaches, wanted=EVERY)
+    assert report.document["evidence"]["cases"] == {"ENV-001 ~/.local/share/enroot": "not_made_again"}
+
+
+def test_links_pipes_and_loops_inside_a_cache_are_not_followed(scene: Scene) -> None:
+    scene.make({**AREA, "/work/p/foreign": Plain(b"x" * 5000), **cache("~/.cache/pip", 10)})
+    scene.make({"~/.cache/pip/out": Link("/work/p"), "~/.cache/pip/up": Link("..")})
+    os.mkfifo(scene.at("~/.cache/pip/pipe"))
+    assert "1 file, 10 bytes" in run_check(scene, HomeCaches, wanted=EVERY).found["ENV-001 ~/.cache/pip"]
+
+
+def test_a_huge_cache_is_counted_as_far_as_it_may_be(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ansible_collections.hpc.onboard.plugins.module_utils._audit_checks.home_caches.ENTRIES", 5)
+    scene.make(cache("~/.cache/pip", *[10] * 9))
+    assert "at least 5 files, 50 bytes" in run_check(scene, HomeCaches, big_files=5).found["ENV-001 ~/.cache/pip"]
+
+
+def test_a_login_shell_that_does_not_answer_is_said(tmp_path: Path) -> None:
+    (tmp_path / ".cache/pip").mkdir(parents=True)
+    (tmp_path / ".cache/pip/f").write_bytes(b"x")
+    watch = HomeCaches(complete_options(HomeCaches, {"wanted": EVERY}))
+    host = Host(Account(str(tmp_path), "/no/such/shell"), bytes.fromhex(KEY))
+    bound = watch.bound(host)
+    assert list(bound.inspect(host)) == ["ENV-001 ~/.cache/pip"]
+    assert bound.remarks(host) == [
+        "the variables that move caches are unknown: the login shell /no/such/shell cannot be run"
+    ]
+
+
+def test_a_walk_ends_in_time_and_says_so(scene: Scene) -> None:
+    scene.make(cache("~/a/b", 1, 1))
+    walk = _walk.Walk(scene.host(), _walk.Limits(100, -1.0))
+    assert list(walk.below(f"{HOME}/a")) == []
+    assert walk.cut == "time"
+    assert _walk.format_walked(7, "file", walk) == "files"
+
+
+def test_a_walk_goes_no_deeper_than_it_may(scene: Scene) -> None:
+    scene.make(cache("~/a/b/c/d", 1))
+    walk = _walk.Walk(scene.host(), _walk.Limits(depth=2))
+    assert [one.path for one in walk.below(f"{HOME}/a")] == [f"{HOME}/a/b", f"{HOME}/a/b/c", f"{HOME}/a/b/c/d"]
+    assert walk.skipped.sentences() == ["not checked: ~/a/b/c/d (too deep)"]
+
+
+@pytest.mark.parametrize(
+    ("tree", "place", "said"),
+    [
+        ({"~/a.sqsh": Plain(b"x" * 2000)}, "~/a.sqsh", "the image takes 2.0 kB"),
+        ({**folder("~/images"), "~/images/a.sif": Plain(b"xx")}, "~/images/a.sif", "the image takes 2 bytes"),
+    ],
+)
+def test_images_in_the_home_are_found(tmp_path: Path, tree: dict[str, Thing], place: str, said: str) -> None:
+    scene = Scene(tmp_path / "cluster")
+    scene.make(tree)
+    account = Account(HOME, "/bin/bash", {})
+    host = Host(account, bytes.fromhex(KEY), str(scene.root))
+    assert HomeCaches(HomeCaches.whole({})).inspect(host) == {f"IMG-003 {place}": said}

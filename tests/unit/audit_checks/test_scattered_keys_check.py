@@ -1,0 +1,398 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Keys in start-up files, histories, scripts, files under git and copies: found, named, and never shown."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from account_scene import KEY, Folder, Link, Plain, Scene
+from ansible_collections.hpc.onboard.plugins.module_utils._audit_checks.scattered_keys import ScatteredKeys
+from ansible_collections.hpc.onboard.plugins.module_utils._core.account import Account
+from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
+from ansible_collections.hpc.onboard.plugins.module_utils._scan.search import Search
+from audit_check_runs import CheckReport, run_check
+from forked import NOBODY, as_nobody
+
+NVAPI = "nvapi-" + "aZ0_-" * 12 + "abcd"
+OTHER = "nvapi-" + "0123456789" * 6 + "wxyz"
+HF = "hf_" + "aB" * 17
+CREDENTIALS = "~/.config/enroot/.credentials"
+ENROOT = {"~/.config": Folder(), "~/.config/enroot": Folder(0o700)}
+
+
+def looked(scene: Scene, **options: Any) -> CheckReport:
+    """Return what the check finds; no key is in it."""
+    report = run_check(scene, ScatteredKeys, **options)
+    for key in (NVAPI, OTHER, HF):
+        assert key not in str(report.document)
+    return report
+
+
+def mark(scene: Scene, key: str) -> str:
+    """The fingerprint of a key on the account."""
+    return scene.host().fingerprint(key)
+
+
+def line(key: str, name: str = "WANDB_API_KEY") -> Plain:
+    """A file with one line of a shell that exports a key."""
+    return Plain(f"export {name}={key}\n".encode())
+
+
+def git(scene: Scene, folder: str, *words: str) -> None:
+    """Run git in a folder of the account."""
+    identity = ["-c", "user.name=s", "-c", "user.email=s@x", "-c", "safe.directory=*"]
+    environment = {"PATH": os.environ["PATH"], "HOME": str(scene.at("~"))}
+    subprocess.run(["git", *identity, *words], cwd=scene.at(folder), check=True, capture_output=True, env=environment)
+
+
+def test_a_key_in_a_start_up_file_is_found_with_its_line(scene: Scene) -> None:
+    scene.make({"~/.bashrc": Plain(f"# hi\nexport NGC_API_KEY={NVAPI}\n".encode())})
+    report = looked(scene)
+    assert report.found == {
+        "SEC-004 ~/.bashrc:2": f"an NGC personal or service key is in this file, {mark(scene, NVAPI)}",
+    }
+    assert report.remarks == []
+
+
+def test_every_place_of_a_home_is_looked_at(scene: Scene) -> None:
+    folders = ["~/.config", "~/.config/fish", "~/.config/fish/conf.d", "~/.config/environment.d", "~/jobs"]
+    files = {
+        "~/.profile": 1,
+        "~/.zshrc": 1,
+        "~/.cshrc": 1,
+        "~/.config/fish/config.fish": 1,
+        "~/.config/fish/conf.d/keys.fish": 1,
+        "~/.config/environment.d/keys.conf": 1,
+        "~/.bash_history": 1,
+        "~/.python_history": 1,
+        "~/run.sh": 1,
+        "~/jobs/train.sbatch": 1,
+        "~/jobs/.env": 1,
+    }
+    scene.make({folder: Folder() for folder in folders} | dict.fromkeys(files, line(NVAPI)))
+    assert sorted(looked(scene).found) == sorted(f"SEC-004 {file}:1" for file in files)
+
+
+def test_a_key_that_is_known_is_called_by_name(scene: Scene) -> None:
+    scene.make({"~/.bashrc": line("another-form-of-key-0123")})
+    known = {mark(scene, "another-form-of-key-0123"): "the key of 'ngc' that was replaced"}
+    found = looked(scene, known=known).found
+    assert list(found) == ["SEC-004 ~/.bashrc:1"]
+    assert found["SEC-004 ~/.bashrc:1"].startswith("the key of 'ngc' that was replaced is in this file, key ")
+    assert looked(scene).found == {}
+
+
+def test_a_key_that_stands_often_is_said_once_for_a_file(scene: Scene) -> None:
+    scene.make({"~/.bash_history": Plain(f"ls\nx {NVAPI}\n{NVAPI} {HF}\n{NVAPI}\n".encode())})
+    found = looked(scene).found
+    assert list(found) == ["SEC-004 ~/.bash_history:2", "SEC-004 ~/.bash_history:3"]
+    assert found["SEC-004 ~/.bash_history:2"].endswith(", and on 2 more lines")
+
+
+def test_two_keys_on_a_line_are_both_said(scene: Scene) -> None:
+    scene.make({"~/.bash_history": Plain(f"x {NVAPI} {HF}\n".encode())})
+    (text,) = looked(scene).found.values()
+    assert mark(scene, NVAPI) in text
+    assert mark(scene, HF) in text
+
+
+def test_what_a_start_up_file_reads_is_looked_at_too(scene: Scene) -> None:
+    scene.make(
+        {
+            "~/.bashrc": Plain(b"[ -f ~/.keys ] && . ~/.keys\nsource $HOME/more # x\nsource /etc/profile\n. $(x)\n"),
+            "~/.keys": line(NVAPI),
+            "~/more": line(HF),
+        }
+    )
+    assert list(looked(scene).found) == ["SEC-004 ~/.keys:1", "SEC-004 ~/more:1"]
+
+
+def test_a_start_up_file_that_is_a_link_in_the_home_is_followed_once(scene: Scene) -> None:
+    scene.make({"~/dots": Folder(), "~/dots/rc.sh": line(NVAPI), "~/.bashrc": Link("~/dots/rc.sh")})
+    assert list(looked(scene).found) == ["SEC-004 ~/.bashrc:1"]
+
+
+def test_what_lies_outside_of_the_account_is_not_read(scene: Scene) -> None:
+    scene.make({"/other": Folder(), "/other/rc.sh": line(NVAPI), "~/.bashrc": Link("/other/rc.sh")})
+    scene.make({"~/.zshrc": Plain(b"source /other/rc.sh\n"), "~/dir": Link("/other")})
+    assert looked(scene).found == {}
+
+
+def test_an_area_of_its_own_is_looked_through_for_scripts_alone(scene: Scene) -> None:
+    scene.make({"/data": Folder(), "/data/job.slurm": line(NVAPI), "/data/x.txt": line(NVAPI)})
+    scene.make({"~/.bashrc": line(NVAPI)})
+    assert list(looked(scene, folder="/data").found) == ["SEC-004 /data/job.slurm:1"]
+
+
+def test_what_our_roles_have_just_set_up_is_no_finding(scene: Scene) -> None:
+    scene.run(
+        {"kind": "enroot_credential", "machine": "nvcr.io", "password": NVAPI},
+        {"kind": "registry_auth", "registry": "nvcr.io", "password": NVAPI},
+        {"kind": "netrc_entry", "machine": "api.wandb.ai", "password": "0123456789" * 4},
+        {"kind": "ngc_config", "password": NVAPI},
+        {"kind": "token_file", "password": HF},
+        {"kind": "shell_environment", "section": "own", "variables": {"HF_HOME": "/data/hf"}, "path": ["~/bin"]},
+        {"kind": "path_script", "path": "~/bin/x.sh", "content": "#!/bin/sh\necho hi\n"},
+    )
+    own = [CREDENTIALS, "~/.apptainer/docker-config.json", "~/.netrc", "~/.ngc/config", "~/.cache/huggingface/token"]
+    assert looked(scene, own=own) == ({}, [], looked(scene, own=own).document)
+    assert looked(scene).found == {}
+
+
+# -- git -------------------------------------------------------------------------------------------
+
+
+def test_a_key_in_a_file_that_git_keeps_is_worse(scene: Scene) -> None:
+    scene.make({"~/p": Folder(), "~/p/a.sh": line(NVAPI), "~/p/b.sh": line(HF), "~/p/conf.yml": line(OTHER)})
+    scene.make({"~/p/notes.txt": line(OTHER), "~/p/sub": Folder(), "~/p/sub/t.py": line(HF)})
+    git(scene, "~/p", "init", "-q")
+    git(scene, "~/p", "add", "a.sh", "conf.yml", "sub/t.py")
+    found = looked(scene).found
+    assert sorted(found) == [
+        "SEC-004 ~/p/b.sh:1",
+        "SEC-005 ~/p/a.sh:1",
+        "SEC-005 ~/p/conf.yml:1",
+        "SEC-005 ~/p/sub/t.py:1",
+    ]
+    assert found["SEC-005 ~/p/a.sh:1"].endswith("; git tracks the file")
+
+
+@pytest.mark.parametrize("version", ["2", "3", "4"])
+def test_every_index_of_git_is_read(scene: Scene, version: str) -> None:
+    scene.make({"~/p": Folder()} | {f"~/p/{'n' * n}.sh": line(NVAPI) for n in range(1, 20)})
+    git(scene, "~/p", "init", "-q")
+    git(scene, "~/p", "add", ".")
+    if version == "3":
+        scene.make({"~/p/later.sh": line(NVAPI)})
+        git(scene, "~/p", "add", "-N", "later.sh")
+    git(scene, "~/p", "update-index", "--index-version", version)
+    assert scene.at("~/p/.git/index").read_bytes()[7] == int(version)
+    found = looked(scene).found
+    assert len(found) == 20 if version == "3" else 19
+    assert all(one.startswith("SEC-005") for one in found)
+
+
+def test_a_file_of_ours_that_git_keeps_is_said(scene: Scene) -> None:
+    scene.make({**ENROOT, CREDENTIALS: Plain(f"machine nvcr.io login $oauthtoken password {NVAPI}\n".encode(), 0o600)})
+    git(scene, "~", "init", "-q")
+    assert looked(scene, own=[CREDENTIALS]).found == {}
+    git(scene, "~", "add", ".config/enroot/.credentials")
+    assert list(looked(scene, own=[CREDENTIALS]).found) == [f"SEC-005 {CREDENTIALS}:1"]
+
+
+def test_a_git_folder_without_a_working_tree_keeps_files_of_the_home(scene: Scene) -> None:
+    scene.make({"~/.bashrc": line(NVAPI)})
+    git(scene, "~", "init", "-q", "--bare", ".dotfiles")
+    git(scene, "~", "--git-dir=.dotfiles", "--work-tree=.", "add", ".bashrc")
+    assert list(looked(scene).found) == ["SEC-005 ~/.bashrc:1"]
+
+
+@pytest.mark.parametrize("content", [b"", b"DIRC\0\0\0\2\0\0\0\xff", b"DIRC\0\0\0\4\0\0\0\2" + b"\xff" * 70])
+def test_an_index_that_cannot_be_read_is_said(scene: Scene, content: bytes) -> None:
+    scene.make({"~/p": Folder(), "~/p/.git": Folder(), "~/p/.git/index": Plain(content), "~/p/a.sh": line(NVAPI)})
+    report = looked(scene)
+    assert list(report.found) == ["SEC-004 ~/p/a.sh:1"]
+    assert report.remarks == ["not checked: ~/p/.git (git's index cannot be read)"]
+
+
+# -- copies and stores -----------------------------------------------------------------------------
+
+COPIES = [
+    "~/.config/enroot/.credentials.bak",
+    "~/.config/enroot/.credentials~",
+    "~/.config/enroot/.credentials.swp",
+    "~/.config/enroot/.credentials.orig",
+    "~/.bashrc.save",
+    "~/.netrc-old",
+]
+
+
+@pytest.mark.parametrize("path", COPIES)
+def test_a_copy_with_a_key_is_found(scene: Scene, path: str) -> None:
+    scene.make({**ENROOT, path: line(NVAPI)})
+    assert list(looked(scene, own=[CREDENTIALS]).found) == [f"SEC-006 {path}:1"]
+
+
+def test_a_copy_with_a_password_of_another_kind_is_found(scene: Scene) -> None:
+    scene.make({"~/.netrc.bak": Plain(b"machine x login me password geheim\n")})
+    scene.make({"~/.bashrc.bak": Plain(b"# the password is: geheim, login me\n")})
+    assert list(looked(scene).found) == ["SEC-006 ~/.netrc.bak"]
+
+
+def test_a_copy_without_a_key_and_the_copy_that_the_ngc_program_keeps_are_none(scene: Scene) -> None:
+    scene.make({"~/.ngc": Folder(0o700), "~/.ngc/config.BAK": line(NVAPI), "~/.bashrc~": Plain(b"ls\n")})
+    assert looked(scene, own=["~/.ngc/config", "~/.ngc/config.BAK"]).found == {}
+    assert list(looked(scene).found) == ["SEC-006 ~/.ngc/config.BAK:1"]
+
+
+def test_a_draft_of_a_killed_run_is_called_one(scene: Scene) -> None:
+    scene.make({**ENROOT, "~/.config/enroot/..credentials.hpc.onboard-draft": line(NVAPI)})
+    found = looked(scene, own=[CREDENTIALS]).found
+    place = "SEC-006 ~/.config/enroot/..credentials.hpc.onboard-draft"
+    assert found == {place: "a draft of a file with a key, left by a killed run of hpc-onboard"}
+
+
+def test_enroots_store_of_tokens_is_found_and_an_empty_one_is_none(scene: Scene) -> None:
+    scene.make({"/data": Folder(), "/data/.tokens.1000": Folder(0o700), "/data/.tokens.2": Folder(0o700)})
+    scene.make({"/data/.tokens.1000/abc": Plain(b"token", 0o600)})
+    assert looked(scene, caches=["/data", "/nowhere"]).found == {}, "it is for the look at that area"
+    assert list(looked(scene, folder="/data", caches=["/data"]).found) == ["SEC-009 /data/.tokens.1000"]
+    scene.make({"~/.cache": Folder(), "~/.cache/enroot": Folder(), "~/.cache/enroot/.tokens.1000": Folder(0o700)})
+    scene.make({"~/.cache/enroot/.tokens.1000/abc": Plain(b"token", 0o600)})
+    text = "1 file with tokens that enroot got for its pulls"
+    assert looked(scene, caches=["~/.cache/enroot"]).found == {"SEC-009 ~/.cache/enroot/.tokens.1000": text}
+    assert looked(scene, folder="/data", caches=["~/.cache/enroot"]).found == {}, "it is for the look at the home"
+
+
+# -- hostile content and limits --------------------------------------------------------------------
+
+
+def test_pipes_links_in_a_circle_and_binary_files_do_no_harm(scene: Scene) -> None:
+    scene.make({"~/.profile": Link("~/.profile"), "~/.zshrc": Folder(), "~/x.sh": Plain(b"\0\xff" * 5000)})
+    os.mkfifo(scene.at("~/.bashrc"))
+    os.mkfifo(scene.at("~/job.sh"))
+    scene.make({"~/.cshrc": Link("/dev/zero"), "~/loop": Link("~")})
+    assert looked(scene).found == {}
+
+
+def test_a_name_with_odd_characters_is_a_name(scene: Scene) -> None:
+    os.makedirs(os.fsencode(scene.at("~/d")) + b"\xff\n\x1b[31m")
+    with open(os.fsencode(scene.at("~/d")) + b"\xff\n\x1b[31m/a.sh", "wb") as stream:
+        stream.write(NVAPI.encode())
+    assert len(looked(scene).found) == 1
+
+
+def test_what_is_larger_than_the_limit_is_read_as_far_as_it_goes(scene: Scene) -> None:
+    scene.make({"~/big.sh": Plain(f"{NVAPI}\n".encode() + b"#\n" * 600_000 + HF.encode())})
+    report = looked(scene)
+    assert list(report.found) == ["SEC-004 ~/big.sh:1"]
+    assert report.remarks == ["not checked: ~/big.sh (the part after the first 1024 KiB)"]
+
+
+def test_a_tree_is_looked_through_to_its_ground_and_one_that_is_too_large_is_said(scene: Scene) -> None:
+    deep = "~" + "".join(f"/{number}" for number in range(30))
+    scene.at(deep).mkdir(parents=True)
+    scene.make({f"{deep}/x.sh": line(NVAPI)})
+    report = looked(scene)
+    assert (list(report.found), report.remarks) == ([f"SEC-004 {deep}/x.sh:1"], [])
+    scene.make({f"~/f{number:02}": Plain(b"") for number in range(20)})
+    report = looked(scene, entries=5)
+    assert any("too many files" in text for text in report.remarks)
+
+
+def test_environments_and_caches_are_not_gone_into(scene: Scene) -> None:
+    for top in ("~/mc", "~/.hidden", "~/node_modules"):
+        scene.make({top: Folder(), f"{top}/a.sh": line(NVAPI)})
+    scene.make({"~/mc/conda-meta": Folder(), "~/.env": Plain(b"")})
+    assert looked(scene).found == {}
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can be made somebody else's")
+def test_a_file_of_somebody_else_is_not_read(scene: Scene) -> None:
+    scene.make({"~/a.sh": line(NVAPI)})
+    os.chown(scene.at("~/a.sh"), 4242, 4242)
+    assert looked(scene).found == {}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give folders away")
+def test_a_colleagues_own_folder_is_not_this_accounts_to_look_at() -> None:
+    """In a project's area everybody has folders that nobody else may enter; a closed one of one's own is said."""
+    with tempfile.TemporaryDirectory() as folder:
+        area = Path(folder)
+        area.chmod(0o755)
+        for name, owner in (("colleague", 1), ("mine", NOBODY)):
+            (area / name).mkdir(mode=0)
+            os.chown(area / name, owner, owner)
+        (area / "listed" / "one").mkdir(parents=True)
+        (area / "listed").chmod(0o744)
+
+        def look() -> list[Any]:
+            host = Host(Account("/nonexistent", "/bin/sh", {}), bytes.fromhex(KEY))
+            search = Search(host, [folder])
+            listed = [one.folder for one in search.walk_tree(folder, lambda name: False)]
+            return [len(listed), search.skipped()]
+
+        listed, unseen = as_nobody(look)
+        assert listed == 5
+        assert unseen == [f"not checked: {folder}/listed/one, {folder}/mine (permission denied)"]
+
+
+# -- what is offered -------------------------------------------------------------------------------
+
+NETRC = f"machine api.wandb.ai login user password {NVAPI}\n".encode()
+PLACES = {"jobs": "~/jobs/a.sh", "history": "~/.bash_history", "start-up": "~/.bashrc", "copy": "~/.netrc.bak"}
+
+
+KEPT = {"netrc_entry": ["~/.netrc"]}
+
+
+def offered(scene: Scene, path: str, key: str, name: str = "WANDB_API_KEY") -> tuple[list[str], list[str]]:
+    """The kinds of the fixes that are offered for a file with this key, and the cases of the others."""
+    scene.make({"~/jobs": Folder(), path: line(key, name)})
+    marks = {mark(scene, NVAPI): "the key of 'wandb'"}
+    report = looked(scene, own=["~/.netrc"], kept=KEPT, known=marks, secrets=dict.fromkeys(marks, "wandb"))
+    assert len(report.found) == 1
+    evidence = report.document["evidence"]
+    return [one["kind"] for one in evidence.get("fixes", {}).values()], list(evidence.get("cases", {}).values())
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_key_that_is_known_is_taken_out_and_one_that_is_not_is_left(scene: Scene, place: str) -> None:
+    scene.make({"~/.netrc": Plain(NETRC, 0o600)})
+    assert offered(scene, PLACES[place], OTHER) == ([], ["unknown_key"])
+    kind = "key_fix" if place in ("history", "copy") else "statement_fix"
+    assert offered(scene, PLACES[place], NVAPI) == ([kind], [])
+
+
+def test_a_key_beside_one_that_is_not_known_is_left(scene: Scene) -> None:
+    scene.make({"~/.bash_history": Plain(f"x {NVAPI} {OTHER}\n".encode())})
+    marks = {mark(scene, NVAPI): "the key of 'wandb'"}
+    report = looked(scene, known=marks, secrets=dict.fromkeys(marks, "wandb"))
+    assert list(report.document["evidence"]["cases"].values()) == ["unknown_key"]
+    assert "fixes" not in report.document["evidence"]
+
+
+@pytest.mark.parametrize("name", [".env", "prod.env", ".env.local", ".envrc"])
+def test_a_file_of_an_application_is_left(scene: Scene, name: str) -> None:
+    scene.make({"~/.netrc": Plain(NETRC, 0o600)})
+    assert offered(scene, f"~/jobs/{name}", NVAPI) == ([], ["application"])
+
+
+def test_a_variable_stays_where_no_file_of_ours_holds_its_key(scene: Scene) -> None:
+    assert offered(scene, "~/jobs/a.sh", NVAPI) == ([], ["no_replacement"])
+    scene.make({"~/.netrc": Plain(NETRC, 0o600)})
+    assert offered(scene, "~/jobs/a.sh", NVAPI) == (["statement_fix"], [])
+
+
+@pytest.mark.parametrize("name", ["NGC_API_KEY", "APPTAINER_DOCKER_PASSWORD", "HF_TOKEN", "MY_TOKEN", "ENROOT_TOKEN"])
+def test_a_variable_stays_where_another_program_reads_it_than_the_file_with_its_key(scene: Scene, name: str) -> None:
+    scene.make({"~/.netrc": Plain(NETRC, 0o600)})
+    assert offered(scene, "~/jobs/a.sh", NVAPI, name) == ([], ["no_replacement"])
+
+
+def test_two_variables_with_one_key_go_only_where_both_programs_have_a_file(scene: Scene) -> None:
+    both = Plain(f"export WANDB_API_KEY={NVAPI}\nexport NGC_API_KEY={NVAPI}\n".encode())
+    scene.make({"~/.netrc": Plain(NETRC, 0o600), "~/run.sh": both})
+    marks = {mark(scene, NVAPI): "the key of 'wandb'"}
+    common = {"own": ["~/.netrc"], "known": marks, "secrets": dict.fromkeys(marks, "wandb")}
+    evidence = looked(scene, **common, kept=KEPT).document["evidence"]
+    assert set(evidence["cases"].values()) == {"no_replacement"}
+    assert "fixes" not in evidence
+    scene.make({"~/.ngc": Folder(0o700), "~/.ngc/config": Plain(f"[CURRENT]\napikey = {NVAPI}\n".encode(), 0o600)})
+    kept = {**KEPT, "ngc_config": ["~/.ngc/config"]}
+    evidence = looked(scene, **{**common, "own": ["~/.netrc", "~/.ngc/config"]}, kept=kept).document["evidence"]
+    assert {one["kind"] for one in evidence["fixes"].values()} == {"statement_fix"}
+
+
+def test_a_fix_of_a_variable_names_the_file_that_replaces_it(scene: Scene) -> None:
+    scene.make({"~/.netrc": Plain(NETRC, 0o600), "~/run.sh": line(NVAPI)})
+    marks = {mark(scene, NVAPI): "the key of 'wandb'"}
+    common = {"own": ["~/.netrc"], "known": marks, "secrets": dict.fromkeys(marks, "wandb")}
+    (text,) = looked(scene, **common, kept=KEPT).found.values()
+    assert text.endswith("; ~/.netrc keeps the key of 'wandb'")
