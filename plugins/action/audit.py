@@ -23,7 +23,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils.account_action import 
 if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import AccountSession
     from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.connection_failure import ConnectionFailure
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import Row
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import AuditRow
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import AuditAccount
 
 STARTED = time.monotonic()
@@ -63,7 +63,7 @@ class ActionModule(AccountAction):
         return account_result(session, unmeasured(session.variables, message))
 
 
-def account_result(session: AccountSession, row: Row) -> AuditAccount:
+def account_result(session: AccountSession, row: AuditRow) -> AuditAccount:
     """Return the result of the part account."""
     result: AuditAccount = {"kind": "audit_account", "changed": False, "audit": row}
     return {**result, "sandbox": session.sandbox["root"]} if session.sandbox else result

@@ -31,8 +31,8 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils.account_action import 
 if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.connection import Variables
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import OneResult
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import ResourceOutcome
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import ModuleResult
 
 OF_ROLES: Spec = {
     "capabilities": {"type": "list", "elements": "str", "default": []},
@@ -105,7 +105,7 @@ def module_spec(resource_type: str) -> Spec:
     return {**spec, FINGERPRINT_KEY: {"type": "str", "no_log": True}}
 
 
-def deliver_one(resource_type: str, arguments: Arguments, session: AccountSession) -> OneResult:
+def deliver_one(resource_type: str, arguments: Arguments, session: AccountSession) -> ModuleResult:
     """Bring one resource to its desired state and return the result that its module documents. Raise AccountError."""
     settings = {"work": session.work, "receipt": True, **plan_settings(arguments)}
     outcome = Conversation(session, [module_entry(resource_type, arguments)], settings).outcomes(WAIT)[0]
@@ -133,7 +133,7 @@ def plan_settings(arguments: Arguments) -> dict[str, Any]:
     return settings
 
 
-def module_result(outcome: Outcome) -> OneResult:
+def module_result(outcome: ResourceOutcome) -> ModuleResult:
     """Return the result of a module's task."""
     if outcome["status"] in FAILURES:
         return {"failed": True, "msg": f"{outcome['identity']}: {outcome['reason']}", "outcome": outcome}

@@ -42,11 +42,15 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils.account_action import 
 if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.connection import Variables
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.rotation import NoShare, RotationState, Share
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import ResourceOutcome
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.rotation import (
+        RotationState,
+        ShareResult,
+        SkippedShare,
+    )
     from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.adapters import Work
 
-NO_SHARE: NoShare = {"kind": "rotation_share", "changed": False, "skipped": True}
+NO_SHARE: SkippedShare = {"kind": "rotation_share", "changed": False, "skipped": True}
 NOBODYS = "nvapi-" + "0" * 64  # what a look foresees to write: another key than the one that is there
 
 
@@ -105,7 +109,7 @@ class ActionModule(AccountAction):
 
     # An account
 
-    def _share(self, secret: str, lead: RotationState, session: AccountSession) -> Share | NoShare:
+    def _share(self, secret: str, lead: RotationState, session: AccountSession) -> ShareResult | SkippedShare:
         step = lead.get("step") or {}
         if not step:
             return NO_SHARE
@@ -118,7 +122,7 @@ class ActionModule(AccountAction):
         key = record_key()
         labels = Sidecar(secret, key)
 
-        def trip(files: list[_targets.File], user: str, work: Work) -> list[Outcome]:
+        def trip(files: list[_targets.File], user: str, work: Work) -> list[ResourceOutcome]:
             registry = {} if work == "foresee" else lead["registry"]
             entries = _targets.entries(files, user, registry, sorted(marks.values()))
             password = NOBODYS if work == "foresee" else session.key(user)
@@ -164,7 +168,7 @@ def _declared_keys(session: AccountSession) -> list[PlanEntry]:
     return _targets.holders((session.variables.get("account") or {}).get("without", []), session.value)
 
 
-def _foreseen(secret: str, lead: RotationState, files: list[_targets.File], session: AccountSession) -> Share:
+def _foreseen(secret: str, lead: RotationState, files: list[_targets.File], session: AccountSession) -> ShareResult:
     """Return what a rotation would write to the files of an account; nothing is kept or changed."""
     key, version = record_key(), lead["step"]["version"]
     known = Sidecar(secret, key).secret() or versions.adopt(secret, "token")  # as a rotation would begin
@@ -178,7 +182,7 @@ def _foreseen(secret: str, lead: RotationState, files: list[_targets.File], sess
     return results.foreseen(secret, files, outcomes)
 
 
-def _trip(entries: list[PlanEntry], password: str, work: Work, session: AccountSession) -> list[Outcome]:
+def _trip(entries: list[PlanEntry], password: str, work: Work, session: AccountSession) -> list[ResourceOutcome]:
     """One command over the connection for all files of the account."""
     plan = Plan.of(entries, lambda _name: password)
     conversation = Conversation(session, plan.entries, {"work": work, "seconds": 60})

@@ -24,7 +24,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils.account_action import 
 if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import AccountSession
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import ResourceOutcome
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import JobTestResult
 
 WAIT = 300  # seconds to wait for the job; the next run continues
@@ -68,7 +68,7 @@ def run_test_job(session: AccountSession) -> JobTestResult:
     plan = Plan.of(test_job.entries(cluster, declared, job_test.checks, settings), session.key).entries
     wait = 0 if session.connection.asks_each_time else given.get("test_job_wait", WAIT)
     job = _run_job_plan(session, plan, session.work, wait)
-    outcomes: list[Outcome] = []
+    outcomes: list[ResourceOutcome] = []
     if not session.is_check_run and job["status"] != "unknown":
         examined = _run_job_plan(session, plan, "examine", 0)
         outcomes = test_job.results(job, examined) if examined["before"] else []
@@ -88,7 +88,7 @@ def run_test_job(session: AccountSession) -> JobTestResult:
     }
 
 
-def _run_job_plan(session: AccountSession, plan: list[PlanEntry], work: str, wait: int) -> Outcome:
+def _run_job_plan(session: AccountSession, plan: list[PlanEntry], work: str, wait: int) -> ResourceOutcome:
     """Send the plan and return the outcome of its last entry, the job. wait: seconds for the job."""
     settings = {"work": work, "receipt": True, "seconds": SECONDS}
     return Conversation(session, plan, settings).outcomes(wait)[-1]

@@ -8,7 +8,12 @@ import json
 from typing import Any
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import CAUSES, CLASSES, RULES, SEVERITIES
-from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import Fix, advice, here, there
+from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import (
+    Fix,
+    account_command,
+    advice,
+    local_command,
+)
 
 HOSTILE = (
     "</script><script>alert(1)</script>",
@@ -65,7 +70,7 @@ def finding(rule: str, account: str, resource: str, **more: Any) -> dict[str, An
         "baseline": "new",
         "waiver": None,
         "fingerprint": f"sha256:{hashlib.sha256(named).hexdigest()}",
-        "fix": [here("ansible-playbook", "onboard.yml", "-l", account)],
+        "fix": [local_command("ansible-playbook", "onboard.yml", "-l", account)],
         "declared": {"file": "inventory/accounts.yml", "line": 12},
         "help": f"docs/rules.md#{rule.lower()}",
         **more,
@@ -161,7 +166,7 @@ def example() -> dict[str, Any]:
     down = account("ada@narval", state="unknown", checks=0, ok=0, capabilities={}, seconds=12.0)
     down |= {
         "reason": "ssh: connect to host narval.alliancecan.ca port 22: Connection timed out",
-        "next": [here("ssh", "-MNf", "narval")],
+        "next": [local_command("ssh", "-MNf", "narval")],
     }
     accounts = [account(name) for name in ("go42tum@lrz", "simone@wilson", "ada@dfki", "ada@daint")] + [down]
     for name, capability in (("simone@wilson", "enroot_credentials"), ("ada@dfki", "registry_auth")):
@@ -171,24 +176,24 @@ def example() -> dict[str, Any]:
             "SEC-001", "go42tum@lrz", credentials, capability="enroot_credentials", new=True,
             place="~/.config/enroot/.credentials", text="The file with the key for nvcr.io can be read by the group.",
             desired={"mode": "0600"}, actual={"mode": "0640"}, since="2026-11-21",
-            fix=[here("ansible-playbook", "onboard.yml", "-l", "go42tum@lrz", "--tags", "enroot_credentials")],
+            fix=[local_command("ansible-playbook", "onboard.yml", "-l", "go42tum@lrz", "--tags", "enroot_credentials")],
         ),
         finding(
             "KEY-002", "go42tum@lrz", credentials, capability="enroot_credentials", **{"class": "stale"},
             place="~/.config/enroot/.credentials:3", text="The file holds another key for nvcr.io.",
             desired={"key": "key a1b2c3d4"}, actual={"key": "key 9f0c77aa"}, since="2026-08-12",
-            fix=[here("ansible-playbook", "rotate_ngc.yml", "-e", "rotate_resume=true")],
+            fix=[local_command("ansible-playbook", "rotate_ngc.yml", "-e", "rotate_resume=true")],
         ),
         finding(
             "LNK-003", "simone@wilson", "link ~/wclustre", capability="storage_links", cause="site", place="~/wclustre",
             text="~/wclustre leads to /wclustre/deep_lgt/simone, which is not there.", **{"class": "broken"},
             desired={"target": "/wclustre/deep_lgt/simone"}, actual={"target": "/wclustre/deep_lgt/simone (gone)"},
-            fix=[advice("Ask the site whether /wclustre was moved."), here("ansible-playbook", "onboard.yml")],
+            fix=[advice("Ask the site whether /wclustre was moved."), local_command("ansible-playbook", "onboard.yml")],
         ),
         finding(
             "KEY-007", "ada@dfki", "key ngc", capability="tokens", cause="time", **{"class": "at_risk"},
             text="The NGC key expires in 9 days.", desired={"expires": "in 14 days or more"},
-            actual={"expires": "2026-11-30"}, fix=[here("ansible-playbook", "rotate_ngc.yml")], declared=None,
+            actual={"expires": "2026-11-30"}, fix=[local_command("ansible-playbook", "rotate_ngc.yml")], declared=None,
         ),
         finding(
             "PKG-002", "simone@wilson", "conda init in ~/.bashrc", place="~/.bashrc:41", waiver=WAIVER,
@@ -202,7 +207,8 @@ def example() -> dict[str, Any]:
         ),
         finding(
             "ORP-001", "ada@dfki", "script ~/bin/old-run.sh", capability="path_scripts", place="~/bin/old-run.sh",
-            cause="spec", **{"class": "orphan"}, fix=[there(["rm", "~/bin/old-run.sh"], ["ansible", "ada@dfki"])],
+            cause="spec", **{"class": "orphan"},
+            fix=[account_command(["rm", "~/bin/old-run.sh"], ["ansible", "ada@dfki"])],
             declared=None, text="~/bin/old-run.sh was set up here and is not declared any more.",
         ),
         finding(
@@ -213,7 +219,7 @@ def example() -> dict[str, Any]:
         finding(
             "RUN-002", "ada@narval", "account ada@narval", capability="account", cause="unknown",
             **{"class": "unknown"}, text="The account could not be measured: connection timed out.",
-            fix=[here("ssh", "-MNf", "narval")],
+            fix=[local_command("ssh", "-MNf", "narval")],
         ),
     ]  # fmt: skip
     resolved = {
@@ -249,10 +255,10 @@ def history(runs: int) -> list[dict[str, Any]]:
 def steps(text: str, number: int) -> Fix:
     """A fix that holds the text: one of each kind, by turns."""
     kinds: list[Fix] = [
-        [here("ansible-playbook", text)],
-        [advice(text), here(text)],
-        [there(["rm", text], ["ansible", text])],
-        [there(["rm", text], None)],
+        [local_command("ansible-playbook", text)],
+        [advice(text), local_command(text)],
+        [account_command(["rm", text], ["ansible", text])],
+        [account_command(["rm", text], None)],
     ]
     return kinds[number % len(kinds)]
 
@@ -273,7 +279,7 @@ def hostile() -> dict[str, Any]:
             )
         )  # fmt: skip
     everything = "".join(HOSTILE)
-    accounts[1] |= {"reason": everything, "next": [advice(everything), here(*HOSTILE)], "site": everything}
+    accounts[1] |= {"reason": everything, "next": [advice(everything), local_command(*HOSTILE)], "site": everything}
     gone = {"fingerprint": "sha256:" + "d" * 64, "rule": "DIR-001", "account": "ada@dfki", "since": "2026-11-02"}
     waiver = {"rule": "*", "account": everything, "resource": everything, **WAIVER, "justification": everything}
     made = report(
@@ -313,7 +319,7 @@ def nothing_measured() -> dict[str, Any]:
     """Two accounts, and neither answers."""
     names = ("ada@dfki", "simone@wilson")
     gone = {"state": "unknown", "capabilities": {}, "checks": 0, "ok": 0, "reason": "timed out"}
-    gone["next"] = [here("kinit")]
+    gone["next"] = [local_command("kinit")]
     return report([account(name, **gone) for name in names], [])
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import RULES
-from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import advice, here
+from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import advice, local_command
 from hypothesis import strategies as st
 from report_example import HOSTILE, WAIVER, account, finding, report, steps
 
@@ -30,7 +30,7 @@ findings = st.builds(
 
 def made(found: list[dict[str, Any]], reason: str, name: str) -> dict[str, Any]:
     """A report of these findings, of an account that was not measured for that reason, and of a strange capability."""
-    fix = [advice(reason), here(name)]
+    fix = [advice(reason), local_command(name)]
     accounts = [account("ada@dfki"), account("ada@lrz", state="unknown", reason=reason, next=fix)]
     accounts[0]["capabilities"][name] = "high"
     return report(accounts, found)

@@ -17,7 +17,7 @@ from ...module_utils._core.files import replace
 from . import waivers as _waivers
 
 if TYPE_CHECKING:
-    from .._documents.finding import Finding, Report
+    from .._documents.finding import AuditReport, Finding
 
 Variables = Mapping[str, Any]  # Ansible's, of one host
 Wishes = Mapping[str, Any]  # of a person, read by _audit/run.py
@@ -71,7 +71,7 @@ def _day(entry: Mapping[str, str]) -> str:
     return date.fromisoformat(entry["since"]).isoformat() if "since" in entry else ""
 
 
-def write(wishes: Wishes, report: Report) -> None:
+def write(wishes: Wishes, report: AuditReport) -> None:
     """Write the findings of this run as the baseline."""
     findings = {one["fingerprint"]: _known(one) for one in report["findings"]}
     text = json.dumps({"schema": BASELINE, "findings": findings}, indent=1, sort_keys=True) + "\n"

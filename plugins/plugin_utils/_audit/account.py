@@ -24,17 +24,17 @@ from .rules import RULES, SEVERITIES
 if TYPE_CHECKING:
     from .._delivery.account_session import AccountSession
     from .._delivery.conversation import Conversation
-    from .._documents.answer import Notes, Receipt, ReceiptNote
+    from .._documents.answer import AccountReceipt, Notes, ReceiptNote
     from .._documents.declaration import PlanEntry
-    from .._documents.finding import Cause, Cell, Class, Row, Seen, Site
-    from .._documents.outcome import Outcome
+    from .._documents.finding import AccountSite, AuditRow, Cause, Cell, Class, FoundDifference
+    from .._documents.outcome import ResourceOutcome
 
 Variables = Mapping[str, Any]  # Ansible's, of one account
 
 MOST = 300  # findings of one account
 
 
-def about(variables: Variables) -> Site:
+def about(variables: Variables) -> AccountSite:
     """What a row tells of an account whatever came of it."""
     cluster: Mapping[str, Any] = variables.get("cluster") or {}
     return {
@@ -44,13 +44,13 @@ def about(variables: Variables) -> Site:
     }
 
 
-def unmeasured(variables: Variables, reason: str) -> Row:
+def unmeasured(variables: Variables, reason: str) -> AuditRow:
     """The row of an account that could not be looked at; a certificate that has ended may be why."""
     row = report.unmeasured(str(variables.get("inventory_hostname", "it")), reason, about(variables))
     return {**row, "findings": [*row["findings"], *here(variables)]}
 
 
-def here(variables: Variables) -> list[Seen]:
+def here(variables: Variables) -> list[FoundDifference]:
     """What this machine knows of an account without looking at it: certificates, tickets, the profile's age."""
     cluster, account = variables.get("cluster") or {}, variables.get("account") or {}
     if not cluster or account.get("sandbox"):
@@ -59,7 +59,7 @@ def here(variables: Variables) -> list[Seen]:
     return local_checks.findings(variables, datetime.now(UTC), age)
 
 
-def _of_receipt(receipt: Receipt | None, kept: Notes, in_place: Sequence[str]) -> list[Seen]:
+def _of_receipt(receipt: AccountReceipt | None, kept: Notes, in_place: Sequence[str]) -> list[FoundDifference]:
     """The finding of a receipt that cannot be read or noted in, or that does not say what was noted.
 
     kept: this machine's copy of it. in_place: the keys of what is on the account as it is wanted.
@@ -85,7 +85,7 @@ def _some(keys: Sequence[str]) -> str:
     return name if len(keys) == 1 else f"{name} (and {len(keys) - 1} more)"
 
 
-def _receipt_finding(rule: str, what: Class, cause: Cause, text: str) -> Seen:
+def _receipt_finding(rule: str, what: Class, cause: Cause, text: str) -> FoundDifference:
     return {
         "rule": rule,
         "capability": "watch",
@@ -100,14 +100,14 @@ def _receipt_finding(rule: str, what: Class, cause: Cause, text: str) -> Seen:
     }
 
 
-def _bounded(findings: list[Seen]) -> list[Seen]:
+def _bounded(findings: list[FoundDifference]) -> list[FoundDifference]:
     """The worst of an account's findings, and how many are left out: one that lies must not fill the report."""
     worst = sorted(findings, key=lambda finding: SEVERITIES.index(finding["severity"]))
     rest = worst[MOST:]
     if not rest:
         return findings
     text = f"{len(rest)} findings more are left out: fix these first, then run again."
-    unseen: Seen = {
+    unseen: FoundDifference = {
         **rest[0],
         "rule": "RUN-001",
         "class": "unknown",
@@ -121,7 +121,7 @@ def _bounded(findings: list[Seen]) -> list[Seen]:
     return [*worst[:MOST], unseen]
 
 
-def _named_here(entry: PlanEntry, outcome: Outcome) -> Outcome:
+def _named_here(entry: PlanEntry, outcome: ResourceOutcome) -> ResourceOutcome:
     """An outcome with the names that we have for the thing: what an account calls it goes into no command."""
     identity = key_of(entry).partition(" ")[2] if entry["kind"] in KINDS else outcome["identity"]
     return {**outcome, "capability": entry["capability"], "identity": identity}
@@ -178,7 +178,7 @@ class Audited:
         """What is sent: the plan, what is declared no more, and the audit checks."""
         return [*self._plan.entries, *self._orphans, *self._checks]
 
-    def row(self, outcomes: list[Outcome], conversation: Conversation) -> Row:
+    def row(self, outcomes: list[ResourceOutcome], conversation: Conversation) -> AuditRow:
         """What the account comes to. conversation: what was said with it, receipt and seconds."""
         if len(outcomes) != len(self.entries):
             raise AccountError(f"the account answered for {len(outcomes)} of {len(self.entries)} things: run again")
@@ -209,7 +209,7 @@ class Audited:
             "findings": _bounded(list({_findings.same(finding): finding for one in found for finding in one}.values())),
         }
 
-    def _look(self, told: Receipt | None) -> Look:
+    def _look(self, told: AccountReceipt | None) -> Look:
         """The account's own notes go before this machine's copy: another machine may have written since."""
         notes = (told["notes"] if told else None) or self._kept
         areas = (self._variables.get("cluster") or {}).get("storage", [])

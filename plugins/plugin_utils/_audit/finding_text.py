@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from .._documents.outcome import Outcome
+    from .._documents.outcome import ResourceOutcome
 
 
 class Text(NamedTuple):
@@ -42,7 +42,7 @@ def bare(text: str) -> Text:
     return Text("", text)
 
 
-def reason_of(outcome: Outcome) -> Text | None:
+def reason_of(outcome: ResourceOutcome) -> Text | None:
     """The account's reason as a sentence; None where it gives none."""
     return Text("", ended(str(outcome["reason"])), True) if outcome["reason"] else None
 

@@ -25,8 +25,8 @@ from .rules import RULES, SEVERITIES, WATCHED
 if TYPE_CHECKING:
     from .._documents.answer import ReceiptNote
     from .._documents.declaration import Note, PlanEntry
-    from .._documents.finding import Cause, Seen
-    from .._documents.outcome import Outcome, Severity, State
+    from .._documents.finding import Cause, FoundDifference
+    from .._documents.outcome import ResourceOutcome, Severity, State
 
 JUDGES = f"{__name__.rpartition('.')[0]}.judges"
 
@@ -43,7 +43,7 @@ for _usual in USUAL:
     judge_of(_usual)  # before the forks, one for each account
 
 
-def of_resource(entry: PlanEntry, key: str, outcome: Outcome, look: Look) -> list[Seen]:
+def of_resource(entry: PlanEntry, key: str, outcome: ResourceOutcome, look: Look) -> list[FoundDifference]:
     """The findings of one declared resource. key: what it is noted under in a receipt."""
     obstacle = outcome["evidence"].get("obstacle")
     if outcome["status"] == "ok" and not obstacle:
@@ -58,7 +58,7 @@ def of_resource(entry: PlanEntry, key: str, outcome: Outcome, look: Look) -> lis
     return [_finding(entry, outcome, wrong, wrong.cause or _cause(outcome, wrong, note, look)) for wrong in wrongs]
 
 
-def of_check(entry: PlanEntry, outcome: Outcome) -> list[Seen]:
+def of_check(entry: PlanEntry, outcome: ResourceOutcome) -> list[FoundDifference]:
     """Return the findings of an audit check: each field of its state names a rule and a place."""
     found = [Wrong("RUN-001", "unknown", bare(text), cause="unknown") for text in outcome["remarks"]]
     found += _unmeasured(outcome)
@@ -84,7 +84,7 @@ def _worse(rule: str, seen: Severity | Literal[""]) -> Severity:
     return min(usual, seen, key=SEVERITIES.index) if seen in SEVERITIES else usual
 
 
-def of_orphan(entry: PlanEntry, outcome: Outcome) -> list[Seen]:
+def of_orphan(entry: PlanEntry, outcome: ResourceOutcome) -> list[FoundDifference]:
     """The finding of a thing that was made here and is not declared any more; a job that waits was never to stay."""
     if not outcome["before"] or outcome["status"] == "ok" or entry["kind"] in ELSEWHERE:
         return []
@@ -95,7 +95,7 @@ def of_orphan(entry: PlanEntry, outcome: Outcome) -> list[Seen]:
     return [_finding(entry, outcome, wrong, "spec")]
 
 
-def of_left_out(note: Note) -> list[Seen]:
+def of_left_out(note: Note) -> list[FoundDifference]:
     """The finding of what is left out because its key is not in the keyring, and nobody has asked for it."""
     if note["code"] != "key_absent":
         return []
@@ -117,9 +117,9 @@ def of_left_out(note: Note) -> list[Seen]:
     ]
 
 
-def _finding(entry: PlanEntry, outcome: Outcome, wrong: Wrong, cause: Cause) -> Seen:
+def _finding(entry: PlanEntry, outcome: ResourceOutcome, wrong: Wrong, cause: Cause) -> FoundDifference:
     fields = wrong.fields or tuple(outcome["fields"])
-    found: Seen = {
+    found: FoundDifference = {
         "rule": wrong.rule,
         "capability": outcome["capability"],
         "resource": wrong.about or outcome["identity"],
@@ -137,7 +137,7 @@ def _finding(entry: PlanEntry, outcome: Outcome, wrong: Wrong, cause: Cause) -> 
     return {**found, "auto_fix": wrong.auto_fix} if wrong.auto_fix else found
 
 
-def same(finding: Seen) -> tuple[str, ...]:
+def same(finding: FoundDifference) -> tuple[str, ...]:
     """Equal for findings that say the same of the same thing: several entries of one file, say."""
     return tuple(finding[name] for name in ("rule", "capability", "resource", "place", "text"))
 
@@ -151,7 +151,7 @@ def _short(state: State, fields: Iterable[str]) -> State:
     }
 
 
-def _unmeasured(outcome: Outcome) -> list[Wrong]:
+def _unmeasured(outcome: ResourceOutcome) -> list[Wrong]:
     """What could not be looked at, or not for want of its key."""
     if outcome["status"] not in ("failed", "unknown") and not (
         outcome["status"] == "blocked" and not outcome["fields"]
@@ -160,7 +160,7 @@ def _unmeasured(outcome: Outcome) -> list[Wrong]:
     return [Wrong("RUN-001", "unknown", Text("", str(outcome["reason"]), True), cause="unknown")]
 
 
-def _cause(outcome: Outcome, wrong: Wrong, note: ReceiptNote | None, look: Look) -> Cause:
+def _cause(outcome: ResourceOutcome, wrong: Wrong, note: ReceiptNote | None, look: Look) -> Cause:
     """Who moved since we wrote it: what is there, or what is wanted; by hashes, field by field."""
     if note is None:  # where others are noted, it was wished for since
         return "spec" if look.notes and not outcome["before"] else "unknown"

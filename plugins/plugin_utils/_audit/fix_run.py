@@ -16,7 +16,7 @@ from .._state.durable_files import StateError
 from . import offered_fixes, run
 
 if TYPE_CHECKING:
-    from .._documents.result import AuditReported, FixAsked, FixShown, Refusal
+    from .._documents.result import AuditReported, FixAsked, FixShown, RefusedResult
 
 Variables = Mapping[str, Any]  # Ansible's, of the host that the part is run for
 SETTINGS = {"fix_sure": extra_vars.truth}
@@ -24,7 +24,7 @@ QUESTION = "Fix this? Only what is listed above is touched. [y/N] "
 NOTHING = "nothing was fixed"
 
 
-def shown(variables: Variables, value: Value, called: run.Called) -> FixShown | Refusal:
+def shown(variables: Variables, value: Value, called: run.Called) -> FixShown | RefusedResult:
     """What the last audits of these accounts offer. An account that was never audited from here is an error."""
     try:
         _sure(variables, value)
@@ -44,7 +44,7 @@ def shown(variables: Variables, value: Value, called: run.Called) -> FixShown | 
 
 def asked(
     variables: Variables, value: Value, called: run.Called, is_check_run: bool, ask: Callable[[str], str]
-) -> FixAsked | Refusal:
+) -> FixAsked | RefusedResult:
     """Whether the person agrees; without one at a terminal it must have been said before. ask: gives their answer."""
     agreed: FixAsked = {"kind": "fix_asked", "changed": False}
     try:
@@ -60,7 +60,7 @@ def asked(
 
 def reported(
     variables: Variables, value: Value, called: run.Called, warn: Callable[[str], None], begun: float
-) -> AuditReported | Refusal:
+) -> AuditReported | RefusedResult:
     """The report of what is there now. What should have been fixed and was not fails the run, however mild it is."""
     found = run.reported(variables, value, called, warn, begun)
     results = [variables["hostvars"][host].get("audited") or {} for host in variables["ansible_play_hosts_all"]]

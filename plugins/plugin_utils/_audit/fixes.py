@@ -14,11 +14,11 @@ from collections.abc import Container, Sequence
 from typing import TYPE_CHECKING
 
 from ...module_utils._receipt.set_aside import set_aside_command
-from .._documents.fix import Fix, Step, advice, here, there
+from .._documents.fix import Fix, FixStep, account_command, advice, local_command
 from .._input.command_line import Start, replacing
 
 if TYPE_CHECKING:
-    from .._documents.finding import Seen
+    from .._documents.finding import FoundDifference
 
 PLACE = re.compile(r"~?/[A-Za-z0-9_./+@%=,-]+~?")
 
@@ -113,27 +113,27 @@ class Commands:
     def __init__(self, start: Start, practised: Container[str] = ()) -> None:
         self._start, self._practised = start, practised
 
-    def fixes(self, finding: Seen, account: str) -> Fix:
+    def fixes(self, finding: FoundDifference, account: str) -> Fix:
         """The steps that fix a finding of an account."""
         if "auto_fix" in finding:
-            return [here(*self._start.command("fix", ["-l", account]))]
+            return [local_command(*self._start.command("fix", ["-l", account]))]
         if finding["rule"] == "ORP-001":
             if finding.get("in_the_way"):
                 return [advice(YOURS)]
-            return [here(*self._start.command("offboard", ["-l", account, "-e", "offboard_only=undeclared"]))]
+            return [local_command(*self._start.command("offboard", ["-l", account, "-e", "offboard_only=undeclared"]))]
         if finding["rule"] == "RUN-004":
-            again: Step = here(*self._start.command("onboard", ["-l", account]))
+            again: FixStep = local_command(*self._start.command("onboard", ["-l", account]))
             return [again] if finding["class"] == "missing" else [advice(FORGED), again]
         if finding["capability"] != "watch" and finding["rule"] != "RUN-001":
             return [*self._first(finding, account), self._again(finding, account)]
         return [self._by_hand(finding, account)]
 
-    def _again(self, finding: Seen, account: str) -> Step:
+    def _again(self, finding: FoundDifference, account: str) -> FixStep:
         tags = [] if finding["capability"] == "resources" else ["--tags", finding["capability"]]
         agreed = replacing(self._start) if finding.get("case") == "unknown_key" else []
-        return here(*self._start.command("onboard", ["-l", account, *tags, *agreed]))
+        return local_command(*self._start.command("onboard", ["-l", account, *tags, *agreed]))
 
-    def _first(self, finding: Seen, account: str) -> Fix:
+    def _first(self, finding: FoundDifference, account: str) -> Fix:
         """What goes before onboarding: a move of what it would not touch, a copy of what it leads away from, a word."""
         if finding.get("case") == "unknown_key":
             return []  # the finding says that a copy is kept
@@ -144,7 +144,7 @@ class Commands:
             return [self._there(set_aside_command(path), account)]
         return [advice(FIRST.get(finding["cause"], YOURSELF))]
 
-    def _by_hand(self, finding: Seen, account: str) -> Step:
+    def _by_hand(self, finding: FoundDifference, account: str) -> FixStep:
         place, rule = finding["place"], finding["rule"]
         rotate = shlex.join(self._start.command("rotate"))
         onboard = shlex.join(self._start.command("onboard", ["-l", account]))
@@ -160,5 +160,7 @@ class Commands:
             )
         )
 
-    def _there(self, words: Sequence[str], account: str) -> Step:
-        return there(words, None if account in self._practised else ["ansible", *self._start.accounts(), account])
+    def _there(self, words: Sequence[str], account: str) -> FixStep:
+        return account_command(
+            words, None if account in self._practised else ["ansible", *self._start.accounts(), account]
+        )

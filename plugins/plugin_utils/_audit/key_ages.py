@@ -13,7 +13,7 @@ from .._state.fingerprint_key import local_key, state_folder
 from .rules import RULES, WATCHED
 
 if TYPE_CHECKING:
-    from .._documents.finding import Seen
+    from .._documents.finding import FoundDifference
     from .._documents.outcome import Severity
     from .._secrets.key_marks import Marks
 
@@ -51,7 +51,7 @@ def marks(secrets: Mapping[str, Secret], account: str) -> Marks:
     return key_marks.marks(secrets, account, bytes.fromhex(local_key()))
 
 
-def findings(secrets: Mapping[str, Secret], today: date) -> list[Seen]:
+def findings(secrets: Mapping[str, Secret], today: date) -> list[FoundDifference]:
     """What is to be said of these secrets on that day."""
     return [_finding(name, *one) for name, secret in secrets.items() for one in _of_secret(secret, today)]
 
@@ -75,7 +75,7 @@ def _of_secret(secret: Secret, today: date) -> Iterator[tuple[str, Severity | Li
         )
 
 
-def _finding(name: str, rule: str, severity: Severity | Literal[""], text: str) -> Seen:
+def _finding(name: str, rule: str, severity: Severity | Literal[""], text: str) -> FoundDifference:
     what, cause = WATCHED[rule]
     return {
         "rule": rule,

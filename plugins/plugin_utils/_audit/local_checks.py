@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 from .._authentication.credential import Credential, of_account
 from .._authentication.renewers import renewal, user_of
 from .._delivery import manual_steps
-from .._documents.fix import Step, advice, here
+from .._documents.fix import FixStep, advice, local_command
 from .._input.command_line import command
 from .rules import RULES, WATCHED
 
 if TYPE_CHECKING:
-    from .._documents.finding import Class, Seen
+    from .._documents.finding import Class, FoundDifference
 
 Cluster = Mapping[str, Any]  # a profile, as Ansible has it among an account's variables
 Variables = Mapping[str, Any]
@@ -34,7 +34,7 @@ MISSING: Class = "missing"
 STALE: Class = "stale"
 
 
-def findings(variables: Variables, now: datetime.datetime, max_age: int = MAX_AGE) -> list[Seen]:
+def findings(variables: Variables, now: datetime.datetime, max_age: int = MAX_AGE) -> list[FoundDifference]:
     """Everything that can be seen here for an account.
 
     variables: Ansible's, of the account. now: aware. max_age: days that a profile is good for.
@@ -53,7 +53,7 @@ def findings(variables: Variables, now: datetime.datetime, max_age: int = MAX_AG
 # -- judgements ------------------------------------------------------------------------------------
 
 
-def profile_age(cluster: Cluster, today: datetime.date, max_age: int) -> list[Seen]:
+def profile_age(cluster: Cluster, today: datetime.date, max_age: int) -> list[FoundDifference]:
     """Whether a profile was last compared with its sources too long ago; max_age in days."""
     if not cluster.get("verified_on"):  # nobody vouches for a profile of one's own
         return []
@@ -72,7 +72,7 @@ def profile_age(cluster: Cluster, today: datetime.date, max_age: int) -> list[Se
     ]
 
 
-def ending(cluster: Cluster, held: Credential, user: str, now: datetime.datetime) -> list[Seen]:
+def ending(cluster: Cluster, held: Credential, user: str, now: datetime.datetime) -> list[FoundDifference]:
     """Whether what lets the person in has ended, or ends soon. user: on the cluster."""
     if held.end is not None and not held.problem and held.end - now > SOON:
         return []
@@ -84,9 +84,9 @@ def ending(cluster: Cluster, held: Credential, user: str, now: datetime.datetime
 
 def open_steps(
     account: str, steps: Sequence[manual_steps.ProfileStep], said: manual_steps.Marks, today: datetime.date
-) -> list[Seen]:
+) -> list[FoundDifference]:
     """The steps that nothing shows and nobody has said to be done, or that are due again. said: of the account."""
-    found: list[Seen] = []
+    found: list[FoundDifference] = []
     for step in steps:
         if manual_steps.is_settled(step, said, today):
             continue
@@ -95,7 +95,7 @@ def open_steps(
         if due := manual_steps.due_day(step, mark):
             when = f"{'Due again' if mark else 'Due'} {'since' if due <= today else 'on'} {due}"
             rule, kind, text = "STP-002", STALE, f"{when}: {told['text']}"
-        say_so = here(*command("done", [account, told["id"]]))
+        say_so = local_command(*command("done", [account, told["id"]]))
         one = _finding(rule, f"step {told['id']}", "", kind, text, say_so)
         one["cause"] = WATCHED[rule][1]
         if "url" in told:
@@ -104,22 +104,22 @@ def open_steps(
     return found
 
 
-def _renewal(cluster: Cluster, user: str, place: str) -> Step:
+def _renewal(cluster: Cluster, user: str, place: str) -> FixStep:
     """How a new one is had: our command for the renewer, or the profile's where that is nothing but words."""
     words = renewal(cluster, user, place)
     if words:
-        return here(*words)
+        return local_command(*words)
     said = str(cluster["auth"].get("command", ""))
     try:
         words = shlex.split(said)
     except ValueError:
         words = []
     if words and shlex.join(words) == said:
-        return here(*words)
+        return local_command(*words)
     return advice(f"Get a new one as the site says: {said}" if said else "Get a new one as the site says.")
 
 
-def _finding(rule: str, resource: str, place: str, kind: Class, text: str, fix: Step) -> Seen:
+def _finding(rule: str, resource: str, place: str, kind: Class, text: str, fix: FixStep) -> FoundDifference:
     return {
         "rule": rule,
         "capability": "watch",

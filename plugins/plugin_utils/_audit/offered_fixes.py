@@ -19,14 +19,14 @@ from .._state import audit_history, last_runs
 from .._state.audit_history import Known
 
 if TYPE_CHECKING:
-    from .._documents.declaration import Entry, PlanEntry
+    from .._documents.declaration import PlanEntry, ResourceEntry
 
 KINDS: dict[str, type[FixResource]] = {kind.KIND: kind for kind in (AccessFix, KeyFix, LeftoverFix, StatementFix)}
 
 TYPES: dict[str, type] = {"str": str, "path": str, "list": list}
 
 
-def checked(told: Entry | None) -> Entry | None:
+def checked(told: ResourceEntry | None) -> ResourceEntry | None:
     """A fix that an account offers, if it is such as we make; the account may have told anything."""
     if told is None or told["kind"] not in KINDS:
         return None
@@ -51,7 +51,7 @@ class Offered(NamedTuple):
     rule: str
     place: str
     text: str
-    auto_fix: Entry
+    auto_fix: ResourceEntry
 
 
 def remembered(known: Known, accounts: Container[str]) -> list[Offered]:

@@ -21,20 +21,20 @@ from .fixes import Commands
 from .rules import CLASSES, RULES, SEVERITIES
 
 if TYPE_CHECKING:
-    from .._documents.declaration import Entry
+    from .._documents.declaration import ResourceEntry
     from .._documents.finding import (
-        Account,
+        AccountSite,
+        AuditedAccount,
+        AuditReport,
+        AuditRow,
+        AuditRun,
+        AuditSummary,
         BySeverity,
         Cell,
         Finding,
-        Former,
-        Report,
-        Resolved,
-        Row,
-        Run,
-        Seen,
-        Site,
-        Summary,
+        FormerAudit,
+        FoundDifference,
+        ResolvedFinding,
     )
     from .._documents.outcome import Severity
 
@@ -47,12 +47,12 @@ class Past(NamedTuple):
     """What there was before this run: known findings, runs, waivers, and the findings of a baseline with their days."""
 
     known: Known
-    history: Sequence[Former]
+    history: Sequence[FormerAudit]
     waivers: list[_waivers.Waiver]
     accepted: Mapping[str, str] | None
 
 
-def report(run: Run, rows: Sequence[Row], past: Past, commands: Commands, today: date) -> Report:
+def report(run: AuditRun, rows: Sequence[AuditRow], past: Past, commands: Commands, today: date) -> AuditReport:
     """The whole report. run: its member of that name; rows: of each account what audit's account part said."""
     findings = sorted((_told(one, row, past, commands, today) for row in rows for one in row["findings"]), key=_order)
     waivers = _waivers.states(past.waivers, findings, today)
@@ -73,7 +73,7 @@ def report(run: Run, rows: Sequence[Row], past: Past, commands: Commands, today:
     }
 
 
-def _told(finding: Seen, row: Row, past: Past, commands: Commands, today: date) -> Finding:
+def _told(finding: FoundDifference, row: AuditRow, past: Past, commands: Commands, today: date) -> Finding:
     """A finding with all that is known of it beside what was seen."""
     account = row["name"]
     fingerprint = mark(finding["rule"], account, finding["resource"], finding["place"])
@@ -112,7 +112,7 @@ def _order(finding: Finding) -> tuple[int, str, str, str, str, str]:
     return rank, finding["account"], finding["rule"], finding["resource"], finding["place"], finding["text"]
 
 
-def _account(row: Row, findings: Sequence[Finding]) -> Account:
+def _account(row: AuditRow, findings: Sequence[Finding]) -> AuditedAccount:
     """An account's line of the report, from its findings; of each capability the worst that is not waived."""
     mine = [one for one in findings if not one["waiver"]]
     cells = {name: _cell(name, state, mine) for name, state in row["capabilities"].items()}
@@ -141,7 +141,7 @@ def _cell(capability: str, state: Cell, findings: Sequence[Finding]) -> Cell:
     return "unknown" if any(one["capability"] != "watch" for one in mine) else "ok"
 
 
-def _resolved(known: Known, rows: Sequence[Row], findings: Sequence[Finding]) -> list[Resolved]:
+def _resolved(known: Known, rows: Sequence[AuditRow], findings: Sequence[Finding]) -> list[ResolvedFinding]:
     """Return what was found before, was looked for again, and is there no more.
 
     What a role keeps and could not be measured now was not looked for. Whether an account answers always is.
@@ -151,7 +151,7 @@ def _resolved(known: Known, rows: Sequence[Row], findings: Sequence[Finding]) ->
     unseen = [one for one in findings if one["rule"] == "RUN-001" and one["capability"] != "watch"]
     hidden = {(one["account"], one["resource"]) for one in unseen}
     there = {one["fingerprint"] for one in findings}
-    gone: list[Resolved] = [
+    gone: list[ResolvedFinding] = [
         {
             "fingerprint": fingerprint,
             "rule": one.get("rule", ""),
@@ -167,7 +167,7 @@ def _resolved(known: Known, rows: Sequence[Row], findings: Sequence[Finding]) ->
     return sorted(gone, key=lambda one: (one["account"], one["rule"], one["resource"], one["fingerprint"]))
 
 
-def known_now(before: Known, result: Report, rows: Sequence[Row]) -> Known:
+def known_now(before: Known, result: AuditReport, rows: Sequence[AuditRow]) -> Known:
     """What is to be remembered after a run: what was found and how it can be fixed; what was not looked for again."""
     fixes = {
         mark(one["rule"], row["name"], one["resource"], one["place"]): one["auto_fix"]
@@ -190,7 +190,7 @@ def known_now(before: Known, result: Report, rows: Sequence[Row]) -> Known:
     return {**{key: one for key, one in before.items() if key not in gone}, **found}
 
 
-def _remembered_fix(finding: Finding, fix: Entry | None) -> dict[str, str]:
+def _remembered_fix(finding: Finding, fix: ResourceEntry | None) -> dict[str, str]:
     """What fix.yml is to know of a finding that it can fix; one that is waived stays as it is."""
     if finding["waiver"] or fix is None:
         return {}
@@ -198,8 +198,8 @@ def _remembered_fix(finding: Finding, fix: Entry | None) -> dict[str, str]:
 
 
 def _summary(
-    run: Run, accounts: Sequence[Account], findings: Sequence[Finding], resolved: Sequence[Resolved]
-) -> Summary:
+    run: AuditRun, accounts: Sequence[AuditedAccount], findings: Sequence[Finding], resolved: Sequence[ResolvedFinding]
+) -> AuditSummary:
     counted = [one for one in findings if not one["waiver"]]
     severities, classes = Counter(one["severity"] for one in counted), Counter(one["class"] for one in counted)
     checks, ok = sum(one["checks"] for one in accounts), sum(one["ok"] for one in accounts)
@@ -235,7 +235,7 @@ def _by_severity(counts: Counter[Severity]) -> BySeverity:
     }
 
 
-def _coverage(checks: int, unseen: int, accounts: Sequence[Account]) -> int:
+def _coverage(checks: int, unseen: int, accounts: Sequence[AuditedAccount]) -> int:
     """How much of what should have been looked at was, in percent, rounded down; an account that was not is nothing."""
     measured = [one for one in accounts if one["state"] == "measured"]
     if not accounts or not measured:
@@ -244,7 +244,7 @@ def _coverage(checks: int, unseen: int, accounts: Sequence[Account]) -> int:
     return int(100 * share * len(measured) / len(accounts))
 
 
-def _reasons(run: Run, counted: Sequence[Finding], missed: Sequence[str]) -> list[str]:
+def _reasons(run: AuditRun, counted: Sequence[Finding], missed: Sequence[str]) -> list[str]:
     """Why the run fails, in words; nothing when it does not."""
     reasons = []
     if run["fail_on"] != "never":
@@ -270,9 +270,9 @@ def _number(count: int, word: str) -> str:
     return f"{count} {word}" if count == 1 else f"{count} {word}s"
 
 
-def unmeasured(name: str, reason: str, account: Site) -> Row:
+def unmeasured(name: str, reason: str, account: AccountSite) -> AuditRow:
     """The row of an account that could not be looked at. account: where it is."""
-    finding: Seen = {
+    finding: FoundDifference = {
         "rule": "RUN-002",
         "capability": ACCOUNT,
         "resource": "the account",

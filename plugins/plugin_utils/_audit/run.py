@@ -27,8 +27,8 @@ from .formats.files import FORMATS, ReportError, opened, write
 from .rules import SEVERITIES
 
 if TYPE_CHECKING:
-    from .._documents.finding import Former, Line, Report, Row, Run
-    from .._documents.result import AuditReported, AuditSettings, Refusal
+    from .._documents.finding import AuditReport, AuditRow, AuditRun, FormerAudit, SourceLine
+    from .._documents.result import AuditReported, AuditSettings, RefusedResult
 
     Result = TypeVar("Result", AuditSettings, AuditReported)
 
@@ -70,7 +70,7 @@ def checked(variables: Iterable[object], value: Value) -> dict[str, Any]:
     return wishes
 
 
-def prepared(variables: Variables, value: Value) -> AuditSettings | Refusal:
+def prepared(variables: Variables, value: Value) -> AuditSettings | RefusedResult:
     """The result of the settings part: what nobody would heed, read or could write is refused, and nobody visited."""
 
     def work() -> AuditSettings:
@@ -86,7 +86,7 @@ def prepared(variables: Variables, value: Value) -> AuditSettings | Refusal:
 
 def reported(
     variables: Variables, value: Value, called: Called, warn: Callable[[str], None], begun: float
-) -> AuditReported | Refusal:
+) -> AuditReported | RefusedResult:
     """The result of the report part: the report, and whether the run fails by it. begun: of time.monotonic()."""
 
     def work() -> AuditReported:
@@ -103,7 +103,7 @@ def reported(
     return _said("audit_report", work)
 
 
-def _said(kind: str, work: Callable[[], Result]) -> Result | Refusal:
+def _said(kind: str, work: Callable[[], Result]) -> Result | RefusedResult:
     """What the work gives, or the one sentence that says why it cannot be done."""
     try:
         return work()
@@ -123,7 +123,7 @@ def _report(
     called: Called,
     warn: Callable[[str], None],
     begun: float,
-) -> Report:
+) -> AuditReport:
     now = datetime.now(UTC)
     run = _run(now, wishes, called, begun)
     sources = offered_fixes.sources(called.options)
@@ -131,9 +131,9 @@ def _report(
     known, history, newer = _remembered(place, name)
     past = _audit.Past(known, history, *accepted.read(variables, wishes, now.date()))
     rows = list(_rows(variables))
-    report: Report = _audit.report(run, rows, past, _commands(variables), now.date())
+    report: AuditReport = _audit.report(run, rows, past, _commands(variables), now.date())
     summary = report["summary"]
-    entry: Former = {
+    entry: FormerAudit = {
         "started": run["started"],
         "accounts": summary["accounts"],
         "unknown": summary["unknown"],
@@ -146,7 +146,7 @@ def _report(
     return report
 
 
-def _written(report: Report, wishes: Wishes) -> list[str]:
+def _written(report: AuditReport, wishes: Wishes) -> list[str]:
     """Write what is to be written; gives the report's files, as a person names them from here."""
     files = write(report, _output(wishes), wishes["audit_formats"]) if wishes["audit_output"] else []
     if wishes["audit_baseline_write"]:
@@ -154,7 +154,7 @@ def _written(report: Report, wishes: Wishes) -> list[str]:
     return [command_line.near(str(Path(file).absolute())) for file in files]
 
 
-def _remembered(place: str, name: str) -> tuple[audit_history.Known, list[Former], str]:
+def _remembered(place: str, name: str) -> tuple[audit_history.Known, list[FormerAudit], str]:
     """What audits before this one left, and why it can neither be read nor added to."""
     try:
         known, runs = audit_history.read(place, name)
@@ -164,7 +164,7 @@ def _remembered(place: str, name: str) -> tuple[audit_history.Known, list[Former
         return {}, [], f"nothing here is compared with earlier audits, and this one is not remembered: {error}"
 
 
-def _remember(known: audit_history.Known, place: str, name: str, entry: Former) -> list[str]:
+def _remember(known: audit_history.Known, place: str, name: str, entry: FormerAudit) -> list[str]:
     """Keep what this audit came to; gives what is to be said of that."""
     try:
         return audit_history.keep(known, place, name, entry)
@@ -176,7 +176,7 @@ def _output(wishes: Wishes) -> str:
     return str(Path(str(wishes["audit_output"])).expanduser())
 
 
-def _run(now: datetime, wishes: Wishes, called: Called, begun: float) -> Run:
+def _run(now: datetime, wishes: Wishes, called: Called, begun: float) -> AuditRun:
     tags = [str(tag) for tag in called.options.get("tags") or () if tag != "all"]
     return {
         "id": now.strftime("%Y%m%dT%H%M%S%fZ"),
@@ -192,13 +192,13 @@ def _run(now: datetime, wishes: Wishes, called: Called, begun: float) -> Run:
     }
 
 
-def _rows(variables: Variables) -> Iterator[Row]:
+def _rows(variables: Variables) -> Iterator[AuditRow]:
     """What each account of the play came to; one whose look ended in an error of its own is not measured."""
     lines = _Declarations()
     for host in variables["ansible_play_hosts_all"]:
         own = variables["hostvars"][host]
         result = own.get("audited") or {}
-        row: Row = result.get("audit") or unmeasured(own, str(result.get("msg") or "it was not looked at"))
+        row: AuditRow = result.get("audit") or unmeasured(own, str(result.get("msg") or "it was not looked at"))
         yield {**row, "declared": lines.of(str(host), own)}
 
 
@@ -208,7 +208,7 @@ class _Declarations:
     def __init__(self) -> None:
         self._files: dict[str, Lines | None] = {}
 
-    def of(self, name: str, variables: Variables) -> Line | None:
+    def of(self, name: str, variables: Variables) -> SourceLine | None:
         """File and line, or None where it cannot be said."""
         file = str(variables.get("inventory_file") or "")
         if not file.endswith((".yml", ".yaml")):

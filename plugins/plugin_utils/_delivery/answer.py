@@ -17,8 +17,8 @@ from . import payload
 from .result import WORDS
 
 if TYPE_CHECKING:
-    from .._documents.answer import Answer, Mark, Receipt, ReceiptNote
-    from .._documents.outcome import Evidence, Outcome, Progress, Severity, State, UnderWay, Unit, Verdict
+    from .._documents.answer import AccountReceipt, EngineAnswer, ReceiptNote, RotationMark
+    from .._documents.outcome import Evidence, JobProgress, Progress, ResourceOutcome, Severity, State, Unit, Verdict
 
 Document = Mapping[str, Any]  # parts of an answer that are not checked yet
 Choice = TypeVar("Choice", bound=str)
@@ -42,7 +42,7 @@ class NoAnswer(Exception):
     """The account gave no valid answer. The message says what it did instead, and what to do."""
 
 
-def parse(stdout: str, stderr: str, code: int, typed: str) -> Answer:
+def parse(stdout: str, stderr: str, code: int, typed: str) -> EngineAnswer:
     """Return the answer in the output of an account. Raise NoAnswer.
 
     typed: what a user types after "ssh" for the account.
@@ -66,7 +66,7 @@ def parse(stdout: str, stderr: str, code: int, typed: str) -> Answer:
         raise NoAnswer(f"the answer is invalid: {intruder}") from None
 
 
-def _read_answer(document: Document) -> Answer:
+def _read_answer(document: Document) -> EngineAnswer:
     account = document.get("account") or {}
     return {
         "outcomes": [_read_outcome(entry) for entry in document["outcomes"]],
@@ -87,7 +87,7 @@ def read_choice(choices: Iterable[Choice], value: object) -> Choice:
     raise ValueError(value)
 
 
-def _read_outcome(entry: Document) -> Outcome:
+def _read_outcome(entry: Document) -> ResourceOutcome:
     return {
         "identity": harmless(entry["identity"], 500),
         "capability": harmless(entry["capability"], 100),
@@ -160,17 +160,19 @@ def _read_progress(progress: Document | None) -> Progress | None:
         brought = {name: harmless(wants[name], 500) for name in WANTS if wants}
         return {"failed": harmless(progress["failed"]), "wants": brought}
     done, total = progress["done"], progress["total"]
-    under_way: UnderWay = {
+    under_way: JobProgress = {
         "step": harmless(progress["step"], 200),
         "done": None if done is None else bounded(done),
         "total": None if total is None else bounded(total),
         "unit": read_choice(UNITS, progress["unit"]),
     }
-    waits: UnderWay = {**under_way, "patience": bounded(progress["patience"])} if "patience" in progress else under_way
+    waits: JobProgress = (
+        {**under_way, "patience": bounded(progress["patience"])} if "patience" in progress else under_way
+    )
     return {**waits, "why": harmless(progress["why"], 200)} if "why" in progress else waits
 
 
-def _read_receipt(receipt: Document | None) -> Receipt | None:
+def _read_receipt(receipt: Document | None) -> AccountReceipt | None:
     """Return the account's receipt, checked."""
     if receipt is None:
         return None
@@ -181,7 +183,7 @@ def _read_receipt(receipt: Document | None) -> Receipt | None:
     }
 
 
-def _read_mark(mark: Document) -> Mark:
+def _read_mark(mark: Document) -> RotationMark:
     """Return which rotation last installed a key."""
     return {
         "sequence": bounded(mark["sequence"]),

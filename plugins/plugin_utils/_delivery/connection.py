@@ -18,7 +18,7 @@ from . import answer as _answer
 from . import payload, session_limits
 
 if TYPE_CHECKING:
-    from .._documents.answer import Answer
+    from .._documents.answer import EngineAnswer
     from .connection_failure import ConnectionFailure
 
 Variables = Mapping[str, Any]  # Ansible's, of one account
@@ -61,7 +61,7 @@ class AccountConnection:
         self._was_answered = False  # earlier in this run: work that goes on between two sessions has begun
         self._may_ask = True
 
-    def ask(self, document: Message) -> Answer:
+    def ask(self, document: Message) -> EngineAnswer:
         """Send a plan in one SSH session and return the answer. Raise NoAnswer."""
         python = str(self._action._templar.template(self.host_variables.get("ansible_python_interpreter")) or "auto")
         site = (self.host_variables.get("cluster") or {}) if self._account else {}

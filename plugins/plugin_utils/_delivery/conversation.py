@@ -17,9 +17,9 @@ from .._state.run_memory import BOARD
 from .._text.sanitise import harmless
 
 if TYPE_CHECKING:
-    from .._documents.answer import Receipt, Rotations
+    from .._documents.answer import AccountReceipt, KeyRotations
     from .._documents.declaration import PlanEntry
-    from .._documents.outcome import Outcome, UnderWay
+    from .._documents.outcome import JobProgress, ResourceOutcome
     from .account_session import AccountSession
     from .connection import Message
 
@@ -33,7 +33,7 @@ class Conversation:
 
     def __init__(self, session: AccountSession, entries: list[PlanEntry], settings: Message) -> None:
         """settings: the work, the seconds for one resource, and whether a receipt is kept (see _engine/engine.py)."""
-        self.receipt: Receipt | None = None
+        self.receipt: AccountReceipt | None = None
         self.seconds = 0.0
         self._session = session
         self._entries = entries
@@ -49,7 +49,7 @@ class Conversation:
         if self._asks_slurm:
             self._plan["found"] = slurm_offers.plan_part(session.name, self._plan["work"] == "examine")
 
-    def outcomes(self, wait: int) -> list[Outcome]:
+    def outcomes(self, wait: int) -> list[ResourceOutcome]:
         """Send the plan and return its outcomes, after its jobs have ended. wait: seconds for the jobs.
 
         An empty plan is sent, too: only that shows that the account can be reached.
@@ -66,10 +66,10 @@ class Conversation:
             self._ask([*removed, *folders])
         return settled
 
-    def _show_progress(self, progress: UnderWay | None) -> None:
+    def _show_progress(self, progress: JobProgress | None) -> None:
         BOARD.put(self._session.name, progress)
 
-    def _ask(self, positions: Iterable[int], follow: float = 0) -> list[Outcome]:
+    def _ask(self, positions: Iterable[int], follow: float = 0) -> list[ResourceOutcome]:
         """Send these entries of the plan. follow: seconds for which the account waits for progress of its jobs."""
         document = {**self._plan, "resources": [self._entries[position] for position in positions]}
         if follow:
@@ -91,7 +91,7 @@ class Conversation:
             for outcome in answer["outcomes"]
         ]
 
-    def _bring_file(self, position: int, wants: Mapping[str, str]) -> Outcome:
+    def _bring_file(self, position: int, wants: Mapping[str, str]) -> ResourceOutcome:
         """Download the installer that the account cannot fetch, copy it there, and restart the job.
 
         Nothing is brought for a removal: its options come from the account's receipt, which may name any address.
@@ -106,7 +106,7 @@ class Conversation:
             raise AccountError("the account named a path that sftp cannot copy to, so no file was brought")
         from . import job_wait
 
-        step: UnderWay = {"step": "fetching the installer for it", "done": None, "total": None, "unit": "bytes"}
+        step: JobProgress = {"step": "fetching the installer for it", "done": None, "total": None, "unit": "bytes"}
         file = job_wait.fetch_installer(
             wants["url"],
             wants["sha256"],
@@ -120,13 +120,13 @@ class Conversation:
         return self._ask([position])[0]
 
 
-def _describe_keys(session: AccountSession, entries: Iterable[PlanEntry]) -> dict[str, Rotations]:
+def _describe_keys(session: AccountSession, entries: Iterable[PlanEntry]) -> dict[str, KeyRotations]:
     """Return what this machine knows of the keys in a plan and their rotations, by name. Raise AccountError."""
-    described: dict[str, Rotations] = {}
+    described: dict[str, KeyRotations] = {}
     for user in {entry["key"] for entry in entries if "key" in entry}:
         if session.sandbox or not (state_folder() / "secrets").is_dir():
             name = user
-            rotations: Rotations = {"sequence": 0, "known": [], "mark": None}
+            rotations: KeyRotations = {"sequence": 0, "known": [], "mark": None}
         else:
             from . import key_rotations
 

@@ -14,10 +14,10 @@ from .conversation import Conversation
 from .plan import Plan, skip_missing_keys
 
 if TYPE_CHECKING:
-    from .._documents.answer import Notes, Receipt
+    from .._documents.answer import AccountReceipt, Notes
     from .._documents.declaration import PlanEntry
-    from .._documents.outcome import Outcome
-    from .._documents.result import AccountResult, Unreached
+    from .._documents.outcome import ResourceOutcome
+    from .._documents.result import AccountResult, UnreachableResult
     from .._roles.collect import Declared
     from .account_session import AccountSession
     from .connection import Message
@@ -62,9 +62,9 @@ def deliver(
     return result
 
 
-def report_unreached(session: AccountSession, failure: ConnectionFailure) -> Unreached:
+def report_unreached(session: AccountSession, failure: ConnectionFailure) -> UnreachableResult:
     """Return the result of a task whose account was not reached, with the manual steps before a first login."""
-    result: Unreached = {"kind": "account", "unreachable": True, "msg": failure.text}
+    result: UnreachableResult = {"kind": "account", "unreachable": True, "msg": failure.text}
     if session.connection.blocked or last_runs.was_reached(session.name):
         return result
     from . import manual_steps
@@ -75,14 +75,14 @@ def report_unreached(session: AccountSession, failure: ConnectionFailure) -> Unr
 
 def _run_plan(
     session: AccountSession, entries: list[PlanEntry], wait: int, settings: Message
-) -> tuple[list[Outcome], Receipt | None]:
+) -> tuple[list[ResourceOutcome], AccountReceipt | None]:
     """Send one plan and return its outcomes, and the receipt that the account has now."""
     plan = Plan.of(entries, session.key)
     conversation = Conversation(session, plan.entries, {"work": session.work, "receipt": True, **settings})
     return plan.merged(conversation.outcomes(wait)), conversation.receipt
 
 
-def _keep_receipt(session: AccountSession, receipt: Receipt | None) -> list[Outcome]:
+def _keep_receipt(session: AccountSession, receipt: AccountReceipt | None) -> list[ResourceOutcome]:
     """Copy the account's receipt to this machine. Return a failed outcome if the account could not write it."""
     if receipt is None:
         return []
@@ -95,7 +95,7 @@ def _keep_receipt(session: AccountSession, receipt: Receipt | None) -> list[Outc
     return []
 
 
-def _is_first_change(session: AccountSession, outcomes: list[Outcome]) -> bool:
+def _is_first_change(session: AccountSession, outcomes: list[ResourceOutcome]) -> bool:
     """Return True if this run is the first of this machine that changed the account. Ask before the receipt is kept."""
     is_real = not (session.is_check_run or session.sandbox)
     is_changed = any(outcome["status"] in _result.CHANGES for outcome in outcomes)

@@ -21,11 +21,11 @@ from .._state.fingerprint_key import make_private
 from .result import FAILURES
 
 if TYPE_CHECKING:
-    from .._documents.outcome import Outcome, UnderWay
+    from .._documents.outcome import JobProgress, ResourceOutcome
 
-    Ask = Callable[[list[int], float], list[Outcome]]
-    Bring = Callable[[int, dict[str, str]], Outcome]
-    Show = Callable[[UnderWay | None], None]
+    Ask = Callable[[list[int], float], list[ResourceOutcome]]
+    Bring = Callable[[int, dict[str, str]], ResourceOutcome]
+    Show = Callable[[JobProgress | None], None]
 
 FIRST = 2.0  # seconds for which the account waits for news in the first check
 LONGEST = 15.0
@@ -33,7 +33,9 @@ OTHER_DOWNLOAD = 3600.0  # seconds to wait while another process downloads the s
 UNFINISHED = "{identity} is still at it ({step}) and goes on by itself: run again to wait for it"
 
 
-def wait_for_jobs(outcomes: list[Outcome], seconds: float, ask: Ask, bring: Bring, show: Show) -> list[Outcome]:
+def wait_for_jobs(
+    outcomes: list[ResourceOutcome], seconds: float, ask: Ask, bring: Bring, show: Show
+) -> list[ResourceOutcome]:
     """Return the outcomes once no job runs any more, or the seconds are over.
 
     ask(positions, patience): checks the resources at these positions. bring(position, wants): copies a file to the
@@ -62,13 +64,13 @@ def wait_for_jobs(outcomes: list[Outcome], seconds: float, ask: Ask, bring: Brin
     return results
 
 
-def running_job(outcome: Outcome) -> UnderWay | None:
+def running_job(outcome: ResourceOutcome) -> JobProgress | None:
     """Return the progress of the outcome's job, or None if no job runs."""
     progress = outcome["progress"]
     return None if progress is None or "failed" in progress else progress
 
 
-def _handle_failure(position: int, outcome: Outcome, bring: Bring, brought: set[int]) -> Outcome:
+def _handle_failure(position: int, outcome: ResourceOutcome, bring: Bring, brought: set[int]) -> ResourceOutcome:
     """Return a failed outcome for a failed job, or restart it with the file that it could not fetch, once."""
     progress = outcome["progress"]
     if progress is None or "failed" not in progress:
@@ -82,11 +84,11 @@ def _handle_failure(position: int, outcome: Outcome, bring: Bring, brought: set[
         return _as_failed(outcome, f"{progress['failed']}; this machine could not help: {error}")
 
 
-def _as_failed(outcome: Outcome, reason: str) -> Outcome:
+def _as_failed(outcome: ResourceOutcome, reason: str) -> ResourceOutcome:
     return {**outcome, "status": "failed", "reason": reason, "progress": None}
 
 
-def _update(outcome: Outcome, checked: Outcome) -> Outcome:
+def _update(outcome: ResourceOutcome, checked: ResourceOutcome) -> ResourceOutcome:
     """Return the first outcome with what the job has done since."""
     if checked["status"] in FAILURES:
         return {**outcome, "status": checked["status"], "reason": checked["reason"], "progress": None}
@@ -98,7 +100,7 @@ def _update(outcome: Outcome, checked: Outcome) -> Outcome:
     return {**outcome, "progress": now, "remarks": checked["remarks"]}
 
 
-def _as_unfinished(outcome: Outcome) -> Outcome:
+def _as_unfinished(outcome: ResourceOutcome) -> ResourceOutcome:
     """Return the outcome of a job that runs on after the time to wait; others as they are."""
     job = running_job(outcome)
     if job is None:

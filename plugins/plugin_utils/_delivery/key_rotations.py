@@ -19,12 +19,12 @@ from .._state.durable_files import StateError
 from .._state.fingerprint_key import local_key, machine_id
 
 if TYPE_CHECKING:
-    from .._documents.answer import Rotations
-    from .._documents.outcome import Outcome
+    from .._documents.answer import KeyRotations
+    from .._documents.outcome import ResourceOutcome
     from .._secrets.versions import Secret
 
 
-def describe_rotations(user: str, account: str) -> Rotations:
+def describe_rotations(user: str, account: str) -> KeyRotations:
     """Return what this machine knows of the versions of a key, with their fingerprints as that account shows them.
 
     user: the key's name, or NAME@VERSION. Raise AccountError if the record cannot be read.
@@ -39,12 +39,12 @@ def describe_rotations(user: str, account: str) -> Rotations:
         raise AccountError(str(error)) from None
 
 
-def describe_secret(secret: Secret | None, version: str, machine: str) -> Rotations:
+def describe_secret(secret: Secret | None, version: str, machine: str) -> KeyRotations:
     """Return the same of a key's record, for a machine that installs that version, or the current one if it is ""."""
     if secret is None:
         return {"sequence": 0, "known": [], "mark": None}
     installed = secret.version(version) if version else secret.current
-    rotations: Rotations = {
+    rotations: KeyRotations = {
         "sequence": max(other.sequence for other in secret.versions if other.label != "pending"),
         "known": [other.id for other in secret.versions],
         "mark": None,
@@ -61,7 +61,7 @@ def describe_secret(secret: Secret | None, version: str, machine: str) -> Rotati
     return rotations
 
 
-def explain_kept_key(outcome: Outcome, account: str) -> Outcome:
+def explain_kept_key(outcome: ResourceOutcome, account: str) -> ResourceOutcome:
     """Return the outcome of a key that was not replaced, with the advice: rotated elsewhere, or unknown here."""
     mark = outcome["evidence"].get("rotated")
     if mark:

@@ -22,7 +22,7 @@ from .._state import done_steps, durable_files
 
 if TYPE_CHECKING:
     from .._documents.record import StepMark
-    from .._documents.result import AccountResult, Introduction, ManualStep, Unreached
+    from .._documents.result import AccountResult, Introduction, ManualStep, UnreachableResult
 
 ProfileStep = Mapping[str, Any]  # of a cluster's profile, which its schema describes
 Marks = Mapping[str, "StepMark"]  # of an account, by the ids of steps that the user marked as done
@@ -88,7 +88,9 @@ def _is_open(step: ProfileStep, signs: Signs) -> bool:
     return sign is None or not signs.reached
 
 
-def steps_after(cluster: ProfileStep, result: AccountResult | Unreached, marks: Marks, today: date) -> list[ManualStep]:
+def steps_after(
+    cluster: ProfileStep, result: AccountResult | UnreachableResult, marks: Marks, today: date
+) -> list[ManualStep]:
     """Return the steps of the cluster's profile that may explain that result.
 
     For an unreachable account, these are all steps up to the last one that a login proves, without those that a key or
@@ -117,7 +119,7 @@ def describe_step(step: ProfileStep) -> ManualStep:
     return text
 
 
-def list_open_steps(variables: Mapping[str, Any], result: AccountResult | Unreached) -> list[ManualStep]:
+def list_open_steps(variables: Mapping[str, Any], result: AccountResult | UnreachableResult) -> list[ManualStep]:
     """Return the steps that are open after that result, for the account that has these variables; none in a sandbox."""
     account = variables.get("account") or {}
     if not account or account.get("sandbox"):

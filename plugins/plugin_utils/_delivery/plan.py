@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ...module_utils._core.resource import Resource
     from .._documents.declaration import Note, PlanEntry
     from .._documents.declaration import Options as Given
-    from .._documents.outcome import Outcome
+    from .._documents.outcome import ResourceOutcome
 
 
 class ResourceTypes(Mapping[str, "type[Resource]"]):
@@ -50,7 +50,7 @@ class Plan(NamedTuple):
     """The entries that are sent, and the outcomes of those that are not since their key is missing, by position."""
 
     entries: list[PlanEntry]
-    unmet: dict[int, Outcome]
+    unmet: dict[int, ResourceOutcome]
 
     @classmethod
     def of(cls, declared: Sequence[PlanEntry], key: Callable[[str], str]) -> Plan:
@@ -80,7 +80,7 @@ class Plan(NamedTuple):
                 plan.unmet[position] = {**outcome, "missing_secret": secret} if error.absent else outcome
         return plan
 
-    def merged(self, answered: Sequence[Outcome]) -> list[Outcome]:
+    def merged(self, answered: Sequence[ResourceOutcome]) -> list[ResourceOutcome]:
         """Return the outcomes of all resources in the order of declaration. Raise AccountError if some are missing."""
         if len(answered) != len(self.entries):
             raise AccountError(

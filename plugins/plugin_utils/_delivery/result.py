@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .._documents.outcome import Outcome, Status
-    from .._documents.result import AccountResult, Diff
+    from .._documents.outcome import ResourceOutcome, Status
+    from .._documents.result import AccountResult, AnsibleDiff
     from .._roles.collect import Declared
 
 WORDS: dict[Status, str] = {  # for each status of an outcome (see module_utils/_core/resource.py)
@@ -29,14 +29,16 @@ PRIVATE = {"mode": "0600", "folder mode": "0700"}  # of a file with a key, and o
 FAILURES: tuple[Status, ...] = ("blocked", "failed", "unknown")
 
 
-def count_statuses(outcomes: Sequence[Outcome], check: bool) -> str:
+def count_statuses(outcomes: Sequence[ResourceOutcome], check: bool) -> str:
     """Return how many outcomes have each status: '3 created, 12 unchanged'. check: of a preview."""
     words = {**WORDS, **FORESEEN} if check else WORDS
     counts = Counter(outcome["status"] for outcome in outcomes)
     return ", ".join(f"{counts[status]} {words[status]}" for status in reversed(WORDS) if counts[status])
 
 
-def result(outcomes: list[Outcome], declared: Declared, check: bool, empty: str = "nothing to do") -> AccountResult:
+def result(
+    outcomes: list[ResourceOutcome], declared: Declared, check: bool, empty: str = "nothing to do"
+) -> AccountResult:
     """Return the result of a task for one account. A role whose settings are refused is a failed outcome.
 
     empty: the message if there are no outcomes.
@@ -59,7 +61,7 @@ def result(outcomes: list[Outcome], declared: Declared, check: bool, empty: str 
     }
 
 
-def _describe_modes(outcome: Outcome) -> list[str]:
+def _describe_modes(outcome: ResourceOutcome) -> list[str]:
     """Return a note for each mode of the user's that a file with a key, or its folder, changes."""
     if outcome["status"] not in CHANGES:
         return []
@@ -70,14 +72,14 @@ def _describe_modes(outcome: Outcome) -> list[str]:
     ]
 
 
-def merge_outcomes(first: Sequence[Outcome], later: Sequence[Outcome]) -> list[Outcome]:
+def merge_outcomes(first: Sequence[ResourceOutcome], later: Sequence[ResourceOutcome]) -> list[ResourceOutcome]:
     """Return the outcomes of two plans in a row. Of a thing in both, the one that changed it counts, else the later."""
     changed = {outcome["identity"] for outcome in first if outcome["status"] in CHANGES}
     latest = {outcome["identity"]: outcome for outcome in later if outcome["identity"] not in changed}
     return [latest.pop(outcome["identity"], outcome) for outcome in first] + list(latest.values())
 
 
-def drop_absent(outcomes: Sequence[Outcome]) -> list[Outcome]:
+def drop_absent(outcomes: Sequence[ResourceOutcome]) -> list[ResourceOutcome]:
     """Return the outcomes of a removal without those of things that were absent before, unless they say more."""
     return [
         outcome
@@ -86,14 +88,14 @@ def drop_absent(outcomes: Sequence[Outcome]) -> list[Outcome]:
     ]
 
 
-def drop_queries(outcomes: Sequence[Outcome]) -> list[Outcome]:
+def drop_queries(outcomes: Sequence[ResourceOutcome]) -> list[ResourceOutcome]:
     """Return the outcomes without queries, which are about no thing on the account, except a first one per remark."""
     queries = [one for one in outcomes if one["identity"] in QUERIES and one["capability"] != "resources"]
     remarkable = {(one["identity"], *one["remarks"]): one for one in reversed(queries) if one["remarks"]}
     return [one for one in outcomes if one not in queries or one in remarkable.values()]
 
 
-def failed_outcome(identity: str, capability: str, reason: str) -> Outcome:
+def failed_outcome(identity: str, capability: str, reason: str) -> ResourceOutcome:
     """Return the outcome of a resource that was not sent, with the reason."""
     return {
         "identity": identity,
@@ -111,14 +113,14 @@ def failed_outcome(identity: str, capability: str, reason: str) -> Outcome:
     }
 
 
-def receipt_failure(problem: str) -> Outcome:
+def receipt_failure(problem: str) -> ResourceOutcome:
     """Return the outcome of a receipt that the account cannot write, so that it created nothing."""
     from ...module_utils._receipt.receipt import IDENTITY
 
     return failed_outcome(IDENTITY, "receipt", problem)
 
 
-def diffs(outcomes: Sequence[Outcome]) -> list[Diff]:
+def diffs(outcomes: Sequence[ResourceOutcome]) -> list[AnsibleDiff]:
     """Return a diff for each resource that changes, with a line 'field: value' for each field of a state."""
     return [
         {

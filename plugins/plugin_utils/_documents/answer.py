@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Literal, NotRequired, TypedDict
 
 from .declaration import Options
-from .outcome import Outcome, State
+from .outcome import ResourceOutcome, State
 
 ReceiptNote = TypedDict(
     "ReceiptNote",
@@ -34,7 +34,7 @@ ReceiptNote = TypedDict(
 Notes = dict[str, ReceiptNote]
 
 
-class Mark(TypedDict):
+class RotationMark(TypedDict):
     """Which rotation last installed a key. controller: the name of the machine that led it, where that is known."""
 
     sequence: int
@@ -44,7 +44,7 @@ class Mark(TypedDict):
     when: str
 
 
-class Rotations(TypedDict):
+class KeyRotations(TypedDict):
     """What this machine tells an account of a key's rotations (docs/schemas/plan.schema.json).
 
     sequence: the highest of those that it knows. known: their ids. mark: of the one whose key is sent; None: of none.
@@ -53,33 +53,33 @@ class Rotations(TypedDict):
 
     sequence: int
     known: list[str]
-    mark: Mark | None
+    mark: RotationMark | None
     held: NotRequired[list[str]]
     versions: NotRequired[list[str]]
 
 
-class Receipt(TypedDict):
+class AccountReceipt(TypedDict):
     """What is noted on the account. keys: by secret. problem: why nothing could be noted."""
 
     notes: Notes
-    keys: dict[str, Mark]
+    keys: dict[str, RotationMark]
     problem: str | None
 
 
-class Owner(TypedDict):
+class AccountOwner(TypedDict):
     """Whose account answered: its home and its login shell, absolute paths; empty where an older engine answers."""
 
     home: str
     shell: str
 
 
-class Answer(TypedDict):
+class EngineAnswer(TypedDict):
     """The answer to one plan. receipt: None where the plan did not ask for it. seconds: how long the engine worked."""
 
-    outcomes: list[Outcome]
+    outcomes: list[ResourceOutcome]
     error: str | None
-    receipt: Receipt | None
-    account: Owner
+    receipt: AccountReceipt | None
+    account: AccountOwner
     python: str
     host: str
     seconds: float

@@ -21,7 +21,7 @@ Code = Literal[
 ]
 
 
-class Reason(TypedDict):
+class SkipReason(TypedDict):
     """Why something is not declared, or what goes with it. text: for people alone."""
 
     code: Code
@@ -29,7 +29,7 @@ class Reason(TypedDict):
     area: NotRequired[str]
 
 
-class Note(Reason):
+class Note(SkipReason):
     """A reason with the capability that gives it."""
 
     capability: str
@@ -39,14 +39,14 @@ Options = dict[str, Any]
 """What a resource is told: each kind has its own (module_utils/_options); _delivery/plan.py checks them."""
 
 
-class Entry(TypedDict):
+class ResourceEntry(TypedDict):
     """One resource of a kind, not checked yet."""
 
     kind: str
     options: Options
 
 
-class PlanEntry(Entry):
+class PlanEntry(ResourceEntry):
     """One resource of a plan, with the capability that declares it. key: as it is sent, NAME or NAME@VERSION.
 
     is_unasked: it follows from the site alone, and the account can do without it where its key is missing.
@@ -60,5 +60,5 @@ class PlanEntry(Entry):
 class Declaration(TypedDict):
     """What one capability declares."""
 
-    resources: list[Entry]
-    notes: list[Reason]
+    resources: list[ResourceEntry]
+    notes: list[SkipReason]

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Literal, NotRequired, TypedDict
 
-from .declaration import Entry
+from .declaration import ResourceEntry
 from .fix import Fix
 from .outcome import Severity, State
 
@@ -32,14 +32,14 @@ class Difference(_Classed):
     actual: State
 
 
-class Seen(Difference):
+class FoundDifference(Difference):
     """A difference as the look at one account tells it.
 
     fix: what fix.yml does about it. blocked: onboarding would not put it right. in_the_way: the path of the user's
     own thing there. case: which advice fits, where a rule has several. fix: where no command of ours fixes it.
     """
 
-    auto_fix: NotRequired[Entry]
+    auto_fix: NotRequired[ResourceEntry]
     blocked: NotRequired[bool]
     in_the_way: NotRequired[str]
     case: NotRequired[str]
@@ -55,7 +55,7 @@ class Excuse(TypedDict):
     where: str
 
 
-class Line(TypedDict):
+class SourceLine(TypedDict):
     """The line of a file of ours."""
 
     file: str
@@ -75,26 +75,26 @@ class Finding(Difference):
     waiver: Excuse | None
     fingerprint: str
     fix: Fix
-    declared: Line | None
+    declared: SourceLine | None
     help: str
 
 
-class Verified(TypedDict):
+class ProfileStatus(TypedDict):
     """How far a cluster's profile can be trusted."""
 
     verified_on: str
     status: str
 
 
-class Site(TypedDict):
+class AccountSite(TypedDict):
     """Where an account is."""
 
     cluster: str
     site: str
-    profile: Verified
+    profile: ProfileStatus
 
 
-class Account(Site):
+class AuditedAccount(AccountSite):
     """An account's line of the report. seconds: of the engine's work there. next: what to do where it was not seen."""
 
     name: str
@@ -107,14 +107,14 @@ class Account(Site):
     capabilities: dict[str, Cell]
 
 
-class Row(Account):
+class AuditRow(AuditedAccount):
     """What the look at one account came to."""
 
-    findings: list[Seen]
-    declared: Line | None
+    findings: list[FoundDifference]
+    declared: SourceLine | None
 
 
-class Run(TypedDict):
+class AuditRun(TypedDict):
     """What was run. seconds: from its beginning."""
 
     id: str
@@ -139,7 +139,7 @@ class BySeverity(TypedDict):
     info: int
 
 
-class Summary(TypedDict):
+class AuditSummary(TypedDict):
     """The numbers, and what the audit comes to. new, resolved: since the last audit. accepted: in the baseline."""
 
     accounts: int
@@ -159,7 +159,7 @@ class Summary(TypedDict):
     reasons: list[str]
 
 
-class Resolved(TypedDict):
+class ResolvedFinding(TypedDict):
     """What was found before, was looked for again, and is there no more."""
 
     fingerprint: str
@@ -178,7 +178,7 @@ class WaiverEntry(Excuse):
     state: Literal["used", "unused", "expired"]
 
 
-class Former(TypedDict):
+class FormerAudit(TypedDict):
     """A run before this one. new, resolved: since the run before it; None if that is not known."""
 
     started: str
@@ -189,14 +189,14 @@ class Former(TypedDict):
     resolved: int | None
 
 
-class Report(TypedDict):
+class AuditReport(TypedDict):
     """The report of all accounts."""
 
     schema: str
-    run: Run
-    summary: Summary
-    accounts: list[Account]
+    run: AuditRun
+    summary: AuditSummary
+    accounts: list[AuditedAccount]
     findings: list[Finding]
-    resolved: list[Resolved]
+    resolved: list[ResolvedFinding]
     waivers: list[WaiverEntry]
-    history: list[Former]
+    history: list[FormerAudit]

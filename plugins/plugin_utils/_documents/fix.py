@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple, TypedDict
 IN_HOME = re.compile(r"~/[A-Za-z0-9_./+@%=,-]+~?")
 
 
-class Command(TypedDict):
+class LocalCommand(TypedDict):
     """A command for this machine."""
 
     kind: Literal["command"]
@@ -24,7 +24,7 @@ class Command(TypedDict):
     command: list[str]
 
 
-class CommandThere(TypedDict):
+class AccountCommand(TypedDict):
     """A command for the account, where a leading '~/' is the home; from_here takes it there, from this machine.
 
     from_here is None for a sandbox, whose home no login shell has: there a person does it in the sandbox's folder.
@@ -43,18 +43,18 @@ class Advice(TypedDict):
     text: str
 
 
-Step = Command | CommandThere | Advice
-Fix = list[Step]
+FixStep = LocalCommand | AccountCommand | Advice
+Fix = list[FixStep]
 
 
-def here(*words: str) -> Command:
+def local_command(*words: str) -> LocalCommand:
     """A command for this machine."""
     return {"kind": "command", "where": "here", "command": list(words)}
 
 
-def there(words: Sequence[str], ansible: Sequence[str] | None) -> CommandThere:
+def account_command(words: Sequence[str], ansible: Sequence[str] | None) -> AccountCommand:
     """A command for the account. ansible: the words that choose the account, -m raw is added; None for a sandbox."""
-    from_here = None if ansible is None else [*ansible, "-m", "raw", "-a", on_account(words)]
+    from_here = None if ansible is None else [*ansible, "-m", "raw", "-a", quote_for_account(words)]
     return {"kind": "command", "where": "account", "command": list(words), "from_here": from_here}
 
 
@@ -63,45 +63,45 @@ def advice(text: str) -> Advice:
     return {"kind": "advice", "text": text}
 
 
-def on_account(words: Sequence[str]) -> str:
+def quote_for_account(words: Sequence[str]) -> str:
     """A command as a shell of the account reads it: a leading '~/' stays the home."""
     return " ".join(word if IN_HOME.fullmatch(word) else shlex.quote(word) for word in words)
 
 
-class Said(NamedTuple):
+class FixPart(NamedTuple):
     """A part of a fix in words. is_command: whether the text can be pasted into a shell of this machine."""
 
     text: str
     is_command: bool
 
 
-def said(fix: Sequence[Step]) -> list[Said]:
+def describe_fix(fix: Sequence[FixStep]) -> list[FixPart]:
     """A fix in words: commands that follow one another are joined, for each needs the one before it."""
-    parts: list[Said] = []
+    parts: list[FixPart] = []
     for number, step in enumerate(fix):
-        words = pasted(step)
+        words = local_words(step)
         if words is None:
-            text = sentence(step)
-            parts.append(Said(f"{text.rstrip('.')}, then:" if number < len(fix) - 1 else text, False))
+            text = describe_step(step)
+            parts.append(FixPart(f"{text.rstrip('.')}, then:" if number < len(fix) - 1 else text, False))
         elif parts and parts[-1].is_command:
-            parts[-1] = Said(f"{parts[-1].text} && {shlex.join(words)}", True)
+            parts[-1] = FixPart(f"{parts[-1].text} && {shlex.join(words)}", True)
         else:
-            parts.append(Said(shlex.join(words), True))
+            parts.append(FixPart(shlex.join(words), True))
     return parts
 
 
-def pasted(step: Step) -> list[str] | None:
+def local_words(step: FixStep) -> list[str] | None:
     """The words that do the step when they are run on this machine; None where a person does it otherwise."""
     if step["kind"] == "advice":
         return None
     return step["command"] if step["where"] == "here" else step["from_here"]
 
 
-def sentence(step: Step) -> str:
+def describe_step(step: FixStep) -> str:
     """A step that is not pasted here, as a sentence."""
-    return step["text"] if step["kind"] == "advice" else f"In its sandbox: {on_account(step['command'])}"
+    return step["text"] if step["kind"] == "advice" else f"In its sandbox: {quote_for_account(step['command'])}"
 
 
-def in_one_line(fix: Sequence[Step]) -> str:
+def render_in_one_line(fix: Sequence[FixStep]) -> str:
     """All of a fix in words, for where nothing can be set apart."""
-    return " ".join(part.text for part in said(fix))
+    return " ".join(part.text for part in describe_fix(fix))

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Literal, NotRequired, TypedDict, final
 
-from .declaration import Entry
+from .declaration import ResourceEntry
 
 State = dict[str, str]
 """A thing as found or as wanted, field to value: free, for each kind has its own fields. Absent is empty."""
@@ -17,7 +17,7 @@ Severity = Literal["critical", "high", "medium", "low", "info"]
 Unit = Literal["bytes", "steps"]
 
 
-class Rotated(TypedDict):
+class NewerRotation(TypedDict):
     """Which rotation installed a key that stays, since this machine does not know of it; the name of the key."""
 
     secret: str
@@ -69,8 +69,8 @@ class Evidence(TypedDict, total=False):
     theirs: bool
     unknown_key: bool
     replaces: bool
-    rotated: Rotated
-    fixes: dict[str, Entry]
+    rotated: NewerRotation
+    fixes: dict[str, ResourceEntry]
     cases: dict[str, str]
     obstacle: str
     open_folder: str
@@ -79,7 +79,7 @@ class Evidence(TypedDict, total=False):
 
 
 @final
-class UnderWay(TypedDict):
+class JobProgress(TypedDict):
     """How far work is that goes on by itself. done and total are None where they are not known.
 
     patience: seconds that a run waits for it at most, where it may not even begin for hours. why: it has not begun.
@@ -94,17 +94,17 @@ class UnderWay(TypedDict):
 
 
 @final
-class Failure(TypedDict):
+class JobFailure(TypedDict):
     """Why such work ended without success. wants: a file that could be brought to it: url, sha256, path; or empty."""
 
     failed: str
     wants: dict[str, str]
 
 
-Progress = UnderWay | Failure
+Progress = JobProgress | JobFailure
 
 
-class Outcome(TypedDict):
+class ResourceOutcome(TypedDict):
     """What came of one resource. What an older engine did not tell is there, and empty.
 
     This machine adds missing_secret, the name of the key that it waits for, where the keyring has none, and left, the
@@ -124,4 +124,4 @@ class Outcome(TypedDict):
     evidence: Evidence
     was: State
     missing_secret: NotRequired[str]
-    left: NotRequired[UnderWay]
+    left: NotRequired[JobProgress]

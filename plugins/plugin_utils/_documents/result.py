@@ -7,13 +7,13 @@ from __future__ import annotations
 from typing import Any, Literal, NotRequired, TypedDict, final
 
 from .declaration import Note
-from .finding import Report, Row
-from .outcome import Outcome
+from .finding import AuditReport, AuditRow
+from .outcome import ResourceOutcome
 
 CheckStatus = Literal["ok", "warning", "failed"]
 
 
-class Remark(TypedDict):
+class AccountRemark(TypedDict):
     """What the owner of an account should know though nothing differs."""
 
     capability: str
@@ -29,7 +29,7 @@ class ManualStep(TypedDict):
     due: NotRequired[str]
 
 
-class Diff(TypedDict):
+class AnsibleDiff(TypedDict):
     """A diff as Ansible shows it."""
 
     before_header: str
@@ -38,7 +38,7 @@ class Diff(TypedDict):
     after: str
 
 
-class Ended(TypedDict):
+class TaskResult(TypedDict):
     """What Ansible itself reads of a result."""
 
     changed: bool
@@ -63,7 +63,7 @@ class Introduction(TypedDict):
 
 
 @final
-class AccountResult(Ended):
+class AccountResult(TaskResult):
     """Of a task that sets an account up, takes things out, or shows a person what it would take out.
 
     sandbox: its folder. keyring: where keys came from. introduction: where this machine has set the account up for the
@@ -71,18 +71,18 @@ class AccountResult(Ended):
     """
 
     kind: Literal["account", "offboard_shown", "result_imported"]
-    outcomes: list[Outcome]
+    outcomes: list[ResourceOutcome]
     notes: list[Note]
-    remarks: list[Remark]
+    remarks: list[AccountRemark]
     human_steps: NotRequired[list[ManualStep]]
     introduction: NotRequired[Introduction]
     keyring: NotRequired[str]
     sandbox: NotRequired[str]
-    diff: NotRequired[list[Diff]]
+    diff: NotRequired[list[AnsibleDiff]]
 
 
 @final
-class Unreached(TypedDict):
+class UnreachableResult(TypedDict):
     """Of a task whose account was not reached."""
 
     kind: Literal["account"]
@@ -91,7 +91,7 @@ class Unreached(TypedDict):
     human_steps: NotRequired[list[ManualStep]]
 
 
-class Refusal(TypedDict):
+class RefusedResult(TypedDict):
     """Of a task that could not begin, and why."""
 
     kind: str
@@ -118,7 +118,7 @@ class AuditAccount(TypedDict):
 
     kind: Literal["audit_account"]
     changed: Literal[False]
-    audit: Row
+    audit: AuditRow
     sandbox: NotRequired[str]
 
 
@@ -142,16 +142,16 @@ class FixAccount(TypedDict):
 
     kind: Literal["fix_account"]
     changed: bool
-    audit: Row | None
-    outcomes: list[Outcome]
+    audit: AuditRow | None
+    outcomes: list[ResourceOutcome]
     sandbox: NotRequired[str]
 
 
-class AuditReported(Ended):
+class AuditReported(TaskResult):
     """Of the part of an audit that makes the report. files: where it was written."""
 
     kind: Literal["audit_report"]
-    report: Report
+    report: AuditReport
     files: NotRequired[list[str]]
 
 
@@ -181,12 +181,12 @@ class SshConfigPart(TypedDict):
     changed: Literal[False]
 
 
-class SshConfigResult(Ended):
+class SshConfigResult(TaskResult):
     """Of the task that keeps names for ssh on this machine, or foresees it."""
 
     kind: Literal["ssh_config"]
     foreseen: bool
-    outcome: Outcome
+    outcome: ResourceOutcome
     names: list[SshName]
 
 
@@ -212,7 +212,7 @@ class PreflightAccount(TypedDict):
     next: str
 
 
-class PreflightReport(Ended):
+class PreflightReport(TaskResult):
     """Of the part of a preflight that tells all accounts together. accounts: {name, state, text, next}."""
 
     kind: Literal["preflight_report"]
@@ -222,7 +222,7 @@ class PreflightReport(Ended):
 JobTestState = Literal["works", "fails", "waiting", "no_job", "foreseen", "not_tried"]
 
 
-class TriedOne(TypedDict):
+class JobCheckResult(TypedDict):
     """One thing that a job tried. why: the reason where it does not work, else empty."""
 
     what: str
@@ -231,12 +231,12 @@ class TriedOne(TypedDict):
     why: str
 
 
-class JobTested(TypedDict):
+class JobTestRecord(TypedDict):
     """What a job said of one account: docs/schemas/test-job.schema.json. text: why there is nothing that it said."""
 
     state: JobTestState
     text: str
-    checks: list[TriedOne]
+    checks: list[JobCheckResult]
     skipped: list[dict[str, str]]
 
 
@@ -248,37 +248,37 @@ class JobTestResult(TypedDict):
     changed: bool
     failed: bool
     msg: str
-    outcomes: list[Outcome]
+    outcomes: list[ResourceOutcome]
     notes: list[Note]
-    remarks: list[Remark]
-    tried: JobTested
+    remarks: list[AccountRemark]
+    tried: JobTestRecord
 
 
-class JobTestSettings(TypedDict):
+class JobTestSettingsPart(TypedDict):
     """Of the part of a try that reads what a person wants of it."""
 
     kind: Literal["test_job_settings"]
     changed: Literal[False]
 
 
-class JobTestReport(Ended):
+class JobTestReport(TaskResult):
     """Of the part of a try that tells all accounts together. accounts: those of the document."""
 
     kind: Literal["test_job_report"]
     accounts: list[dict[str, Any]]
 
 
-class OneResult(TypedDict):
+class ModuleResult(TypedDict):
     """Of the module of a kind. diff: where it changed something; msg: where it failed."""
 
-    outcome: Outcome
+    outcome: ResourceOutcome
     changed: NotRequired[bool]
     failed: NotRequired[bool]
     msg: NotRequired[str]
-    diff: NotRequired[list[Diff]]
+    diff: NotRequired[list[AnsibleDiff]]
 
 
-class Check(TypedDict):
+class CheckRow(TypedDict):
     """One line of a table. next: what to do about it, or nothing."""
 
     name: str
@@ -287,14 +287,14 @@ class Check(TypedDict):
     next: str
 
 
-class DoctorResult(Ended):
+class DoctorResult(TaskResult):
     """Of a look at this machine."""
 
     kind: Literal["doctor"]
-    checks: list[Check]
+    checks: list[CheckRow]
 
 
-class TargetCheck(Check):
+class TargetCheck(CheckRow):
     """A line of a rotation's table. is_target: whether it is about one file, and stands in the column of those."""
 
     is_target: bool

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import Literal, NotRequired, TypedDict
 
-from .outcome import Outcome
-from .result import Ended, Remark, TargetCheck
+from .outcome import ResourceOutcome
+from .result import AccountRemark, TargetCheck, TaskResult
 
 
-class Asked(TypedDict, total=False):
+class RequestedStep(TypedDict, total=False):
     """The step that accounts have a share in, and the files that it is about; empty where they have none."""
 
     name: str
@@ -21,7 +21,7 @@ class Asked(TypedDict, total=False):
     targets: list[str]
 
 
-class Registry(TypedDict, total=False):
+class RegistryQuestion(TypedDict, total=False):
     """The registry as the accounts ask it; empty where they ask none. ca: a certificate, in PEM."""
 
     address: str
@@ -30,7 +30,7 @@ class Registry(TypedDict, total=False):
     ca: str
 
 
-class LeadTitle(Ended):
+class LeadTitle(TaskResult):
     """What the console needs of a lead. then: the command that goes on, or nothing."""
 
     kind: Literal["rotation_lead"]
@@ -46,14 +46,14 @@ class RotationState(LeadTitle):
     the new one. asked: the last step that accounts were asked for in this run.
     """
 
-    step: Asked
+    step: RequestedStep
     current: str
     wanted: list[str]
-    registry: Registry
-    asked: NotRequired[Asked]
+    registry: RegistryQuestion
+    asked: NotRequired[RequestedStep]
 
 
-class NoShare(TypedDict):
+class SkippedShare(TypedDict):
     """Of an account that has no share in the step."""
 
     kind: Literal["rotation_share"]
@@ -61,10 +61,10 @@ class NoShare(TypedDict):
     skipped: Literal[True]
 
 
-class Share(Ended):
+class ShareResult(TaskResult):
     """Of an account's share. outcomes, notes and remarks: where anything was looked at there."""
 
     kind: Literal["rotation_share"]
-    outcomes: NotRequired[list[Outcome]]
+    outcomes: NotRequired[list[ResourceOutcome]]
     notes: NotRequired[list[str]]
-    remarks: NotRequired[list[Remark]]
+    remarks: NotRequired[list[AccountRemark]]

@@ -25,7 +25,7 @@ from .._state.exported_scripts import ExportedScripts
 from .._state.state_document import Document, parse_document
 
 if TYPE_CHECKING:
-    from .._documents.answer import Answer
+    from .._documents.answer import EngineAnswer
 
 SCHEMA = "hpc.onboard/script-result/1.0"  # as module_utils/_engine/by_hand.py writes it
 LARGEST = _answer.LARGEST + 64 * 1024
@@ -52,7 +52,7 @@ class ScriptResult(NamedTuple):
     sealed_text: str
     answer: dict[str, Any]
 
-    def verify(self, account: str, known: ExportedScripts, seal_key: bytes) -> Answer:
+    def verify(self, account: str, known: ExportedScripts, seal_key: bytes) -> EngineAnswer:
         """Return the engine's answer. Raise AccountError if the result is not of this account, intact and new.
 
         known: the scripts and results of the account. seal_key: of the script that the result names.

@@ -20,7 +20,7 @@ from .._state import exported_scripts
 
 if TYPE_CHECKING:
     from .._documents.declaration import PlanEntry
-    from .._documents.outcome import Outcome
+    from .._documents.outcome import ResourceOutcome
     from .._secrets.versions import Secret
 
 
@@ -32,7 +32,7 @@ class ImportedTargets(Nothing):
     def __init__(self, account: str, secret: Secret | None, files: Iterable[targets.File]) -> None:
         known = {secret.name: secret} if secret else {}
         marks = key_marks.marks(known, account, record_key())
-        self.outcomes: dict[tuple[str, str], Outcome] = {}
+        self.outcomes: dict[tuple[str, str], ResourceOutcome] = {}
         self._keys = exported_scripts.read_scripts(account)["keys"]
         self._paths = {file.target: file.path for file in files}
         self._marks = {version: mark for (_name, version), mark in marks.items()}
@@ -86,7 +86,7 @@ def _new_version(account: str, name: str, entries: list[PlanEntry]) -> str:
     return made.id if is_proven and mine & set(situation.unsettled(made.id)) else ""
 
 
-def read_keys(entries: Iterable[PlanEntry], outcomes: Iterable[Outcome], part: str) -> dict[str, list[str]]:
+def read_keys(entries: Iterable[PlanEntry], outcomes: Iterable[ResourceOutcome], part: str) -> dict[str, list[str]]:
     """Return the fingerprints that a result shows, by the path of the file that holds the keys."""
     found: dict[str, set[str]] = {}
     for entry, outcome in zip(entries, outcomes, strict=False):

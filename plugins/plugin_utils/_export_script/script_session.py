@@ -19,9 +19,9 @@ from .._secrets.backends import MissingKey
 
 if TYPE_CHECKING:
     from .._delivery.connection import Message
-    from .._documents.answer import Answer
+    from .._documents.answer import EngineAnswer
 
-EMPTY_ANSWER: Answer = {
+EMPTY_ANSWER: EngineAnswer = {
     "outcomes": [],
     "error": None,
     "receipt": None,
@@ -36,9 +36,9 @@ class ScriptConnection(AccountConnection):
     """sent: the last plan that would be sent. answer: the one of a result."""
 
     sent: Message | None = None
-    answer: Answer = EMPTY_ANSWER
+    answer: EngineAnswer = EMPTY_ANSWER
 
-    def ask(self, document: Message) -> Answer:
+    def ask(self, document: Message) -> EngineAnswer:
         """Keep the message, and return the answer of the result."""
         self.sent = document
         return self.answer

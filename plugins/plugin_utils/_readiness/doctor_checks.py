@@ -22,8 +22,7 @@ from .._text.amounts import count
 from .._text.ssh_certificate import FOREVER, read
 
 if TYPE_CHECKING:
-    from .._documents.result import Check as CheckDocument
-    from .._documents.result import CheckStatus, DoctorResult
+    from .._documents.result import CheckRow, CheckStatus, DoctorResult
 
 OK: Literal["ok"] = "ok"
 WARNING: Literal["warning"] = "warning"
@@ -51,7 +50,7 @@ class Check:
     text: str
     next: str = ""
 
-    def document(self) -> CheckDocument:
+    def document(self) -> CheckRow:
         """The check as the result tells it."""
         return {"name": self.name, "status": self.status, "text": self.text, "next": self.next}
 

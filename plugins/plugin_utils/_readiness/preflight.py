@@ -16,7 +16,7 @@ from .._audit.account import here
 from .._authentication.login_diagnosis import LoginDiagnosis
 from .._authentication.unattended import Question
 from .._delivery.conversation import Conversation
-from .._documents.fix import in_one_line
+from .._documents.fix import render_in_one_line
 from .._text.ssh_words import State
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def known(variables: Facts) -> PreflightAccount | None:
     """What is amiss as far as this machine can tell; None where the account must be asked."""
     for one in here(variables):
         if one["rule"] == ENDED and one["class"] != "at_risk":  # which is one that will end soon
-            return seen("ended", one["text"], in_one_line(one.get("fix", [])))
+            return seen("ended", one["text"], render_in_one_line(one.get("fix", [])))
     return None
 
 

@@ -13,7 +13,7 @@ from .._roles.table import keys, resource, usual_path
 
 if TYPE_CHECKING:
     from .._documents.declaration import Note, PlanEntry
-    from .._documents.outcome import Outcome
+    from .._documents.outcome import ResourceOutcome
 
 NAME = "test job"  # of its lines
 FOLDER = ".hpc.onboard-test-job"
@@ -81,7 +81,7 @@ def entries(
     return [{**one, "capability": NAME} for one in (resource("scheduler", **asked), job)]
 
 
-def results(job: Outcome, told: Outcome) -> list[Outcome]:
+def results(job: ResourceOutcome, told: ResourceOutcome) -> list[ResourceOutcome]:
     """An outcome for each check. told: the look at the job that has ended; what it says is in the state."""
     return [
         {

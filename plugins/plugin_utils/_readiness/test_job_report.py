@@ -12,8 +12,8 @@ from .._input import extra_vars
 from .._state import document_file
 
 if TYPE_CHECKING:
-    from .._documents.outcome import Outcome
-    from .._documents.result import JobTested, JobTestReport, JobTestState
+    from .._documents.outcome import ResourceOutcome
+    from .._documents.result import JobTestRecord, JobTestReport, JobTestState
     from .test_job import JobTest
 
 SCHEMA = "hpc.onboard/test-job/1.0"
@@ -30,7 +30,7 @@ def settings(variables: Mapping[str, Any], value: extra_vars.Value) -> dict[str,
     return extra_vars.read("test-job", SETTINGS, variables, value)
 
 
-def tried(job: Outcome, checks: Sequence[Outcome], trial: JobTest, check_run: bool) -> JobTested:
+def tried(job: ResourceOutcome, checks: Sequence[ResourceOutcome], trial: JobTest, check_run: bool) -> JobTestRecord:
     """What came of one account. job: of the job itself. checks: of what it tried; empty where it has not ended."""
     ways = {one["what"]: one["way"] for one in trial.checks}
     return {
@@ -49,7 +49,7 @@ def tried(job: Outcome, checks: Sequence[Outcome], trial: JobTest, check_run: bo
     }
 
 
-def _state(job: Outcome, checks: Sequence[Outcome], check_run: bool) -> JobTestState:
+def _state(job: ResourceOutcome, checks: Sequence[ResourceOutcome], check_run: bool) -> JobTestState:
     if checks:
         return "works" if all(one["status"] == "ok" for one in checks) else "fails"
     if "left" in job:

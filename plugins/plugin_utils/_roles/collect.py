@@ -18,7 +18,7 @@ from .._input.collection import Roles
 from .table import ROLES, USUAL, declaring, load, options_of
 
 if TYPE_CHECKING:
-    from .._documents.declaration import Declaration, Entry, Note, PlanEntry
+    from .._documents.declaration import Declaration, Note, PlanEntry, ResourceEntry
 
 Value = Callable[[str], Any]
 Tolerated = tuple[type[AccountError], ...]
@@ -153,7 +153,7 @@ def _declaration(name: str, value: Value) -> Declaration:
         raise RefusedValue(str(error)) from None
 
 
-def _entries(name: str, resources: Iterable[Entry]) -> list[PlanEntry]:
+def _entries(name: str, resources: Iterable[ResourceEntry]) -> list[PlanEntry]:
     """What a capability declares, as it is sent."""
     return [{"kind": one["kind"], "options": one["options"], "capability": name} for one in resources]
 

@@ -11,7 +11,7 @@ from .parts.site import OF_CONDA
 from .table import Settings, nothing, resource
 
 if TYPE_CHECKING:
-    from .._documents.declaration import Declaration, Reason
+    from .._documents.declaration import Declaration, SkipReason
 
 FORMER = {  # settings that are not read any more, and what is said in their place
     **{f"conda_{name}": f"conda_site: {{{name}: ...}}" for name in OF_CONDA},
@@ -41,7 +41,7 @@ def declare(settings: Settings) -> Declaration:
         on_demand=conda_installer.on_demand(options["prefix"]),
         state=settings["state"],
     )
-    terms: Reason = {"code": "terms", "text": conda_installer.LICENCE}
+    terms: SkipReason = {"code": "terms", "text": conda_installer.LICENCE}
     notes = [terms] if conda_installer.uses_anacondas_channels(settings["channels"]) else []
     return {"resources": [resource("conda_install", **options), section], "notes": notes}
 

@@ -11,7 +11,7 @@ from ...module_utils._options import image_name
 from .table import Settings, nothing, resource
 
 if TYPE_CHECKING:
-    from .._documents.declaration import Declaration, Entry
+    from .._documents.declaration import Declaration, ResourceEntry
 
 TOOLS = ("enroot", "apptainer")
 
@@ -30,7 +30,7 @@ def declare(settings: Settings) -> Declaration:
     return {"resources": resources, "notes": []}
 
 
-def _image(settings: Settings, image: dict[str, Any]) -> list[Entry]:
+def _image(settings: Settings, image: dict[str, Any]) -> list[ResourceEntry]:
     """One image, and where jobs name images by EDF files, the file for it."""
     name = image_name.read(image["image"])
     if name is None:
@@ -61,7 +61,7 @@ def _image(settings: Settings, image: dict[str, Any]) -> list[Entry]:
     return [entry, _edf(settings, name)]
 
 
-def _edf(settings: Settings, name: image_name.ImageName) -> Entry:
+def _edf(settings: Settings, name: image_name.ImageName) -> ResourceEntry:
     """The file by which CSCS' container engine knows an image; it resolves variables in it itself."""
     place = f"{settings['folder']}/{name.plain}.sqsh"
     head, slash, rest = place.partition("/")

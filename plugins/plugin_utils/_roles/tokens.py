@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from .table import Key, Settings, resource, usual_path
 
 if TYPE_CHECKING:
-    from .._documents.declaration import Declaration, Entry, PlanEntry
+    from .._documents.declaration import Declaration, PlanEntry, ResourceEntry
 
 TOKENS = {
     "wandb": {"kind": "netrc_entry", "machine": "api.wandb.ai"},
@@ -44,7 +44,7 @@ def declare(settings: Settings) -> Declaration:
     return {"resources": entries, "notes": []}
 
 
-def beside(mine: Sequence[PlanEntry], every: Sequence[PlanEntry]) -> list[Entry]:
+def beside(mine: Sequence[PlanEntry], every: Sequence[PlanEntry]) -> list[ResourceEntry]:
     """What makes Hugging Face's programs find the token where the account's own variables lead them elsewhere."""
     tokens = [one["options"] for one in mine if one["kind"] == "token_file" and one["options"]["state"] == "present"]
     shells = [one["options"] for one in every if one["kind"] == "shell_environment"]

@@ -28,10 +28,10 @@ from .ports import Found, NotHeld, Outdated, Refused, Unanswered, Unreachable
 from .targets import File
 
 if TYPE_CHECKING:
-    from .._documents.outcome import Outcome
+    from .._documents.outcome import ResourceOutcome
 
     Work = Literal["foresee", "examine", "reconcile"]  # of the engine; it foresees with a key that is nobody's
-    Trip = Callable[[list[File], str, Work], list[Outcome]]
+    Trip = Callable[[list[File], str, Work], list[ResourceOutcome]]
 
 DAY = r"20\d\d-[01]\d-[0-3]\d"
 
@@ -46,13 +46,13 @@ def fingerprint(value: str) -> str:
     return hmac.digest(record_key(), value.encode(), "sha256").hex()[:12]
 
 
-def holds_key(outcome: Outcome) -> bool:
+def holds_key(outcome: ResourceOutcome) -> bool:
     """Whether a file that was only looked at holds the key, at every place that is wanted."""
     places = [field for field in outcome["after"] if field.rpartition(" ")[2] == "password"]
     return bool(places) and all(outcome["before"].get(field) == outcome["after"][field] for field in places)
 
 
-def _check_held(outcome: Outcome) -> None:
+def _check_held(outcome: ResourceOutcome) -> None:
     """Raise NotHeld where a file holds no key, or one that is not known."""
     held = outcome["evidence"].get("held")
     if held:
@@ -170,10 +170,10 @@ class Account(Nothing):
 
     def __init__(self, name: str, files: list[File], current: Callable[[], str], trip: Trip) -> None:
         self._name, self._files, self._current, self._trip = name, files, current, trip
-        self.outcomes: dict[tuple[str, str], Outcome] = {}
+        self.outcomes: dict[tuple[str, str], ResourceOutcome] = {}
         self.leftovers = 0  # places on the account where the replaced key still stands, as far as was looked
 
-    def _outcome(self, target: str, version: str, work: Work) -> Outcome:
+    def _outcome(self, target: str, version: str, work: Work) -> ResourceOutcome:
         """What came of the file; the first file that is asked for takes all of them there."""
         if (target, version) not in self.outcomes:
             user = versions.username(self._name, version)
@@ -217,7 +217,7 @@ class Account(Nothing):
         self.outcomes[target, version] = outcome
         self._told(outcome)
 
-    def _told(self, outcome: Outcome) -> Found:
+    def _told(self, outcome: ResourceOutcome) -> Found:
         if outcome["status"] == "unknown":
             raise Unanswered
         if outcome["evidence"].get("rotated"):

@@ -31,7 +31,7 @@ from .steps import Rotation
 
 if TYPE_CHECKING:
     from .._documents.result import TargetCheck
-    from .._documents.rotation import Asked, Registry, RotationState
+    from .._documents.rotation import RegistryQuestion, RequestedStep, RotationState
 
 ACCOUNTS = ("plan", "canary", "spread", "settle", "retire", "abort")  # steps that accounts have a share in
 LOOKS = ("plan", "settle")  # that are one look a run, whoever answered
@@ -116,7 +116,7 @@ class Lead:
             before = step
         return self._told(checks, self._rotation.unless_refused(step), asked, last)
 
-    def _is_for_others(self, step: Step, asked: Asked, last: bool) -> bool:
+    def _is_for_others(self, step: Step, asked: RequestedStep, last: bool) -> bool:
         """Whether accounts are to do it, a person, or time."""
         looked = step.name in LOOKS and asked.get("name") == step.name
         if step.obstacle and (step.name != "plan" or looked):
@@ -178,9 +178,9 @@ class Lead:
 
     # -- what is said --------------------------------------------------------------------------
 
-    def _told(self, checks: list[TargetCheck], step: Step, asked: Asked, last: bool) -> RotationState:
+    def _told(self, checks: list[TargetCheck], step: Step, asked: RequestedStep, last: bool) -> RotationState:
         situation = self._rotation.situation()
-        share: Asked = {"name": step.name, "version": step.version, "targets": list(step.targets)}
+        share: RequestedStep = {"name": step.name, "version": step.version, "targets": list(step.targets)}
         new = (step.name, step.version) != (asked.get("name"), asked.get("version"))  # each is asked once a run
         found_otherwise = (step.name, asked.get("name")) == ("spread", "settle")  # it is said before it is fixed
         ours = step.name in ACCOUNTS and step.targets and new and not found_otherwise
@@ -195,7 +195,7 @@ class Lead:
         shown = [*words.targets(situation, self._by_hand), *words.places(situation, ever), *left.checks]
         return self._result([*checks, *shown], {}, left.command)
 
-    def _result(self, checks: Sequence[TargetCheck], step: Asked, command: str = "") -> RotationState:
+    def _result(self, checks: Sequence[TargetCheck], step: RequestedStep, command: str = "") -> RotationState:
         situation = self._rotation.situation()
         failed = [check for check in checks if check["status"] == "failed"]
         return {
@@ -212,7 +212,7 @@ class Lead:
             "registry": self._asked_there(),
         }
 
-    def _asked_there(self) -> Registry:
+    def _asked_there(self) -> RegistryQuestion:
         """The registry as the accounts ask it."""
         if self._service != NGC:
             return {}

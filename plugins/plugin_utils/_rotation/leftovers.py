@@ -14,9 +14,9 @@ from .standing import COMPROMISED, Situation
 
 if TYPE_CHECKING:
     from .._documents.declaration import Options, PlanEntry
-    from .._documents.outcome import Outcome
-    from .._documents.result import Remark
-    from .._documents.rotation import Share
+    from .._documents.outcome import ResourceOutcome
+    from .._documents.result import AccountRemark
+    from .._documents.rotation import ShareResult
     from .targets import File
 
 Cluster = Mapping[str, Any]  # a profile, as Ansible has it among an account's variables
@@ -34,7 +34,7 @@ class Sweep:
 
     options: Options | None
     unlooked: str = ""
-    outcome: Outcome | None = None
+    outcome: ResourceOutcome | None = None
 
     @classmethod
     def of(cls, situation: Situation, step: str, files: Iterable[File], cluster: Cluster, marks: Marks) -> Sweep:
@@ -65,12 +65,12 @@ class Sweep:
             return []
         return [{"kind": "key_leftovers", "capability": "rotate", "options": self.options}]
 
-    def told(self, outcomes: list[Outcome]) -> int:
+    def told(self, outcomes: list[ResourceOutcome]) -> int:
         """In how many places the key still stands; outcomes: what came of the entries."""
         self.outcome = outcomes[0] if outcomes else self.outcome
         return self.outcome["evidence"].get("leftovers", 0) if self.outcome else 0
 
-    def added(self, result: Share) -> Share:
+    def added(self, result: ShareResult) -> ShareResult:
         """The result of the account's share, with what was removed and what is left; neither makes it fail."""
         if not (self.outcome or self.unlooked):
             return result
@@ -79,7 +79,7 @@ class Sweep:
         if why:
             texts.append(f"leftovers of the old key were not looked for: {why}")
         removed = [self.outcome] if self.outcome and self.outcome["status"] == "extra" else []
-        remarks: list[Remark] = [{"capability": "rotate", "text": text} for text in texts]
+        remarks: list[AccountRemark] = [{"capability": "rotate", "text": text} for text in texts]
         return {
             **result,
             "changed": result["changed"] or bool(removed),

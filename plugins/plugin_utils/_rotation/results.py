@@ -16,9 +16,9 @@ from .next_step import Step, playbook
 from .targets import File
 
 if TYPE_CHECKING:
-    from .._documents.outcome import Outcome
-    from .._documents.result import Ended, Remark
-    from .._documents.rotation import LeadTitle, Share
+    from .._documents.outcome import ResourceOutcome
+    from .._documents.result import AccountRemark, TaskResult
+    from .._documents.rotation import LeadTitle, ShareResult
 
 GOOD = {"abort": ("rolled_back", "staged", "excused", "absent")}
 GOOD_ELSE = ("staged", "verified", "excused", "absent")
@@ -38,11 +38,11 @@ def refused(secret: str, why: str) -> LeadTitle:
     """The result of a lead that could not lead."""
     checks = [check("rotation", "failed", why)]
     title = f"rotation of {secret or 'a key'}"
-    ended: Ended = {"changed": False, "failed": True, "msg": why}
+    ended: TaskResult = {"changed": False, "failed": True, "msg": why}
     return {**ended, "kind": "rotation_lead", "checks": checks, "title": title, "then": ""}
 
 
-def _looked(outcome: Outcome, step: str) -> Outcome:
+def _looked(outcome: ResourceOutcome, step: str) -> ResourceOutcome:
     """The outcome as it is shown: of a step that only looks, nothing was changed."""
     if outcome["status"] not in CHANGES or step not in ("plan", "settle"):
         return outcome
@@ -52,13 +52,13 @@ def _looked(outcome: Outcome, step: str) -> Outcome:
 
 
 def share_result(
-    step: Step, files: list[File], outcomes: Mapping[tuple[str, str], Outcome], states: Mapping[str, str]
-) -> Share:
+    step: Step, files: list[File], outcomes: Mapping[tuple[str, str], ResourceOutcome], states: Mapping[str, str]
+) -> ShareResult:
     """The result of one account's share: the outcomes of its files."""
     shown = [_looked(outcome, step.name) for outcome in outcomes.values() if outcome["evidence"].get("held") != NO_KEY]
     good = GOOD.get(step.name, GOOD_ELSE)
     bad = [file.target for file in files if states.get(file.target) not in good]
-    result: Share = {
+    result: ShareResult = {
         "kind": "rotation_share",
         "changed": any(outcome["status"] in CHANGES for outcome in shown),
         "failed": bool(bad),
@@ -67,13 +67,13 @@ def share_result(
     return {**result, "outcomes": shown, "notes": [], "remarks": []} if shown else result  # else the message is told
 
 
-def foreseen(secret: str, files: list[File], outcomes: list[Outcome]) -> Share:
+def foreseen(secret: str, files: list[File], outcomes: list[ResourceOutcome]) -> ShareResult:
     """Return the share of one account in a preview: what would be written, what stays, and which files hold no key."""
     pairs = list(zip(files, outcomes, strict=True))
     bare = [file for file, outcome in pairs if outcome["evidence"].get("held") == NO_KEY]
     shown = [_with_way_on(outcome, file.target) for file, outcome in pairs if file not in bare]
     bad = [outcome for outcome in shown if outcome["status"] in FAILURES]
-    remarks: list[Remark] = [
+    remarks: list[AccountRemark] = [
         {"capability": "rotate", "text": f"{file.path} holds no key '{secret}', so none is replaced"} for file in bare
     ]
     return {
@@ -87,7 +87,7 @@ def foreseen(secret: str, files: list[File], outcomes: list[Outcome]) -> Share:
     }
 
 
-def _with_way_on(outcome: Outcome, target: str) -> Outcome:
+def _with_way_on(outcome: ResourceOutcome, target: str) -> ResourceOutcome:
     """Return the outcome of an unknown key with the setting that lets a rotation go on without it."""
     if not outcome["evidence"].get("held"):
         return outcome

@@ -18,7 +18,7 @@ from .._roles.table import ROLES, keys, options_of, usual_path
 
 if TYPE_CHECKING:
     from .._documents.declaration import Note, Options, PlanEntry
-    from .._documents.rotation import Registry
+    from .._documents.rotation import RegistryQuestion
 
 KEYS = keys()  # before the forks, one for each account
 HOLDERS = [name for name, capability in ROLES.items() if capability.holds_keys]
@@ -117,7 +117,7 @@ def _asked_there(kind: str) -> bool:
     return kind in KEYS and KEYS[kind].by_containers
 
 
-def entries(files: Iterable[File], user: str, registry: Registry, known: list[str]) -> list[PlanEntry]:
+def entries(files: Iterable[File], user: str, registry: RegistryQuestion, known: list[str]) -> list[PlanEntry]:
     """The entries of a plan that replace the key in files.
 
     user: the keyring username of the version; registry: who is asked there, or empty; known: the fingerprints that the

@@ -18,7 +18,7 @@ from .durable_files import as_state_error, hold_lock, open_folder, read_file, re
 from .state_document import DamagedDocument, Document, StateDocument, dump_lines, parse_lines
 
 if TYPE_CHECKING:
-    from .._documents.finding import Former
+    from .._documents.finding import FormerAudit
 
 KNOWN_SCHEMA, RUN_SCHEMA = "hpc.onboard/known-findings/1.0", "hpc.onboard/former-audit/1.0"
 FOLDER = "audit"
@@ -47,7 +47,7 @@ def _document(place: str) -> StateDocument:
     return StateDocument(FOLDER, KNOWN % place, KNOWN_SCHEMA, "", check_findings)
 
 
-def read(place: str, series: str) -> tuple[Known, list[Former]]:
+def read(place: str, series: str) -> tuple[Known, list[FormerAudit]]:
     """Return the known findings, and the former audits of a series, oldest first. Damaged parts count as missing.
 
     place: the series of all runs over the same accounts files, since another file may have an account of the same
@@ -70,7 +70,7 @@ def has_audit(place: str) -> bool:
         return folder >= 0 and read_file(folder, KNOWN % place) is not None
 
 
-def keep(findings: Known, place: str, series: str, run: Former) -> list[str]:
+def keep(findings: Known, place: str, series: str, run: FormerAudit) -> list[str]:
     """Remember these findings and this run. Return a warning for each damaged file. Raise StateError."""
     with _locked_folder() as folder:
         (known, known_damaged), (runs, runs_damaged) = _read_known(folder, place), _read_runs(folder)

@@ -19,7 +19,7 @@ from .state_document import Document, dump_lines, parse_document
 
 if TYPE_CHECKING:
     from .._documents.declaration import Note
-    from .._documents.finding import BySeverity, Report
+    from .._documents.finding import AuditReport, BySeverity
     from .._documents.record import RunRecord
 
 SCHEMA = "hpc.onboard/last-run/1.0"
@@ -72,7 +72,7 @@ class RunRecorder:
     def __init__(self) -> None:
         self._accounts: dict[str, AccountRun] = {}
         self._sandboxes: set[str] = set()
-        self._report: Report | None = None
+        self._report: AuditReport | None = None
         self._last: LastRuns | None = None
 
     def add_result(self, action: str, name: str, result: Result) -> None:
@@ -114,7 +114,7 @@ def hash_note(note: Mapping[str, Any]) -> str:
     return hashlib.sha256(f"{note['capability']}\0{note['text']}".encode()).hexdigest()[:12]
 
 
-def audit_records(report: Report, at: str, sandboxes: Collection[str]) -> list[RunRecord]:
+def audit_records(report: AuditReport, at: str, sandboxes: Collection[str]) -> list[RunRecord]:
     """Return a record for each account of an audit's report."""
     records: list[RunRecord] = []
     for account in report["accounts"]:

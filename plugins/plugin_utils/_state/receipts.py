@@ -16,7 +16,7 @@ from .fingerprint_key import state_folder
 from .state_document import Document, StateDocument, account_file, check_document
 
 if TYPE_CHECKING:
-    from .._documents.answer import Notes, Receipt
+    from .._documents.answer import AccountReceipt, Notes
 
 FOLDER = "receipts"
 ADVICE = "move it away, then copy the receipt of the account again: hpc-onboard audit"
@@ -53,7 +53,7 @@ def has_receipt(account: str, sandbox: bool) -> bool:
     return (state_folder() / FOLDER / account_file(account, sandbox)).is_file()
 
 
-def find_lost_notes(account: str, sandbox: object, receipt: Receipt | None) -> Notes:
+def find_lost_notes(account: str, sandbox: object, receipt: AccountReceipt | None) -> Notes:
     """Return the notes of the copy if the receipt on the account was lost, so that it calls created things the user's.
 
     Return {} if nothing was lost. Raise StateError.
@@ -72,7 +72,7 @@ def find_lost_notes(account: str, sandbox: object, receipt: Receipt | None) -> N
     return notes if is_lost else {}
 
 
-def keep_receipt(account: str, sandbox: bool, receipt: Receipt) -> str | None:
+def keep_receipt(account: str, sandbox: bool, receipt: AccountReceipt) -> str | None:
     """Copy the receipt of an account. Return a warning if that is not possible."""
     document = {"schema": SCHEMA, "resources": receipt["notes"], "keys": receipt["keys"]}
     kept = _document(account_file(account, sandbox))

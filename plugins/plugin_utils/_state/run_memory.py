@@ -28,7 +28,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .._documents.outcome import UnderWay
+    from .._documents.outcome import JobProgress
 
 PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
 HUSH = ""  # no account has this name
@@ -102,7 +102,7 @@ class Board:
         self._shared = Shared(64 * 1024)
         self._patience = PATIENCE
 
-    def put(self, account: str, progress: UnderWay | None) -> None:
+    def put(self, account: str, progress: JobProgress | None) -> None:
         """Say how far an account is; None: nothing is under way there any more."""
         with self._shared.held() as entries:
             if progress is None:
@@ -110,7 +110,7 @@ class Board:
             else:
                 entries[account] = dict(progress)
 
-    def entries(self) -> dict[str, UnderWay]:
+    def entries(self) -> dict[str, JobProgress]:
         """How far each account is."""
         return {name: entry for name, entry in self._shared.seen().items() if name != HUSH}
 

@@ -14,7 +14,7 @@ from .._delivery.result import CHANGES, FAILURES, FORESEEN, WORDS, count_statuse
 from .layout import Line, Look, Span, ended, indented, item, told, with_command
 
 if TYPE_CHECKING:
-    from .._documents.outcome import Outcome, Progress
+    from .._documents.outcome import Progress, ResourceOutcome
     from .._documents.result import Introduction, ManualStep
 
 Result = Mapping[str, Any]
@@ -195,7 +195,7 @@ def account(name: str, result: Result, view: View, like: str | None = None) -> l
     return lines
 
 
-def _shown(outcome: Outcome, detail: Detail) -> bool:
+def _shown(outcome: ResourceOutcome, detail: Detail) -> bool:
     if outcome["status"] in FAILURES or detail is Detail.EVERYTHING:
         return True
     return outcome["status"] in CHANGES and detail is Detail.CHANGES
@@ -241,7 +241,7 @@ def _introduction(known: Introduction, look: Look) -> list[Line]:
     return lines
 
 
-def _outcome(outcome: Outcome, view: View, with_diff: bool) -> Iterator[Line]:
+def _outcome(outcome: ResourceOutcome, view: View, with_diff: bool) -> Iterator[Line]:
     status = outcome["status"]
     word = FORESEEN.get(status, WORDS[status]) if view.check else WORDS[status]
     mark, style = STYLES[status]

@@ -22,8 +22,8 @@ from .._audit.formats.shared import (
     worst_first,
 )
 from .._audit.rules import RULES
-from .._documents.finding import Account, Finding, Report
-from .._documents.fix import Said, said
+from .._documents.finding import AuditedAccount, AuditReport, Finding
+from .._documents.fix import FixPart, describe_fix
 from .._text.amounts import count, duration
 from .._text.sanitise import flat
 from .layout import NARROW, WORD, Line, Look, Span, broken, cells, command, ended, indented, plain, told
@@ -49,12 +49,12 @@ NEXT = 4
 """More commands than this nobody runs one by one."""
 
 
-def text(report: Report, look: Look | None = None) -> str:
+def text(report: AuditReport, look: Look | None = None) -> str:
     """The lines as plain text."""
     return "".join(f"{plain(line)}\n" for line in lines(report, look or Look()))
 
 
-def lines(report: Report, look: Look, files: Sequence[str] = ()) -> list[Line]:
+def lines(report: AuditReport, look: Look, files: Sequence[str] = ()) -> list[Line]:
     """All of it, for a terminal of that look. files: where the report was written."""
     report, rest = harmless(report), IN_FILES if files else NO_FILES
     parts = (_findings(report, look, rest), _missed(report, look), matrix(report, look), _last(report, look, files))
@@ -104,7 +104,7 @@ def _shared(texts: Sequence[str]) -> str:
     return texts[0] if len(set(texts)) == 1 else ""
 
 
-def _findings(report: Report, look: Look, rest: str) -> list[Line]:
+def _findings(report: AuditReport, look: Look, rest: str) -> list[Line]:
     """What counts, then bare facts in a line each; accounts that were not measured come by themselves.
 
     rest: where what is not told can be read.
@@ -160,12 +160,12 @@ def _names(names: Sequence[str], look: Look) -> str:
     return ", ".join(shown) + (f" and {count(others, 'other')}" if others else "")
 
 
-def _missed(report: Report, look: Look) -> list[Line]:
+def _missed(report: AuditReport, look: Look) -> list[Line]:
     """The accounts that were not measured, each reason once."""
-    reasons: dict[tuple[str, tuple[Said, ...]], list[str]] = {}
+    reasons: dict[tuple[str, tuple[FixPart, ...]], list[str]] = {}
     for account in report["accounts"]:
         if account["state"] == "unknown":
-            reasons.setdefault((account["reason"], tuple(said(account["next"]))), []).append(account["name"])
+            reasons.setdefault((account["reason"], tuple(describe_fix(account["next"]))), []).append(account["name"])
     out: list[Line] = []
     for (reason, then), names in reasons.items():
         heading = (Span(f"{look.mark('bad')} not measured", "error"), Span("  "), Span(_names(names, look), "bold"))
@@ -174,12 +174,12 @@ def _missed(report: Report, look: Look) -> list[Line]:
     return out
 
 
-def _to_do(fix: Iterable[Said], indent: int, look: Look) -> list[Line]:
+def _to_do(fix: Iterable[FixPart], indent: int, look: Look) -> list[Line]:
     show = {True: command, False: indented}
     return [line for part in fix for line in show[part.is_command](flat(part.text), indent, look)]
 
 
-def matrix(report: Report, look: Look) -> list[Line]:
+def matrix(report: AuditReport, look: Look) -> list[Line]:
     """Accounts in rows and capabilities in columns, each named on a step above its own; many accounts by exception."""
     columns = capabilities(report)
     accounts = [account for account in report["accounts"] if account["state"] == "measured"]
@@ -195,7 +195,7 @@ def matrix(report: Report, look: Look) -> list[Line]:
     return out
 
 
-def _steps(rows: Sequence[Account], columns: Sequence[str], look: Look) -> list[Line]:
+def _steps(rows: Sequence[AuditedAccount], columns: Sequence[str], look: Look) -> list[Line]:
     """The matrix, where it fits."""
     left = max(cells(account["name"]) for account in rows) + 2
     if max(left + 2 * at + cells(words(name)) for at, name in enumerate(columns)) > look.width:
@@ -213,14 +213,14 @@ def _steps(rows: Sequence[Account], columns: Sequence[str], look: Look) -> list[
     return [*out, *_legend(rows, columns, look)]
 
 
-def _legend(rows: Iterable[Account], columns: Sequence[str], look: Look) -> list[Line]:
+def _legend(rows: Iterable[AuditedAccount], columns: Sequence[str], look: Look) -> list[Line]:
     """What the symbols that occur stand for."""
     found = sorted({state(account, name) for account in rows for name in columns}, key=rank)
     said = [Span(f"{SYMBOLS[one][look.ascii]} {word(one)}", "faint") for one in found]
     return broken(tuple(span for one in said for span in (one, Span("   "))), look)
 
 
-def _listed(rows: Iterable[Account], look: Look) -> list[Line]:
+def _listed(rows: Iterable[AuditedAccount], look: Look) -> list[Line]:
     """Where the matrix does not fit: each account with what is not in order."""
     out: list[Line] = []
     for account in rows:
@@ -234,7 +234,7 @@ def _listed(rows: Iterable[Account], look: Look) -> list[Line]:
     return out
 
 
-def _last(report: Report, look: Look, files: Sequence[str]) -> list[Line]:
+def _last(report: AuditReport, look: Look, files: Sequence[str]) -> list[Line]:
     """The numbers, why it fails, where it is written, and what to run next."""
     summary, run = report["summary"], report["run"]
     head = f"{count(summary['accounts'], 'account')}: {severities(summary['by_severity'])}"
@@ -250,7 +250,7 @@ def _last(report: Report, look: Look, files: Sequence[str]) -> list[Line]:
     return out + _next(report, look, IN_FILES if files else NO_FILES)
 
 
-def _counts(report: Report) -> Iterator[str]:
+def _counts(report: AuditReport) -> Iterator[str]:
     summary = report["summary"]
     yield f"{summary['ok']:,} of {count(summary['checks'], 'check')} up to date"
     if summary["unknown"]:
@@ -261,11 +261,11 @@ def _counts(report: Report) -> Iterator[str]:
         yield ", ".join(said)
 
 
-def _next(report: Report, look: Look, rest: str) -> list[Line]:
+def _next(report: AuditReport, look: Look, rest: str) -> list[Line]:
     """What fixes the worst: each command or sentence once."""
-    missed = [tuple(said(one["next"])) for one in report["accounts"] if one["state"] == "unknown"]
+    missed = [tuple(describe_fix(one["next"])) for one in report["accounts"] if one["state"] == "unknown"]
     findings = [finding for finding in unwaived(report["findings"]) if finding["severity"] != "info"]
-    every = dict.fromkeys(tuple(said(finding["fix"])) for finding in findings)
+    every = dict.fromkeys(tuple(describe_fix(finding["fix"])) for finding in findings)
     fixes = [fix for fix in every if fix and fix not in missed]
     if not fixes:
         return []

@@ -11,7 +11,7 @@ from .account import Detail, Ended, Renderer, Result, View, heading
 from .layout import Line, Look, indented, told
 
 if TYPE_CHECKING:
-    from .._documents.result import Check, TargetCheck
+    from .._documents.result import CheckRow, TargetCheck
 
 CHECKS = {"ok": ("good", "ok"), "warning": ("!", "changed"), "failed": ("bad", "error")}
 
@@ -64,13 +64,13 @@ def shown(result: Result, view: View) -> list[TargetCheck]:
     return [check for check in result["checks"] if check["status"] != "ok" or view.detail is not Detail.EXCEPTIONS]
 
 
-def marked(check: Check, look: Look) -> tuple[str, str]:
+def marked(check: CheckRow, look: Look) -> tuple[str, str]:
     """The mark of a check, and its style."""
     mark, style = CHECKS[check["status"]]
     return mark if mark == "!" else look.mark(mark), style
 
 
-def verdict(found: Sequence[Check]) -> str:
+def verdict(found: Sequence[CheckRow]) -> str:
     """How many checks failed, warn and are fine, in words."""
     counts = {status: sum(check["status"] == status for check in found) for status in ("failed", "warning", "ok")}
     words = {"failed": "failed", "warning": "warning" if counts["warning"] == 1 else "warnings", "ok": "ok"}

@@ -17,9 +17,9 @@ from .layout import Line, Look
 from .progress_line import Moment, live
 
 if TYPE_CHECKING:
-    from .._documents.outcome import UnderWay
+    from .._documents.outcome import JobProgress
 
-    Entries = Mapping[str, UnderWay]
+    Entries = Mapping[str, JobProgress]
 ECHO = 2  # cells that the terminal itself may add: ^C
 
 

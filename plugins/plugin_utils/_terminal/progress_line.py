@@ -12,7 +12,7 @@ from .._text.sanitise import flat
 from .layout import Line, Look, Span, cells, shortened
 
 if TYPE_CHECKING:
-    from .._documents.outcome import UnderWay
+    from .._documents.outcome import JobProgress
 
 FRAMES = ("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", "|/-\\")
 BAR = (("━", "─"), ("#", "-"))
@@ -30,7 +30,7 @@ class Moment(NamedTuple):
     frame: int = 0
 
 
-def live(moment: Moment, progress: Mapping[str, UnderWay], look: Look) -> Line:
+def live(moment: Moment, progress: Mapping[str, JobProgress], look: Look) -> Line:
     """One line of less than the width: count, time, and either the names under way or one account's long step."""
     frames = FRAMES[look.ascii]
     head = [Span(frames[moment.frame % len(frames)], "note"), Span(" ")]
@@ -47,7 +47,7 @@ def live(moment: Moment, progress: Mapping[str, UnderWay], look: Look) -> Line:
     return (*head, *body)
 
 
-def _step(name: str, progress: UnderWay, room: int, look: Look) -> Line:
+def _step(name: str, progress: JobProgress, room: int, look: Look) -> Line:
     """A long step: its account, what it is, a bar and the amounts, as far as there is room for them."""
     why = f": {progress['why']}" if "why" in progress else ""
     text = flat(f"{name}  {progress['step']}{why}")

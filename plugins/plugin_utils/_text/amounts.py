@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .._documents.outcome import UnderWay
+    from .._documents.outcome import JobProgress
 
 UNITS = (("GB", 10**9), ("MB", 10**6), ("kB", 10**3))
 
@@ -21,7 +21,7 @@ def duration(seconds: float) -> str:
     return f"{minutes} min {rest:02} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"
 
 
-def amount(progress: UnderWay) -> str:
+def amount(progress: JobProgress) -> str:
     """'12/98 MB', '3/5', '12 MB', or nothing where nothing is known."""
     done, total = progress["done"], progress["total"]
     if done is None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import pasted
+from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import local_words
 
 from tests.integration.runs import REPOSITORY
 from tests.testbed.client import Client
@@ -77,7 +77,7 @@ def test_the_commands_of_a_report_run_as_they_are_printed(desk: Desk, playbook: 
     (desk.folder / ".sandbox/simone@wilson/home/simone/work").unlink()
     found = {one["rule"]: one["fix"] for one in desk.audit(playbook)["findings"]}
     for rule, says in (("LNK-001", "~/work"), ("ORP-001", "~/bin/hello")):
-        (words,) = map(pasted, found[rule])
+        (words,) = map(local_words, found[rule])
         done = desk.run(*shlex.split(shlex.join([*(words or []), "--check"])))
         assert (done.returncode, says in done.stdout) == (0, True), (words, done.stdout + done.stderr)
 
@@ -95,7 +95,7 @@ def test_an_advice_is_told_and_a_command_alone_can_be_copied(desk: Desk) -> None
     page = Copied()
     page.feed((desk.folder / "report" / "audit.html").read_text())
     steps = [step for fix in found.values() for step in fix]
-    assert page.texts == [shlex.join(words) for words in map(pasted, steps) if words]
+    assert page.texts == [shlex.join(words) for words in map(local_words, steps) if words]
     assert "set verified_on" in "".join(page.advice)
 
 

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import Fix, in_one_line, said
+from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import Fix, describe_fix, render_in_one_line
 
 from tests.effort import EXHAUSTIVE
 
@@ -40,7 +40,7 @@ def fixed(scene: Scene, planted: Planted, fixes: list[Fix]) -> str:
     problems = []
     by_hand(planted)
     for fix in fixes:
-        for number, part in enumerate(said(fix)):
+        for number, part in enumerate(describe_fix(fix)):
             if part.is_command:
                 done = scene.pasted(unasked(part.text))
                 problems += [f"{part.text}: {done.stdout[-800:]}{done.stderr[-300:]}"] if done.returncode else []
@@ -51,14 +51,14 @@ def fixed(scene: Scene, planted: Planted, fixes: list[Fix]) -> str:
 
 def different(fixes: Iterable[Fix]) -> list[Fix]:
     """Each fix once, always in the same order."""
-    return [fix for _text, fix in sorted({in_one_line(fix): fix for fix in fixes}.items())]
+    return [fix for _text, fix in sorted({render_in_one_line(fix): fix for fix in fixes}.items())]
 
 
 def results(scene: Scene, planted: list[Planted], audit: Audit, again: Audit, problems: list[str]) -> Iterator[Result]:
     for one, problem in zip(planted, problems, strict=True):
         found = sorted(f"{f['rule']} {f['class']} {f['cause']} {f['severity']}" for f in audit.of(one.account))
         left = [f"still {f['rule']}: {f['text']}" for f in again.of(one.account)]
-        fixes = sorted({f"{f['text']} | {in_one_line(f['fix'])}" for f in audit.of(one.account)})
+        fixes = sorted({f"{f['text']} | {render_in_one_line(f['fix'])}" for f in audit.of(one.account)})
         places = [f["place"] for f in audit.of(one.account) if f["place"]]
         yield Result(one, found, places, fixes, "; ".join([problem] * bool(problem) + left))
 

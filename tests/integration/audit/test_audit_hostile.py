@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import pasted
+from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import local_words
 
 from .audit_scene import Audit, Scene, at, known
 from .liar import LIES
@@ -137,7 +137,7 @@ def test_no_word_of_a_liar_begins_a_line(seen: Seen) -> None:
 def test_no_command_holds_a_word_of_a_liar(seen: Seen) -> None:
     for account in seen.hostile.values():
         for one in seen.after.of(account):
-            for words in filter(None, map(pasted, one["fix"])):
+            for words in filter(None, map(local_words, one["fix"])):
                 assert words[0] in ("ansible", "ansible-playbook"), words
                 assert not [word for word in words if re.search(r"[$`;<>|&\n]|CANARY", word)], words
                 assert str(seen.canary) not in " ".join(words)

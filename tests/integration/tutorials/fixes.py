@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import Step, said
+from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import FixStep, describe_fix
 
 from tests.integration.audit.audit_scene import Audit, Scene
 from tests.integration.audit.planting import unasked
@@ -43,7 +43,7 @@ class Row(NamedTuple):
         return f"{self.rule:8} {self.kind:20} {self.drift:58} {self.result:28} own changed: {own:4} {self.command}"
 
 
-def kind_of(fix: Iterable[Step]) -> str:
+def kind_of(fix: Iterable[FixStep]) -> str:
     """Return what a fix consists of, in its order."""
     kinds = []
     for step in fix:
@@ -57,9 +57,9 @@ def kind_of(fix: Iterable[Step]) -> str:
     return "+".join(dict.fromkeys(kinds))
 
 
-def commands(fix: Sequence[Step]) -> list[str]:
+def commands(fix: Sequence[FixStep]) -> list[str]:
     """Return the commands of a fix as they are printed."""
-    return [part.text for part in said(fix) if part.is_command]
+    return [part.text for part in describe_fix(fix) if part.is_command]
 
 
 def same(finding: Mapping[str, Any]) -> tuple[str, str, str]:

@@ -12,7 +12,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import report
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.fixes import Commands
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import RULES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.waivers import Waiver
-from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import advice, said
+from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import advice, describe_fix
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import Start
 
 TODAY = date(2026, 11, 21)
@@ -237,7 +237,7 @@ ASK = "Ask the site where it is now, or put its path right in the accounts file,
 
 def parts(given: dict[str, Any], commands: Commands = COMMANDS) -> list[tuple[str, bool]]:
     """What fixes a finding of a@lrz, in words, and what of it is a command."""
-    return [tuple(part) for part in said(commands.fixes(given, "a@lrz"))]
+    return [tuple(part) for part in describe_fix(commands.fixes(given, "a@lrz"))]
 
 
 def test_nothing_is_run_by_hand_in_a_sandbox_since_it_would_be_run_here() -> None:

@@ -68,7 +68,7 @@ def test_what_lets_nobody_in_or_will_soon_is_found(held: Credential, kind: str, 
     assert [one["class"] for one in found] == [kind] * bool(kind)
     assert all(one["text"].startswith(text) for one in found)
     assert all((one["rule"], one["cause"]) == ("SES-001", "time") for one in found)
-    assert all(one["fix"] == [fix.here("cscs-key", "sign")] for one in found)
+    assert all(one["fix"] == [fix.local_command("cscs-key", "sign")] for one in found)
 
 
 def signed(folder: Path, validity: str) -> Path:

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import (
     Fix,
+    account_command,
     advice,
-    here,
-    in_one_line,
-    on_account,
-    pasted,
-    said,
-    there,
+    describe_fix,
+    local_command,
+    local_words,
+    quote_for_account,
+    render_in_one_line,
 )
 from hypothesis import given
 from hypothesis import strategies as st
@@ -32,33 +32,33 @@ PASTED = "ansible -i 'my accounts' a@lrz -m raw -a 'mv ~/bin/x ~/bin/x.mine'"
     [
         ([], []),
         ([advice("compare the profile, then go on")], [("compare the profile, then go on", False)]),
-        ([here("Kinit", "a b")], [("Kinit 'a b'", True)]),
-        ([there(MOVE, ANSIBLE)], [(PASTED, True)]),
-        ([there(MOVE, None)], [("In its sandbox: mv ~/bin/x ~/bin/x.mine", False)]),
-        ([there(MOVE, ANSIBLE), here("true")], [(f"{PASTED} && true", True)]),
+        ([local_command("Kinit", "a b")], [("Kinit 'a b'", True)]),
+        ([account_command(MOVE, ANSIBLE)], [(PASTED, True)]),
+        ([account_command(MOVE, None)], [("In its sandbox: mv ~/bin/x ~/bin/x.mine", False)]),
+        ([account_command(MOVE, ANSIBLE), local_command("true")], [(f"{PASTED} && true", True)]),
         (
-            [there(MOVE, None), here("true")],
+            [account_command(MOVE, None), local_command("true")],
             [("In its sandbox: mv ~/bin/x ~/bin/x.mine, then:", False), ("true", True)],
         ),
-        ([advice("Ask."), here("a"), advice("Look.")], [("Ask, then:", False), ("a", True), ("Look.", False)]),
+        ([advice("Ask."), local_command("a"), advice("Look.")], [("Ask, then:", False), ("a", True), ("Look.", False)]),
     ],
 )
 def test_a_fix_in_words(fix: Fix, parts: list[tuple[str, bool]]) -> None:
-    assert [tuple(part) for part in said(fix)] == parts
-    assert in_one_line(fix) == " ".join(text for text, _is_command in parts)
+    assert [tuple(part) for part in describe_fix(fix)] == parts
+    assert render_in_one_line(fix) == " ".join(text for text, _is_command in parts)
 
 
 @given(st.lists(st.text(st.characters(exclude_characters="\0", codec="utf-8"), min_size=1), min_size=1))
 def test_what_is_pasted_arrives_word_by_word(words: list[str]) -> None:
-    (part,) = said([here(*words)])
+    (part,) = describe_fix([local_command(*words)])
     assert part.is_command
-    assert shlex.split(part.text) == words == pasted(here(*words))
+    assert shlex.split(part.text) == words == local_words(local_command(*words))
 
 
 @pytest.mark.parametrize("shell", ["sh", "bash"])
 @pytest.mark.parametrize("word", ["~/x", "~/.netrc~", "~root", "~", "a b", "$(id)", "~/$(id)", "'", "~/a b"])
 def test_on_the_account_a_home_is_the_home_and_all_else_is_a_word(shell: str, word: str, tmp_path: Path) -> None:
-    command = f"printf %s {on_account([word])}"
+    command = f"printf %s {quote_for_account([word])}"
     seen = subprocess.run([shell, "-c", command], env={"HOME": str(tmp_path)}, capture_output=True, check=True).stdout
     in_home = word in ("~/x", "~/.netrc~")
     assert seen.decode() == (f"{tmp_path}{word[1:]}" if in_home else word)

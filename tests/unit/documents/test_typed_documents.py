@@ -18,7 +18,12 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answe
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import result as results
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents import finding, outcome
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents import result as result_documents
-from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.answer import Answer, Mark, Owner, ReceiptNote
+from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.answer import (
+    AccountOwner,
+    EngineAnswer,
+    ReceiptNote,
+    RotationMark,
+)
 
 SCHEMAS = Path(__file__).parents[3] / "docs" / "schemas"
 SIMPLE = {str: "string", bool: "boolean", int: "integer", float: "number", NoneType: "null"}
@@ -92,10 +97,10 @@ def test_the_report_is_as_its_schema_says() -> None:
     audit = schema("audit")
     kind, members = shape_of_schema(audit, audit)
     text = {**members, "schema": (True, "string")}  # a type cannot say which version
-    assert shape_of_type(finding.Report) == (kind, text)
+    assert shape_of_type(finding.AuditReport) == (kind, text)
 
 
-@pytest.mark.parametrize(("name", "kind"), [("note", ReceiptNote), ("mark", Mark)])
+@pytest.mark.parametrize(("name", "kind"), [("note", ReceiptNote), ("mark", RotationMark)])
 def test_a_receipt_is_as_its_schema_says(name: str, kind: Any) -> None:
     receipt = schema("receipt")
     assert shape_of_type(kind) == shape_of_schema(receipt["$defs"][name], receipt)
@@ -104,24 +109,24 @@ def test_a_receipt_is_as_its_schema_says(name: str, kind: Any) -> None:
 def test_an_outcome_is_as_its_schema_says_and_complete() -> None:
     answer = schema("answer")
     assert shape_of_type(outcome.Evidence) == shape_of_schema(answer["$defs"]["evidence"], answer)
-    assert shape_of_type(outcome.UnderWay) == shape_of_schema(answer["$defs"]["under_way"], answer)
-    assert shape_of_type(outcome.Failure) == whole(shape_of_schema(answer["$defs"]["ended"], answer))
-    kind, members = shape_of_type(outcome.Outcome)
+    assert shape_of_type(outcome.JobProgress) == shape_of_schema(answer["$defs"]["under_way"], answer)
+    assert shape_of_type(outcome.JobFailure) == whole(shape_of_schema(answer["$defs"]["ended"], answer))
+    kind, members = shape_of_type(outcome.ResourceOutcome)
     assert members.pop("missing_secret") == (False, "string")  # which this machine adds
-    assert members.pop("left") == (False, shape_of_type(outcome.UnderWay))  # this, too
+    assert members.pop("left") == (False, shape_of_type(outcome.JobProgress))  # this, too
     told = shape_of_schema(answer["$defs"]["outcome"], answer)
-    told[1]["progress"] = (True, either(map(shape_of_type, (NoneType, outcome.UnderWay, outcome.Failure))))
+    told[1]["progress"] = (True, either(map(shape_of_type, (NoneType, outcome.JobProgress, outcome.JobFailure))))
     assert (kind, members) == whole(told)
 
 
 def test_an_answer_is_as_its_schema_says_and_complete() -> None:
     answer = schema("answer")
     _kind, told = shape_of_schema(answer, answer)
-    _kind, typed = shape_of_type(Answer)
+    _kind, typed = shape_of_type(EngineAnswer)
     assert set(typed) == set(told) - {"schema"}
     for name in ("error", "python", "host", "seconds"):
         assert typed[name] == told[name]
-    assert typed["account"] == (True, shape_of_type(Owner)) == (True, told["account"][1])
+    assert typed["account"] == (True, shape_of_type(AccountOwner)) == (True, told["account"][1])
 
 
 def test_words_that_are_listed_are_those_of_the_types() -> None:
@@ -139,4 +144,4 @@ def test_a_result_is_as_its_module_documents_it() -> None:
     ansibles_own = {"changed", "failed", "msg", "diff"}
     said_by_others = {"human_steps", "introduction", "keyring", "sandbox"}  # for the console; no promise
     assert set(hints) - ansibles_own - said_by_others == set(documented)
-    assert set(get_type_hints(outcome.Outcome)) == set(documented["outcomes"]["contains"])
+    assert set(get_type_hints(outcome.ResourceOutcome)) == set(documented["outcomes"]["contains"])

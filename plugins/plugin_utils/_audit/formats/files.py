@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ....module_utils._core.errors import errno_name
 from ....module_utils._core.files import replace
-from ..._documents.finding import Report
+from ..._documents.finding import AuditReport
 
 FORMATS = {
     "json": "audit.json",
@@ -31,7 +31,7 @@ class ReportError(Exception):
     """A report that could not be written, and what to do about it."""
 
 
-def text(report: Report, name: str) -> str:
+def text(report: AuditReport, name: str) -> str:
     """The report in the format of that name; only its own code is loaded."""
     if name not in FORMATS:
         raise ReportError(f"{name!r} is no format of a report: take some of {', '.join(FORMATS)}")
@@ -39,7 +39,7 @@ def text(report: Report, name: str) -> str:
     return str(written)
 
 
-def write(report: Report, folder: str, formats: Sequence[str]) -> list[str]:
+def write(report: AuditReport, folder: str, formats: Sequence[str]) -> list[str]:
     """Write the formats into the folder, which is made for the user alone where it is not there; give the paths.
 
     All of them are made before the first one is written. A file is replaced, a link of its name too.

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..._documents.finding import Former, Report
+from ..._documents.finding import AuditReport, FormerAudit
 from ..rules import SEVERITIES
 
 WIDE, HIGH, EDGE = 520, 30, 4  # of a line, in units of its own
@@ -27,18 +27,18 @@ class Plot(NamedTuple):
     high: int = HIGH
 
 
-def plots(report: Report) -> list[Plot]:
+def plots(report: AuditReport) -> list[Plot]:
     """The lines; none where this is the first run."""
     every = runs(report)[::-1]
     return [_plot(name, [run["by_severity"][name] for run in every]) for name in SHOWN] if len(every) > 1 else []
 
 
-def runs(report: Report) -> list[Former]:
+def runs(report: AuditReport) -> list[FormerAudit]:
     """This run and all that it remembers, the last one first."""
     return [_this(report), *reversed(report["history"])]
 
 
-def _this(report: Report) -> Former:
+def _this(report: AuditReport) -> FormerAudit:
     """This run as the next one will tell of it."""
     summary = report["summary"]
     return {

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from ..._documents.finding import Finding, Report
-from ..._documents.fix import said
+from ..._documents.finding import AuditReport, Finding
+from ..._documents.fix import describe_fix
 from ..._text.amounts import count, duration
 from ..rules import RULES, SEVERITIES
 from .html_history import plots, runs
@@ -45,7 +45,7 @@ INCOMPLETE = {"fail": "not measured fails", "ignore": "not measured is let pass"
 NO_FINDING = ("ok", "not_applicable", "unknown")
 
 
-def text(report: Report) -> str:
+def text(report: AuditReport) -> str:
     """The whole page."""
     shown = harmless(report)
     style, script = (_part(name) for name in ("page.css", "page.js"))
@@ -56,13 +56,13 @@ def text(report: Report) -> str:
     )
 
 
-def embedded(report: Report) -> str:
+def embedded(report: AuditReport) -> str:
     """The document as JSON that ends no element and no comment, wherever a browser may look for one."""
     written = json.dumps(report, separators=(",", ":"))
     return "".join(BELOW.get(character, character) for character in written)
 
 
-def contents(report: Report) -> dict[str, Any]:
+def contents(report: AuditReport) -> dict[str, Any]:
     """What the template shows, by the names that it uses."""
     run, summary = report["run"], report["summary"]
     return {
@@ -120,7 +120,7 @@ def _environment() -> Environment:
         words=words,
         moment=moment,
         fields=fields,
-        said=said,
+        said=describe_fix,
         about=_about,
         symbol=_symbol,
         thousands=_thousands,
@@ -150,7 +150,7 @@ def _thousands(number: int) -> str:
     return f"{number:,}"
 
 
-def _matrix(report: Report) -> Iterator[Row]:
+def _matrix(report: AuditReport) -> Iterator[Row]:
     first = _first(report["findings"])
     columns = capabilities(report)
     for account in worst_first(report["accounts"]):
@@ -195,7 +195,7 @@ def _about(finding: Finding) -> Iterator[tuple[str, str, str]]:
     yield from ((name, value, "") for name, value in about.items() if value)
 
 
-def _lists(report: Report) -> Iterator[Listed]:
+def _lists(report: AuditReport) -> Iterator[Listed]:
     """What is resolved, and the waivers."""
     if report["resolved"]:
         yield Listed("resolved", "Resolved", ("account", "rule", "resource", "since"), report["resolved"])

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import json
 
-from ..._documents.finding import Report
+from ..._documents.finding import AuditReport
 
 
-def text(report: Report) -> str:
+def text(report: AuditReport) -> str:
     """The whole document, the same text for the same report."""
     return json.dumps(report, indent=1) + "\n"

@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from ..._documents.finding import Account, Finding, Report
-from ..._documents.fix import in_one_line
+from ..._documents.finding import AuditedAccount, AuditReport, Finding
+from ..._documents.fix import render_in_one_line
 from .shared import CAUSES, declared, fields, harmless, reaches, words
 
 
-def text(report: Report) -> str:
+def text(report: AuditReport) -> str:
     """The whole document."""
     report = harmless(report)
     top = Element("testsuites", name="hpc.onboard audit", time=f"{report['run']['seconds']:.3f}")
@@ -30,7 +30,7 @@ def text(report: Report) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(top, encoding="unicode")}\n'
 
 
-def _suite(top: Element, account: Account, report: Report) -> None:
+def _suite(top: Element, account: AuditedAccount, report: AuditReport) -> None:
     suite = SubElement(top, "testsuite", name=account["name"], time=f"{account['seconds']:.3f}")
     suite.set("timestamp", report["run"]["started"].removesuffix("Z"))
     profile = account["profile"]
@@ -47,13 +47,13 @@ def _suite(top: Element, account: Account, report: Report) -> None:
         suite.set(name, str(number))
 
 
-def _cases(account: Account, report: Report) -> Iterator[Element]:
+def _cases(account: AuditedAccount, report: AuditReport) -> Iterator[Element]:
     """A case for each finding and for each capability that is in order."""
     own = [finding for finding in report["findings"] if finding["account"] == account["name"]]
     if account["state"] == "unknown":
         case = _case(account, "account", "reached and measured")
         error = SubElement(case, "error", type="unknown", message=account["reason"])
-        error.text = "\n".join(line for line in (account["reason"], in_one_line(account["next"])) if line)
+        error.text = "\n".join(line for line in (account["reason"], render_in_one_line(account["next"])) if line)
         yield case
         own = [finding for finding in own if finding["rule"] != "RUN-002"]
     for finding in own:
@@ -66,11 +66,11 @@ def _cases(account: Account, report: Report) -> Iterator[Element]:
             yield case
 
 
-def _case(account: Account, capability: str, name: str) -> Element:
+def _case(account: AuditedAccount, capability: str, name: str) -> Element:
     return Element("testcase", name=name, classname=f"{account['name']}.{capability}", time="0")
 
 
-def _finding(account: Account, finding: Finding, fail_on: str) -> Element:
+def _finding(account: AuditedAccount, finding: Finding, fail_on: str) -> Element:
     name = " ".join(part for part in (finding["rule"], finding["resource"]) if part)
     place = f" at {finding['place']}" if finding["place"] else ""
     case = _case(account, finding["capability"], name + place)
@@ -93,7 +93,7 @@ def _details(finding: Finding) -> str:
     lines = [f"{finding['severity']}, {words(finding['class'])}, {CAUSES[finding['cause']]}, since {finding['since']}"]
     lines += [f"{name}: wanted {wanted or '-'}, found {actual or '-'}" for name, wanted, actual in fields(finding)]
     lines += [f"declared in {declared(finding)}"] if finding["declared"] else []
-    lines += [f"do: {in_one_line(finding['fix'])}"] if finding["fix"] else []
+    lines += [f"do: {render_in_one_line(finding['fix'])}"] if finding["fix"] else []
     return "\n".join([*lines, finding["help"]])
 
 

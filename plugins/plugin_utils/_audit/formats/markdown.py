@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from ..._documents.finding import Excuse, Finding, Report, WaiverEntry
-from ..._documents.fix import Fix, in_one_line, said
+from ..._documents.finding import AuditReport, Excuse, Finding, WaiverEntry
+from ..._documents.fix import Fix, describe_fix, render_in_one_line
 from ..._text.amounts import count
 from ..rules import SEVERITIES
 from .shared import (
@@ -39,7 +39,7 @@ ROWS = 50
 """With more accounts than this, those that are in order have no row of their own."""
 
 
-def text(report: Report) -> str:
+def text(report: AuditReport) -> str:
     """The whole report."""
     report = harmless(report)
     parts = (_head, _matrix, _findings, _waived, _not_measured, _resolved, _run)
@@ -70,7 +70,7 @@ def _table(heads: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _head(report: Report) -> Iterator[str]:
+def _head(report: AuditReport) -> Iterator[str]:
     summary = report["summary"]
     yield f"# Audit: {prose(verdict(report))}"
     yield f"{prose(moment(report['run']['started']))}, {count(summary['accounts'], 'account')}."
@@ -83,7 +83,7 @@ def _head(report: Report) -> Iterator[str]:
     yield _table(heads, [[*row, f"{summary['ok']} of {summary['checks']}"]], range(len(heads)))
 
 
-def _matrix(report: Report) -> Iterator[str]:
+def _matrix(report: AuditReport) -> Iterator[str]:
     columns, accounts = capabilities(report), report["accounts"]
     fine = [account for account in accounts if in_order(account)] if len(accounts) > ROWS else []
     names = {account["name"] for account in fine}
@@ -102,7 +102,7 @@ def _state(found: str) -> str:
     return "" if found == "not_applicable" else f"{SYMBOLS[found][0]} {word(found)}"
 
 
-def _findings(report: Report) -> Iterator[str]:
+def _findings(report: AuditReport) -> Iterator[str]:
     found = unwaived(report["findings"])
     if found:
         yield "## Findings"
@@ -132,7 +132,7 @@ def _finding(finding: Finding) -> Iterator[str]:
 
 
 def _fix(fix: Fix) -> str:
-    return " ".join(code(part.text) if part.is_command else prose(part.text) for part in said(fix))
+    return " ".join(code(part.text) if part.is_command else prose(part.text) for part in describe_fix(fix))
 
 
 def _rule(finding: Finding) -> str:
@@ -141,7 +141,7 @@ def _rule(finding: Finding) -> str:
     return f"[{prose(finding['rule'])}]({url})" if safe else prose(finding["rule"])
 
 
-def _waived(report: Report) -> Iterator[str]:
+def _waived(report: AuditReport) -> Iterator[str]:
     found = [(finding, finding["waiver"]) for finding in report["findings"] if finding["waiver"]]
     if found:
         yield f"## Waived ({len(found)})"
@@ -163,18 +163,18 @@ def _idle(entry: WaiverEntry) -> tuple[str, ...]:
     return entry["rule"], entry["account"], entry["resource"], entry["expires"], entry["where"]
 
 
-def _not_measured(report: Report) -> Iterator[str]:
+def _not_measured(report: AuditReport) -> Iterator[str]:
     missed = [account for account in report["accounts"] if account["state"] == "unknown"]
     if missed:
         yield f"## Not measured ({len(missed)})"
         rows = [
-            [cell(one["name"]), cell(one["reason"]), cell(in_one_line(one["next"])) if one["next"] else ""]
+            [cell(one["name"]), cell(one["reason"]), cell(render_in_one_line(one["next"])) if one["next"] else ""]
             for one in missed
         ]
         yield _table(["account", "why", "do"], rows)
 
 
-def _resolved(report: Report) -> Iterator[str]:
+def _resolved(report: AuditReport) -> Iterator[str]:
     if report["resolved"]:
         yield f"## Resolved ({len(report['resolved'])})"
         names = ("account", "rule", "resource", "since")
@@ -182,7 +182,7 @@ def _resolved(report: Report) -> Iterator[str]:
         yield _table(names, [[cell(word) for word in one] for one in gone])
 
 
-def _run(report: Report) -> Iterator[str]:
+def _run(report: AuditReport) -> Iterator[str]:
     run = report["run"]
     limit = f" -l {run['limit']}" if run["limit"] else ""
     tags = f" --tags {','.join(run['tags'])}" if run["tags"] else ""

@@ -15,8 +15,8 @@ from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import quote
 
-from ..._documents.finding import Excuse, Finding, Line, Report, Resolved
-from ..._documents.fix import in_one_line
+from ..._documents.finding import AuditReport, Excuse, Finding, ResolvedFinding, SourceLine
+from ..._documents.fix import render_in_one_line
 from ..rules import RULES
 from .shared import SOURCE, harmless, help_url
 
@@ -28,7 +28,7 @@ SECURITY = {"critical": "9.5", "high": "8.0", "medium": "5.5", "low": "3.0", "in
 NUMBERS = {name: number for number, name in enumerate(RULES)}
 
 
-def text(report: Report) -> str:
+def text(report: AuditReport) -> str:
     """The whole document, in ASCII."""
     report = harmless(report)
     run = {
@@ -47,7 +47,7 @@ def message(said: str) -> dict[str, str]:
     return {"text": re.sub(r"\{(?=\d)", "{{", re.sub(r"(?<=\d)\}", "}}", said)).replace("](", "] (") or "-"}
 
 
-def _driver(report: Report) -> Sarif:
+def _driver(report: AuditReport) -> Sarif:
     return {
         "name": "hpc.onboard audit",
         "version": report["run"]["tool"],
@@ -70,11 +70,13 @@ def _rule(name: str) -> Sarif:
     }
 
 
-def _invocation(report: Report) -> Sarif:
+def _invocation(report: AuditReport) -> Sarif:
     started = datetime.fromisoformat(report["run"]["started"])
     ended = started + timedelta(seconds=round(report["run"]["seconds"]))
     missed = [account for account in report["accounts"] if account["state"] == "unknown"]
-    said = [f"{one['name']} was not measured: {one['reason']} {in_one_line(one['next'])}".strip() for one in missed]
+    said = [
+        f"{one['name']} was not measured: {one['reason']} {render_in_one_line(one['next'])}".strip() for one in missed
+    ]
     return {
         "executionSuccessful": not missed,
         "exitCode": report["summary"]["exit"],
@@ -84,7 +86,7 @@ def _invocation(report: Report) -> Sarif:
     }
 
 
-def _result(finding: Finding, report: Report) -> Sarif:
+def _result(finding: Finding, report: AuditReport) -> Sarif:
     place = finding["place"] or finding["resource"]
     applies = finding["class"] != "not_applicable"
     result = {
@@ -106,7 +108,7 @@ def _result(finding: Finding, report: Report) -> Sarif:
     return {**result, "suppressions": [_suppression(finding["waiver"])]} if finding["waiver"] else result
 
 
-def _named(finding: Finding | Resolved) -> Sarif:
+def _named(finding: Finding | ResolvedFinding) -> Sarif:
     """What makes a result the same in every run.
 
     GitHub tells results apart by file, rule and primaryLocationLineHash alone, and ours share the line of an account.
@@ -120,12 +122,12 @@ def _named(finding: Finding | Resolved) -> Sarif:
 
 
 def _advice(finding: Finding) -> str:
-    return f" Do: {in_one_line(finding['fix'])}" if finding["fix"] else ""
+    return f" Do: {render_in_one_line(finding['fix'])}" if finding["fix"] else ""
 
 
-def _location(place: str, names: tuple[str, str, str], declared: Line | None, report: Report) -> Sarif:
+def _location(place: str, names: tuple[str, str, str], declared: SourceLine | None, report: AuditReport) -> Sarif:
     """The line of ours that asks for the thing, and the thing on the account: account, capability and resource."""
-    file: Line = declared or {"file": report["run"]["playbook"], "line": 1}
+    file: SourceLine = declared or {"file": report["run"]["playbook"], "line": 1}
     return {
         "physicalLocation": _physical(file["file"], file["line"]),
         "logicalLocations": [{"name": place, "fullyQualifiedName": "/".join(names), "kind": "resource"}],
@@ -145,7 +147,7 @@ def _suppression(waiver: Excuse) -> Sarif:
     return {**suppression, "location": {"physicalLocation": _physical(file, int(line))}}
 
 
-def _absent(report: Report) -> Iterator[Sarif]:
+def _absent(report: AuditReport) -> Iterator[Sarif]:
     """What is not there any more."""
     for gone in report["resolved"]:
         yield {

@@ -16,7 +16,7 @@ from ..._text.sanitise import visible
 from ..rules import SEVERITIES
 
 if TYPE_CHECKING:
-    from ..._documents.finding import Account, BySeverity, Cell, Finding, Report
+    from ..._documents.finding import AuditedAccount, AuditReport, BySeverity, Cell, Finding
 
 Document = TypeVar("Document")
 
@@ -84,21 +84,21 @@ def unwaived(findings: Iterable[Finding]) -> list[Finding]:
     return [finding for finding in findings if not finding["waiver"]]
 
 
-def capabilities(report: Report) -> list[str]:
+def capabilities(report: AuditReport) -> list[str]:
     """The columns of the matrix, in the order in which accounts name them."""
     return list(dict.fromkeys(name for account in report["accounts"] for name in account["capabilities"]))
 
 
-def state(account: Account, capability: str) -> Cell:
+def state(account: AuditedAccount, capability: str) -> Cell:
     """What a cell of the matrix says; what an account does not name does not apply to it."""
     unnamed: Cell = "not_applicable" if account["state"] == "measured" else "unknown"
     return account["capabilities"].get(capability, unnamed)
 
 
-def worst_first(accounts: Iterable[Account]) -> list[Account]:
+def worst_first(accounts: Iterable[AuditedAccount]) -> list[AuditedAccount]:
     """The accounts with the worst at the top; among equals the one with more of it, then by name."""
 
-    def key(account: Account) -> tuple[Any, ...]:
+    def key(account: AuditedAccount) -> tuple[Any, ...]:
         states = [rank(found) for found in account["capabilities"].values()]
         first = 0 if account["state"] == "unknown" else 1
         return (
@@ -110,7 +110,7 @@ def worst_first(accounts: Iterable[Account]) -> list[Account]:
     return sorted(accounts, key=key)
 
 
-def in_order(account: Account) -> bool:
+def in_order(account: AuditedAccount) -> bool:
     """Whether nothing of the account is to be looked at."""
     fine = ("ok", "not_applicable", "info")
     return account["state"] == "measured" and all(found in fine for found in account["capabilities"].values())
@@ -144,7 +144,7 @@ def declared(finding: Finding) -> str:
     return f"{where['file']}:{where['line']}" if where else ""
 
 
-def verdict(report: Report) -> str:
+def verdict(report: AuditReport) -> str:
     """What came of the audit, in a few words."""
     numbers, accounts = report["summary"]["by_severity"], report["accounts"]
     missed = report["summary"]["unknown"]

@@ -15,9 +15,9 @@ from ..finding_text import Text, reason_of
 
 if TYPE_CHECKING:
     from ..._documents.answer import Notes
-    from ..._documents.declaration import Entry, PlanEntry
+    from ..._documents.declaration import PlanEntry, ResourceEntry
     from ..._documents.finding import Cause, Class
-    from ..._documents.outcome import Outcome, Severity
+    from ..._documents.outcome import ResourceOutcome, Severity
 
 
 class Wrong(NamedTuple):
@@ -35,7 +35,7 @@ class Wrong(NamedTuple):
     place: str = ""
     cause: Cause | Literal[""] = ""
     about: str = ""
-    auto_fix: Entry | None = None
+    auto_fix: ResourceEntry | None = None
     case: str = ""
 
 
@@ -52,10 +52,10 @@ class Look(NamedTuple):
     purged: tuple[str, ...]
 
 
-Judge = Callable[["PlanEntry", "Outcome", Look], list[Wrong]]
+Judge = Callable[["PlanEntry", "ResourceOutcome", Look], list[Wrong]]
 
 
-def in_the_way(rule: str, outcome: Outcome) -> Wrong | None:
+def in_the_way(rule: str, outcome: ResourceOutcome) -> Wrong | None:
     """The finding of what stands where the thing belongs, or why it cannot be made there; None where nothing does."""
     reason = reason_of(outcome)
     return Wrong(rule, "broken", reason) if reason else None

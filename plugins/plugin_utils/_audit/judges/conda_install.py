@@ -12,10 +12,10 @@ from .common import Look, Wrong, in_the_way
 
 if TYPE_CHECKING:
     from ..._documents.declaration import PlanEntry
-    from ..._documents.outcome import Outcome
+    from ..._documents.outcome import ResourceOutcome
 
 
-def judge(_entry: PlanEntry, outcome: Outcome, _look: Look) -> list[Wrong]:
+def judge(_entry: PlanEntry, outcome: ResourceOutcome, _look: Look) -> list[Wrong]:
     """What is wrong with it."""
     before = outcome["before"]
     if not before:

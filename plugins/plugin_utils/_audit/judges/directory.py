@@ -11,10 +11,10 @@ from .common import Look, Wrong, is_purged
 
 if TYPE_CHECKING:
     from ..._documents.declaration import PlanEntry
-    from ..._documents.outcome import Outcome
+    from ..._documents.outcome import ResourceOutcome
 
 
-def judge(entry: PlanEntry, outcome: Outcome, look: Look) -> list[Wrong]:
+def judge(entry: PlanEntry, outcome: ResourceOutcome, look: Look) -> list[Wrong]:
     """What is wrong with it."""
     reason = reason_of(outcome)
     if outcome["before"]:

@@ -10,9 +10,9 @@ from .common import Look, Wrong
 
 if TYPE_CHECKING:
     from ..._documents.declaration import PlanEntry
-    from ..._documents.outcome import Outcome
+    from ..._documents.outcome import ResourceOutcome
 
 
-def judge(_entry: PlanEntry, _outcome: Outcome, _look: Look) -> list[Wrong]:
+def judge(_entry: PlanEntry, _outcome: ResourceOutcome, _look: Look) -> list[Wrong]:
     """No rule."""
     return []

@@ -10,18 +10,18 @@ from ..finding_text import bare, it, its, reason_of
 from .common import Look, Wrong, in_the_way
 
 if TYPE_CHECKING:
-    from ..._documents.declaration import Entry, PlanEntry
-    from ..._documents.outcome import Outcome
+    from ..._documents.declaration import PlanEntry, ResourceEntry
+    from ..._documents.outcome import ResourceOutcome
 
 SEVERAL = ("lines", "entries", "keys")  # of which a file should have one for each machine
 
 
-def judge(entry: PlanEntry, outcome: Outcome, look: Look) -> list[Wrong]:
+def judge(entry: PlanEntry, outcome: ResourceOutcome, look: Look) -> list[Wrong]:
     """A key in a file."""
     before, opened = outcome["before"], outcome["evidence"].get("open_folder")
     reason = reason_of(outcome)
     if opened and reason and not outcome["fields"]:
-        fix: Entry = {"kind": "access_fix", "options": {"path": opened, "way": "folder"}}
+        fix: ResourceEntry = {"kind": "access_fix", "options": {"path": opened, "way": "folder"}}
         return [Wrong("SEC-002", "changed", reason, cause="hand", about=f"folder {opened}", place=opened, auto_fix=fix)]
     if not before:
         return [

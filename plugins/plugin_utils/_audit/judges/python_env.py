@@ -11,12 +11,12 @@ from .common import Look, Wrong, in_the_way
 
 if TYPE_CHECKING:
     from ..._documents.declaration import PlanEntry
-    from ..._documents.outcome import Outcome
+    from ..._documents.outcome import ResourceOutcome
 
 LINK = "leads to"
 
 
-def judge(_entry: PlanEntry, outcome: Outcome, _look: Look) -> list[Wrong]:
+def judge(_entry: PlanEntry, outcome: ResourceOutcome, _look: Look) -> list[Wrong]:
     """The rules PKG-006 and PKG-007 (see rules.py)."""
     before = outcome["before"]
     if not before:

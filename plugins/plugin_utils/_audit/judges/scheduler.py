@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ..._documents.declaration import PlanEntry
-    from ..._documents.outcome import Outcome
+    from ..._documents.outcome import ResourceOutcome
     from .common import Look, Wrong
 
 
-def judge(_entry: PlanEntry, _outcome: Outcome, _look: Look) -> list[Wrong]:
+def judge(_entry: PlanEntry, _outcome: ResourceOutcome, _look: Look) -> list[Wrong]:
     """No rule: what Slurm says is compared by the watch slurm_rights."""
     return []

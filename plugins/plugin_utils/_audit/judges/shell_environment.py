@@ -11,10 +11,10 @@ from .common import Look, Wrong
 
 if TYPE_CHECKING:
     from ..._documents.declaration import PlanEntry
-    from ..._documents.outcome import Outcome
+    from ..._documents.outcome import ResourceOutcome
 
 
-def judge(_entry: PlanEntry, outcome: Outcome, _look: Look) -> list[Wrong]:
+def judge(_entry: PlanEntry, outcome: ResourceOutcome, _look: Look) -> list[Wrong]:
     """What is wrong with it."""
     reason = reason_of(outcome)
     if reason:

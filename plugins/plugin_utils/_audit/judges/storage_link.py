@@ -13,10 +13,10 @@ from .common import Look, Wrong, is_purged
 if TYPE_CHECKING:
     from ..._documents.declaration import PlanEntry
     from ..._documents.finding import Cause
-    from ..._documents.outcome import Outcome
+    from ..._documents.outcome import ResourceOutcome
 
 
-def judge(entry: PlanEntry, outcome: Outcome, look: Look) -> list[Wrong]:
+def judge(entry: PlanEntry, outcome: ResourceOutcome, look: Look) -> list[Wrong]:
     """What is wrong with it."""
     before, after = outcome["before"], outcome["after"]
     if "is" in before:
@@ -30,7 +30,7 @@ def judge(entry: PlanEntry, outcome: Outcome, look: Look) -> list[Wrong]:
     return [Wrong("LNK-001", "missing", it("is not there."))]
 
 
-def _elsewhere(entry: PlanEntry, outcome: Outcome, look: Look) -> Wrong:
+def _elsewhere(entry: PlanEntry, outcome: ResourceOutcome, look: Look) -> Wrong:
     """What is wrong with a link to another place: somebody has turned it, or its place has moved."""
     there, wanted = outcome["before"]["target"], outcome["after"].get("target")
     if not _is_moved(entry, outcome, look):
@@ -42,7 +42,7 @@ def _elsewhere(entry: PlanEntry, outcome: Outcome, look: Look) -> Wrong:
     return Wrong("LNK-002", "changed", text, ("target",), cause="site")
 
 
-def _is_moved(entry: PlanEntry, outcome: Outcome, look: Look) -> bool:
+def _is_moved(entry: PlanEntry, outcome: ResourceOutcome, look: Look) -> bool:
     """Whether the link is as we noted it, by the same variable of the site, which has another value since."""
     target = entry["options"].get("target", "")
     note = look.notes.get(note_key(entry["kind"], outcome["identity"]))

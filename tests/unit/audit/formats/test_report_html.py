@@ -125,7 +125,7 @@ def test_every_finding_can_be_read_without_the_script() -> None:
     said = " ".join(check(example()).words)
     for finding in example()["findings"]:
         assert all(finding[name] in said for name in ("text", "account", "resource", "place", "rule"))
-        assert all(part.text in said for part in fix.said(finding["fix"]))
+        assert all(part.text in said for part in fix.describe_fix(finding["fix"]))
 
 
 def test_states_have_a_word_beside_their_colour() -> None:

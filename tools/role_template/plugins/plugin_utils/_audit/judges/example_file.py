@@ -11,10 +11,10 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.judges.common i
 
 if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import Outcome
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import ResourceOutcome
 
 
-def judge(_entry: PlanEntry, outcome: Outcome, _look: Look) -> list[Wrong]:
+def judge(_entry: PlanEntry, outcome: ResourceOutcome, _look: Look) -> list[Wrong]:
     """The rules EXA-001 and EXA-002 (see rules.py)."""
     if not outcome["before"]:
         return [in_the_way("EXA-001", outcome) or Wrong("EXA-001", "missing", it("is not there."))]
