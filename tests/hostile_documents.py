@@ -12,12 +12,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import AccountsFile, Host, hosts
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import AccountsFile
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.facts import is_wrapped
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.fields import ABOUT_PROFILE
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.host_variables import InventoryHost, build_hosts
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import schema
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import Roles
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import YamlText
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.role_specs import RoleSpecs
 
 from tests.hostile_words import WORDS
 
@@ -178,13 +179,13 @@ def documents(own: Any, sourced: Any, file: Any, mark: str) -> Iterator[tuple[di
             yield from ((whole, way, word) for word in hostile(whole, way, mark, alone=whole is sourced))
 
 
-def laid(own: dict[str, Any], file: dict[str, Any], folder: Path) -> Lines:
+def laid(own: dict[str, Any], file: dict[str, Any], folder: Path) -> YamlText:
     """Write the profile to its file, and return the accounts file in the same folder."""
     (folder / "ours").mkdir(exist_ok=True)
     (folder / "ours" / "attic.yml").write_text(json.dumps(own))
-    return Lines(folder / "accounts.yml", json.dumps(file))
+    return YamlText(folder / "accounts.yml", json.dumps(file))
 
 
-def hosts_of(lines: Lines) -> list[Host]:
+def hosts_of(lines: YamlText) -> list[InventoryHost]:
     """Return the hosts that come of an accounts file. Raises Mistakes."""
-    return list(hosts(AccountsFile(lines, lines.document(), Roles())))
+    return list(build_hosts(AccountsFile(lines, lines.document(), RoleSpecs())))

@@ -23,7 +23,7 @@ from ansible.plugins.loader import connection_loader
 from ansible.release import __version__
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts import open_sessions
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import Host
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.host_variables import InventoryHost
 from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication import credential, renewers, ssh_login
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import serving
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema import is_template
@@ -143,10 +143,10 @@ def keys() -> Iterator[Check]:
             yield doctor_checks.reminder(one.text, one.command)
 
 
-def accounts(sources: Sequence[str]) -> tuple[list[Check], list[Host]]:
+def accounts(sources: Sequence[str]) -> tuple[list[Check], list[InventoryHost]]:
     """The accounts files among the sources of the inventory, read without Ansible."""
     checks: list[Check] = []
-    found: list[Host] = []
+    found: list[InventoryHost] = []
     for path in files(sources):
         text = path.read_text(encoding="utf-8", errors="replace")
         if OURS.search(text) or path.stem == "accounts":
@@ -164,7 +164,7 @@ def files(sources: Sequence[str]) -> Iterator[Path]:
                 yield path
 
 
-def routes(hosts: Sequence[Host]) -> Iterator[Check]:
+def routes(hosts: Sequence[InventoryHost]) -> Iterator[Check]:
     """How each account is reached, as ssh itself says, and the certificates used on the way."""
     known: dict[str, bool] = {}
     for host in hosts:
@@ -203,12 +203,12 @@ def nearest(found: dict[str, list[str]], arguments: list[str]) -> str:
     return found["hostname"][0]
 
 
-def known_values(host: Host) -> dict[str, str]:
+def known_values(host: InventoryHost) -> dict[str, str]:
     """The account's variables as far as they can be told without Ansible."""
     return {key: str(value) for key, value in host.variables.items() if value is not None and not is_template(value)}
 
 
-def certificates(host: Host, found: dict[str, list[str]]) -> Iterator[Check]:
+def certificates(host: InventoryHost, found: dict[str, list[str]]) -> Iterator[Check]:
     """The certificates that ssh would offer."""
     named = [Path(path).expanduser() for path in found.get("certificatefile", []) if path != "none"]
     beside = [Path(f"{path}-cert.pub").expanduser() for path in found.get("identityfile", [])]
@@ -220,7 +220,7 @@ def certificates(host: Host, found: dict[str, list[str]]) -> Iterator[Check]:
         )
 
 
-def credentials(host: Host) -> Iterator[Check]:
+def credentials(host: InventoryHost) -> Iterator[Check]:
     """Check the Kerberos ticket that the account wants, or say why no certificate lets the user in."""
     now = datetime.now(UTC)
     held = credential.of_account(host.variables, now)
@@ -229,6 +229,6 @@ def credentials(host: Host) -> Iterator[Check]:
         yield doctor_checks.credential(host.name, held.sentence(now), held.lets_nobody_in(now), order)
 
 
-def renew(host: Host, place: str) -> str:
+def renew(host: InventoryHost, place: str) -> str:
     """The command that makes a new certificate or ticket for the account."""
     return shlex.join(renewers.renewal(host.variables["cluster"], renewers.user_of(host.variables), place))

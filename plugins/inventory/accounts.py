@@ -122,15 +122,17 @@ from typing import Any, NoReturn
 from ansible import constants, context
 from ansible.errors import AnsibleParserError
 from ansible.plugins.inventory import BaseInventoryPlugin
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import AccountsFile, Host, hosts
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import Roles, serving
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import AccountsFile
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.host_variables import InventoryHost, build_hosts
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import serving
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import (
-    Lines,
     Mistakes,
+    YamlText,
     nearest,
     read_text,
     shown,
 )
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.role_specs import RoleSpecs
 
 OURS = re.compile(r"^plugin:\s*[\"']?hpc\.onboard\.", re.MULTILINE)
 DOCTOR = re.compile(r"(^|[/.])doctor(\.ya?ml)?$")
@@ -162,7 +164,7 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible is 
         super().parse(inventory, loader, path, cache)
         self._check_tags()
         try:
-            made = hosts(self._read(path))
+            made = build_hosts(self._read(path))
         except Mistakes as mistakes:
             if only_doctor(context.CLIARGS.get("args") or ()):
                 return  # it tells them, beside all else that it finds
@@ -176,7 +178,7 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible is 
     def _read(self, path: str) -> AccountsFile:
         """The file, with Ansible's tags on its values, so that templates in it work."""
         read_text(Path(path))  # before Ansible reads what is not UTF-8 in its own way
-        lines = Lines(Path(path), str(self.loader.get_text_file_contents(path)))
+        lines = YamlText(Path(path), str(self.loader.get_text_file_contents(path)))
         repeated = lines.duplicates()
         if repeated:  # told now, before Ansible warns of it in its own words
             raise Mistakes(repeated)
@@ -186,9 +188,9 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible is 
             if impossible := lines.impossible_days():
                 raise Mistakes(impossible) from None
             raise
-        return AccountsFile(lines, document, Roles())
+        return AccountsFile(lines, document, RoleSpecs())
 
-    def _add(self, host: Host) -> None:
+    def _add(self, host: InventoryHost) -> None:
         self.inventory.add_host(host.name)
         way = self._way(host)
         asks = not {"session", "lapses"}.isdisjoint(way.get("account", ()))
@@ -201,7 +203,7 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible is 
         for name, value in {**host.variables, **way}.items():
             (untagged if name == "cluster" else self.inventory).set_variable(host.name, name, value)
 
-    def _way(self, host: Host) -> dict[str, Any]:
+    def _way(self, host: InventoryHost) -> dict[str, Any]:
         """The variables of an account that is entered by an open session."""
         if host.variables.get("ansible_connection", "ssh") != "ssh":
             return {}
@@ -233,11 +235,11 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible is 
         )
 
         for playbook in filter(None, map(shipped_playbook, context.CLIARGS.get("args") or ())):
-            wrong = describe_wrong_tags(playbook, list(run), list(skip), Roles().names())
+            wrong = describe_wrong_tags(playbook, list(run), list(skip), RoleSpecs().names())
             if wrong:
                 refuse(self.display, wrong)
 
-    def _check_limit(self, path: str, made: list[Host]) -> None:
+    def _check_limit(self, path: str, made: list[InventoryHost]) -> None:
         """A -l that names nothing of this file, when this file is all there is."""
         limit: str | None = context.CLIARGS.get("subset")
         sources: list[str] = list(context.CLIARGS.get("inventory") or ())

@@ -58,13 +58,11 @@ def _processor_seconds(order: list[str], data: bytes) -> float:
 
 def _variables(folder: Path) -> Mapping[str, Any]:
     """What the inventory says of a practice account in that folder."""
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import AccountsFile, hosts
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import Roles
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import AccountsFile
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.host_variables import build_hosts
 
     text = f"plugin: hpc.onboard.accounts\nsandbox: true\naccounts:\n  {ACCOUNT}:\n"
-    lines = Lines(folder / "accounts.yml", text)
-    return hosts(AccountsFile(lines, lines.document(), Roles()))[0].variables
+    return build_hosts(AccountsFile.parse(folder / "accounts.yml", text))[0].variables
 
 
 def _sent(variables: Mapping[str, Any]) -> list[tuple[list[str], bytes]]:

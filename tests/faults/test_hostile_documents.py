@@ -20,7 +20,7 @@ from typing import Any, cast
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import Host
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.host_variables import InventoryHost
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Mistakes
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import collect
@@ -68,7 +68,7 @@ def of_account() -> tuple[dict[str, Any], dict[str, Any]]:
     return own, file
 
 
-def read(own: dict[str, Any], file: dict[str, Any], folder: Path) -> list[Host] | str:
+def read(own: dict[str, Any], file: dict[str, Any], folder: Path) -> list[InventoryHost] | str:
     """Return the hosts that come of both documents, or the refusal."""
     try:
         return hosts_of(laid(own, file, folder))
@@ -116,7 +116,7 @@ def in_plan(path: str, plan: list[dict[str, Any]], sandbox: dict[str, Any]) -> b
     return any(one.startswith(path + "/") or (path + "/").startswith(one) for one in places)
 
 
-def shown(host: Host, answer: Mapping[str, Any] = MappingProxyType({})) -> list[str]:
+def shown(host: InventoryHost, answer: Mapping[str, Any] = MappingProxyType({})) -> list[str]:
     """The lines that the terminal shows of an account, and of its site."""
     cluster = host.variables["cluster"]
     known = {
@@ -143,7 +143,7 @@ class Watch:
         self.usual: set[str] = set()
         """The programs that are started with the documents as they are."""
 
-    def look(self, host: Host, said: str) -> None:
+    def look(self, host: InventoryHost, said: str) -> None:
         """Make on an account what a document declares, and look at it."""
         variables = {**host.variables, **SETTINGS}
         try:

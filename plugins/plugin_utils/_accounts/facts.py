@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .._input.diagnostics import Lines, Place
+from .._input.diagnostics import Place, YamlText
 from .fields import ABOUT_PROFILE, SEVERAL_FACTS, is_relied_on
 
 WRAPPER = ("value", "source", "date")
@@ -45,7 +45,7 @@ class Fact:
 class Written:
     """One file of a profile: its lines, and the document as it is written."""
 
-    lines: Lines
+    lines: YamlText
     document: dict[str, Any]
 
 

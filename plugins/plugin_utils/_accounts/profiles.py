@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from .._input.collection import COLLECTION
-from .._input.diagnostics import Lines, Mistake, Mistakes, Place, nearest, read_text
+from .._input.diagnostics import Mistake, Mistakes, Place, YamlText, nearest, read_text
 from .._input.json_schema import Checker, Schema
-from .._roles.parts.job_options import in_long_form
+from .._roles.job_options import in_long_form
 from .facts import Tree, Written, place_as_written, plain, spread, unwrapped
 from .source_checks import Wrong, cross_checks, source_checks, wrapper_advice
 
@@ -151,7 +151,7 @@ def finder(files: list[Written], tree: Tree) -> Wrong:
 
 def parse(file: Path) -> Written:
     """A file that holds a mapping. Raises Mistakes."""
-    lines = Lines(file, read_text(file))
+    lines = YamlText(file, read_text(file))
     document = lines.document()
     if not isinstance(document, dict):
         form = "id: attic, login: {host: login.example.org}, home: {path: '/home/{user}'}"

@@ -62,9 +62,9 @@ def _with_own(profile: Mapping[str, Any], document: Mapping[str, Any], entry: Ma
     own = {str(name): step for name, step in every if isinstance(step, dict)}
     if not own:
         return list(listed)
-    from .defaults import with_own_steps  # few have any
+    from .defaults import merge_steps  # few have any
 
-    return [step for step in with_own_steps(listed, own) if "text" in step]
+    return [step for step in merge_steps(listed, own) if "text" in step]
 
 
 def site(cluster: str, folders: Sequence[Path]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from ...module_utils._core.errors import AccountError
 from .._input import command_line, extra_vars
 from .._input.collection import version
-from .._input.diagnostics import Lines, Mistakes
+from .._input.diagnostics import Mistakes, YamlText
 from .._input.extra_vars import Reader, Value
 from .._roles.collect import refuse_unknown
 from .._state import audit_history
@@ -206,7 +206,7 @@ class _Declarations:
     """Where each account stands in its accounts file."""
 
     def __init__(self) -> None:
-        self._files: dict[str, Lines | None] = {}
+        self._files: dict[str, YamlText | None] = {}
 
     def of(self, name: str, variables: Variables) -> SourceLine | None:
         """File and line, or None where it cannot be said."""
@@ -215,7 +215,7 @@ class _Declarations:
             return None
         if file not in self._files:
             try:
-                self._files[file] = Lines(Path(file), Path(file).read_text(encoding="utf-8"))
+                self._files[file] = YamlText(Path(file), Path(file).read_text(encoding="utf-8"))
             except (OSError, UnicodeDecodeError):
                 self._files[file] = None
         lines = self._files[file]

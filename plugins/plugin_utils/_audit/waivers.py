@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ...module_utils._core import document_version
 from ...module_utils._core.errors import AccountError
 from .._accounts.profiles import schema
-from .._input.diagnostics import Lines, Mistake, Mistakes, nearest, shown
+from .._input.diagnostics import Mistake, Mistakes, YamlText, nearest, shown
 from .._input.json_schema import Checker
 from .rules import RULES
 
@@ -61,7 +61,7 @@ class Waiver(NamedTuple):
 
 def read(file: Path, today: date) -> list[Waiver]:
     """The waivers of a file. Raises Mistakes, all at once, OSError, and AccountError for a newer format."""
-    lines = Lines(file, file.read_text(encoding="utf-8"))
+    lines = YamlText(file, file.read_text(encoding="utf-8"))
     document = lines.document()
     said = document.get("schema", SCHEMA) if isinstance(document, dict) else SCHEMA
     why = document_version.refusal(said, SCHEMA, shown(file), f"write {SCHEMA}, or leave the line out")
@@ -76,14 +76,14 @@ def read(file: Path, today: date) -> list[Waiver]:
     return [_waiver(lines, at, entry) for at, entry in enumerate(entries)]
 
 
-def _waiver(lines: Lines, at: int, entry: Entry) -> Waiver:
+def _waiver(lines: YamlText, at: int, entry: Entry) -> Waiver:
     where = f"{shown(lines.file)}:{lines.of(('waivers', at))}"
     optional = {"resource": str(entry.get("resource") or "*"), "by": str(entry.get("by") or "")}
     required = {name: str(entry[name]) for name in ("rule", "account", "justification", "expires")}
     return Waiver(**required, **optional, where=where)
 
 
-def _refusals(lines: Lines, at: int, entry: Entry, today: date) -> Iterator[Mistake]:
+def _refusals(lines: YamlText, at: int, entry: Entry, today: date) -> Iterator[Mistake]:
     """What the schema cannot say."""
     if entry["rule"] not in RULES:
         yield lines.mistake(

@@ -69,9 +69,9 @@ def not_found(environment: Mapping[str, str]) -> CommandError:
 
 def read_names(file: Path) -> set[str]:
     """Return the accounts of a file and their clusters, without reading any profile. Raises Mistakes."""
-    from .._input.diagnostics import Lines, read_text
+    from .._input.diagnostics import YamlText, read_text
 
-    document = Lines(file, read_text(file)).document()
+    document = YamlText(file, read_text(file)).document()
     entries = document.get("accounts") if isinstance(document, dict) else None
     names = set(map(str, entries)) if isinstance(entries, dict) else set()
     return names | {name.rpartition("@")[2].replace("-", "_") for name in names}
@@ -80,12 +80,11 @@ def read_names(file: Path) -> set[str]:
 def read_groups(file: Path) -> tuple[set[str], set[str]]:
     """Return the accounts of a file, and their groups: clusters, sites, container runtimes. Raises Mistakes."""
     # Imported here: YAML and profiles take longer than everything else together, and few commands need them.
-    from .._accounts.accounts_file import AccountsFile, hosts
-    from .._input.collection import Roles
-    from .._input.diagnostics import Lines, read_text
+    from .._accounts.accounts_file import AccountsFile
+    from .._accounts.host_variables import build_hosts
+    from .._input.diagnostics import read_text
 
-    lines = Lines(file, read_text(file))
-    made = hosts(AccountsFile(lines, lines.document(), Roles()))
+    made = build_hosts(AccountsFile.parse(file, read_text(file)))
     return {host.name for host in made}, {group for host in made for group in host.groups}
 
 
@@ -95,9 +94,9 @@ def read_profile_folders(typed: Sequence[str]) -> list[Path]:
     file = source.file() if source else None
     if file is None:
         return []
-    from .._input.diagnostics import Lines, read_text
+    from .._input.diagnostics import YamlText, read_text
 
-    document = Lines(file, read_text(file)).document()
+    document = YamlText(file, read_text(file)).document()
     listed = document.get("profiles") if isinstance(document, dict) else None
     named = [file.parent / os.path.expanduser(str(name)) for name in (listed if isinstance(listed, list) else ())]
     return [folder for folder in named if folder.is_dir()]

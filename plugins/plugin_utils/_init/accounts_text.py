@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from .._input.diagnostics import Lines
+from .._input.diagnostics import YamlText
 from .._input.yaml_loader import Loader
 from .wishes import Wish
 
@@ -79,7 +79,7 @@ def _scalar(value: str) -> str:
 
 def added(file: Path, text: str, wishes: Sequence[Wish]) -> str:
     """The text of a file with these accounts behind those that it has. Raises NotAdded, Mistakes."""
-    lines = Lines(file, text)
+    lines = YamlText(file, text)
     root, document = lines.root(), lines.document()
     accounts = _value(root, "accounts")
     if not isinstance(accounts, yaml.MappingNode) or accounts.flow_style or not accounts.value:

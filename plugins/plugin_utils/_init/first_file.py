@@ -6,12 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from .._accounts.accounts_file import AccountsFile, hosts
+from .._accounts.accounts_file import AccountsFile
+from .._accounts.host_variables import build_hosts
 from .._accounts.profiles import Catalogue
-from .._input.collection import Roles
-from .._input.diagnostics import Lines, Mistakes, nearest, read_text
+from .._input.diagnostics import MistakeList, nearest, read_text
 from .accounts_text import added, whole
 from .ssh_world import SshWorld
 from .wishes import Wish, fault
@@ -28,7 +27,7 @@ class Draft:
         if self.text is not None:
             own = self._checked(self.text)
             self.names = set(own.document["accounts"])
-            self.catalogue = own.catalogue([])
+            self.catalogue = own.catalogue(MistakeList(own.lines))
         self.world = world or SshWorld()
 
     def wish(self, name: str) -> Wish:
@@ -64,10 +63,6 @@ class Draft:
 
     def _checked(self, text: str) -> AccountsFile:
         """The file with this text, which every run would take."""
-        lines = Lines(self.file, text)
-        if lines.duplicates():
-            raise Mistakes(lines.duplicates())
-        document: Any = lines.document()
-        file = AccountsFile(lines, document, Roles())
-        hosts(file)
+        file = AccountsFile.parse(self.file, text)
+        build_hosts(file)
         return file

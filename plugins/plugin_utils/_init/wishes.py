@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from .._accounts.accounts_file import USER
+from .._accounts.account_checks import USER
 from .._accounts.profiles import PATTERNS, Profile, mentions, schema
 from .._input.json_schema import Checker, matches
 from .ssh_world import Found

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -40,38 +39,3 @@ def refusals(result: Mapping[str, Any]) -> list[str]:
     is_ours = role != name or str(context.get("path", "")).startswith(str(ROLES_FOLDER))
     said = dict.fromkeys(str(message).strip() for message in result.get("argument_errors") or ())
     return [f"role {role}: {message}" for message in said] if is_ours else []
-
-
-@dataclass(frozen=True)
-class Roles:
-    """The roles below a folder, and what each can be told. All of it is plain data, read without Ansible."""
-
-    folder: Path = ROLES_FOLDER
-
-    def names(self) -> set[str]:
-        """Names of the roles that have an argument spec."""
-        return {file.parts[-3] for file in self.folder.glob("*/meta/argument_specs.yml")}
-
-    def options(self, role: str) -> dict[str, Any]:
-        """The argument spec of a role: each setting by its name."""
-        specs = _document(self.folder / role / "meta" / "argument_specs.yml")["argument_specs"]
-        options: dict[str, Any] = specs.get("main", {}).get("options") or {}
-        return options
-
-    def defaults(self, role: str) -> dict[str, Any]:
-        """What the settings of a role are where nobody says anything."""
-        return _document(self.folder / role / "defaults" / "main.yml")
-
-    def settings(self, role: str) -> dict[str, Any]:
-        """Schema of a role's settings, without the role's prefix in their names."""
-        from . import role_specs  # few accounts set any
-
-        return role_specs.settings_schema(role, self.options(role))
-
-
-def _document(file: Path) -> dict[str, Any]:
-    import yaml  # here, because help and mistakes on the command line read no role
-
-    from .yaml_loader import Loader
-
-    return yaml.load(file.read_text(encoding="utf-8"), Loader=Loader)  # type: ignore[no-any-return]  # YAML may be anything

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -85,8 +86,8 @@ def read_text(file: Path) -> str:
 
 
 @dataclass
-class Lines:
-    """The lines on which the keys and values of a YAML text stand."""
+class YamlText:
+    """A YAML text, with the line of each of its keys and values."""
 
     file: Path
     text: str
@@ -136,20 +137,45 @@ class Lines:
         found = []
         for number, line in enumerate(self.text.splitlines(), 1):
             words = re.findall(r"\b[0-9]{4}-[0-9]{2}-[0-9]{2}\b", line)
-            found += [Mistake(self.file, number, no_day(word)) for word in words if not is_day(word)]
+            found += [Mistake(self.file, number, describe_impossible_day(word)) for word in words if not is_day(word)]
         return found
 
 
+@dataclass
+class MistakeList:
+    """All mistakes of one YAML file, and of the files that it uses, until they are raised together."""
+
+    lines: YamlText
+    found: list[Mistake] = field(default_factory=list)
+
+    def add(self, place: Place, text: str, at_key: bool = False) -> None:
+        """Add a mistake at that place of the file."""
+        self.found.append(self.lines.mistake(place, text, at_key))
+
+    @contextmanager
+    def collecting(self) -> Iterator[None]:
+        """Add the Mistakes that are raised within."""
+        try:
+            yield
+        except Mistakes as mistakes:
+            self.found += mistakes.found
+
+    def raise_any(self) -> None:
+        """Raise Mistakes if there is a mistake."""
+        if self.found:
+            raise Mistakes(self.found)
+
+
 def is_day(word: str) -> bool:
-    """Whether there is such a day: 2027-03-31."""
+    """Return True if the calendar has such a day: 2027-03-31."""
     try:
         return date.fromisoformat(word).isoformat() == word
     except ValueError:
         return False
 
 
-def no_day(word: str) -> str:
-    """What to say of a word that is to be a day and is none."""
+def describe_impossible_day(word: str) -> str:
+    """Return the advice for a word that should be a day and is none."""
     return f'"{word}" is not a day of the calendar; write it as 2027-03-31.'
 
 

@@ -5,9 +5,15 @@ SPDX-License-Identifier: GPL-3.0-or-later
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+import yaml
+
+from .collection import ROLES_FOLDER
 from .json_schema import Schema
+from .yaml_loader import Loader
 
 BOOLEAN = r"(?i)^(yes|no|on|off|true|false|y|n|t|f|1|0)$|\{\{"
 
@@ -31,11 +37,35 @@ TYPES: dict[str, Schema] = {
 }
 
 
-def settings_schema(role: str, options: dict[str, Any]) -> Schema:
-    """Schema of a role's settings, from its argument spec, without the role's prefix in their names."""
-    schema = options_schema(options, required=False)
-    properties = {key.removeprefix(role + "_"): each for key, each in schema["properties"].items()}
-    return {**schema, "properties": properties, "type": ["object", "null"]}
+@dataclass(frozen=True)
+class RoleSpecs:
+    """The argument specs and the defaults of the roles below a folder: plain data, read without Ansible."""
+
+    folder: Path = ROLES_FOLDER
+
+    def names(self) -> set[str]:
+        """Return the names of the roles that have an argument spec."""
+        return {file.parts[-3] for file in self.folder.glob("*/meta/argument_specs.yml")}
+
+    def options(self, role: str) -> dict[str, Any]:
+        """Return the argument spec of a role: each setting by its name."""
+        specs = _load(self.folder / role / "meta" / "argument_specs.yml")["argument_specs"]
+        options: dict[str, Any] = specs.get("main", {}).get("options") or {}
+        return options
+
+    def defaults(self, role: str) -> dict[str, Any]:
+        """Return the values that the settings of a role have unless they are set."""
+        return _load(self.folder / role / "defaults" / "main.yml")
+
+    def settings(self, role: str) -> Schema:
+        """Return the schema of a role's settings, without the role's prefix in their names."""
+        schema = options_schema(self.options(role), required=False)
+        properties = {key.removeprefix(role + "_"): each for key, each in schema["properties"].items()}
+        return {**schema, "properties": properties, "type": ["object", "null"]}
+
+
+def _load(file: Path) -> dict[str, Any]:
+    return yaml.load(file.read_text(encoding="utf-8"), Loader=Loader)  # type: ignore[no-any-return]  # YAML may be anything
 
 
 def options_schema(options: dict[str, Any], required: bool = True) -> Schema:

@@ -13,10 +13,10 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from .._accounts.accounts_file import AccountsFile, Host, hosts
-from .._input.collection import Roles
+from .._accounts.accounts_file import AccountsFile
+from .._accounts.host_variables import InventoryHost, build_hosts
 from .._input.command_line import command
-from .._input.diagnostics import Lines, Mistakes, read_text, shown
+from .._input.diagnostics import Mistakes, read_text, shown
 from .._input.writers import other_writers
 from .._text.amounts import count
 from .._text.ssh_certificate import FOREVER, read
@@ -182,15 +182,10 @@ def folder(path: Path, mode: int, configured: bool) -> Check:
     return Check("folder", OK, f"{path}, {'with its' if configured else 'without an'} ansible.cfg.")
 
 
-def accounts(path: Path) -> tuple[list[Check], list[Host]]:
+def accounts(path: Path) -> tuple[list[Check], list[InventoryHost]]:
     """The accounts file: what it says, or each of its mistakes."""
     try:
-        lines = Lines(path, read_text(path))
-        repeated = lines.duplicates()
-        if repeated:
-            raise Mistakes(repeated)
-        file = AccountsFile(lines, lines.document(), Roles())
-        found = hosts(file)
+        found = build_hosts(AccountsFile.parse(path, read_text(path)))
     except Mistakes as mistakes:
         return [Check("accounts", FAILED, str(one), "fix that line") for one in mistakes.found], []
     boxes = sum(is_sandbox(host) for host in found)
@@ -209,7 +204,7 @@ def no_accounts(sources: str) -> Check:
     return Check("accounts", WARNING, text, "hpc-onboard init")
 
 
-def is_sandbox(host: Host) -> bool:
+def is_sandbox(host: InventoryHost) -> bool:
     """Whether an account is a folder of this machine."""
     return "sandbox" in host.variables["account"]
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
-from .._roles.parts.site import place_of_jobs
+from .._roles.site import place_of_jobs
 from .._roles.table import keys, resource, usual_path
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...module_utils._core.errors import AccountError
 from .._input.argument_spec import check
-from .._input.collection import Roles
+from .._input.role_specs import RoleSpecs
 from .table import ROLES, USUAL, declaring, load, options_of
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ class RoleSettings(NamedTuple):
 @lru_cache
 def role_settings(name: str) -> RoleSettings:
     """The settings of one of our roles, checked once a run for all accounts. Every option has a default."""
-    roles = Roles()
+    roles = RoleSpecs()
     spec = roles.options(name)
     return RoleSettings(spec, check(spec, roles.defaults(name)).values)
 

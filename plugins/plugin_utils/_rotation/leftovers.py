@@ -49,7 +49,7 @@ class Sweep:
             return cls(None)
         if (situation.name, old.id) not in marks:
             return cls(None, NO_MARK)
-        from .._roles.parts.enroot_caches import caches  # few steps need it
+        from .._roles.enroot_caches import caches  # few steps need it
 
         return cls(
             {

@@ -18,7 +18,7 @@ from .._command.accounts import CommandError
 from .._command.parser import add_inventory, complete_by
 from .._delivery.manual_steps import due_day, own_day, repeat_day
 from .._documents.record import StepMark
-from .._input.diagnostics import is_day, nearest, no_day
+from .._input.diagnostics import describe_impossible_day, is_day, nearest
 from .._state import done_steps
 from .._state.durable_files import StateError
 from .._terminal.layout import Look, indented, plain, width_of
@@ -74,7 +74,7 @@ def _moment(day: str, now: datetime) -> str:
     if not day:
         return now.strftime("%Y-%m-%dT%H:%M:%SZ")
     if not is_day(day):
-        raise CommandError(no_day(day))
+        raise CommandError(describe_impossible_day(day))
     if day > str(date.today()):
         raise CommandError(f"--on {day} is still to come; say it when it is done")
     return f"{day}T00:00:00Z"

@@ -10,10 +10,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import AccountsFile, Host, hosts
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import AccountsFile
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.host_variables import InventoryHost, build_hosts
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.selection import find_unknown_host
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import Roles
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, Mistakes
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Mistakes, YamlText
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.role_specs import RoleSpecs
 
 SPECS = """
 argument_specs:
@@ -34,29 +35,29 @@ HEAD = "plugin: hpc.onboard.accounts\n"
 
 
 @pytest.fixture
-def roles(tmp_path) -> Roles:
+def roles(tmp_path) -> RoleSpecs:
     for role, text in (("storage_links", SPECS), ("conda", "argument_specs: {main: {}}\n")):
         meta = tmp_path / "roles" / role / "meta"
         meta.mkdir(parents=True)
         (meta / "argument_specs.yml").write_text(text)
-    return Roles(tmp_path / "roles")
+    return RoleSpecs(tmp_path / "roles")
 
 
-def made(text: str, roles: Roles) -> dict[str, Host]:
+def made(text: str, roles: RoleSpecs) -> dict[str, InventoryHost]:
     """The hosts of an accounts file with this text, by name."""
-    lines = Lines(roles.folder.parent / "accounts.yml", text)
+    lines = YamlText(roles.folder.parent / "accounts.yml", text)
     found = lines.duplicates()
     if found:
         raise Mistakes(found)
-    return {host.name: host for host in hosts(AccountsFile(lines, lines.document(), roles))}
+    return {host.name: host for host in build_hosts(AccountsFile(lines, lines.document(), roles))}
 
 
-def one(entry: str, roles: Roles, name: str = "simone@wilson", top: str = "") -> Host:
+def one(entry: str, roles: RoleSpecs, name: str = "simone@wilson", top: str = "") -> InventoryHost:
     """The host of one account with this entry, written in one line."""
     return made(f"{HEAD}{top}accounts:\n  {name}: {entry}\n", roles)[name]
 
 
-def area(host: Host, name: str) -> dict:
+def area(host: InventoryHost, name: str) -> dict:
     return next(each for each in host.variables["cluster"]["storage"] if each["name"] == name)
 
 

@@ -21,13 +21,13 @@ import pytest
 import yaml
 from ansible_collections.hpc.onboard.plugins.action import doctor
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import (
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.facts import is_wrapped
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.host_variables import (
     ALONE,
     DELEGATE,
     KEEPALIVE,
-    Host,
+    InventoryHost,
 )
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.facts import is_wrapped
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import schema
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.audit_checks import plan_checks
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
@@ -70,7 +70,7 @@ def watch(event: str, arguments: tuple[Any, ...]) -> None:
 sys.addaudithook(watch)
 
 
-def looked_at(own: dict[str, Any], file: dict[str, Any], folder: Path) -> list[Host] | None:
+def looked_at(own: dict[str, Any], file: dict[str, Any], folder: Path) -> list[InventoryHost] | None:
     """The hosts that come of both documents, read from files; None where they are refused."""
     lines = laid(own, file, folder)
     global watching  # a hook of Python's can never be taken out again
@@ -87,7 +87,7 @@ def looked_at(own: dict[str, Any], file: dict[str, Any], folder: Path) -> list[H
     return made
 
 
-def innocent(host: Host) -> None:
+def innocent(host: InventoryHost) -> None:
     """What ssh and the login shell are given has the options of ours, and words that are names and paths."""
     variables = host.variables
     words = shlex.split(variables["ansible_ssh_common_args"])

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import AccountsFile, Host, hosts
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.defaults import together
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import AccountsFile
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.defaults import merge_defaults
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.host_variables import InventoryHost, build_hosts
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import SHIPPED
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import Roles
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, Mistakes
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Mistakes
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import collect
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import ROLES
 from hypothesis import given
@@ -24,17 +24,16 @@ ENTRIES = st.dictionaries(st.sampled_from(["conda", "vars", "auth", "without"]),
 BARE: dict[str, Any] = {"login": {"host": "here"}, "storage": []}
 
 
-def made(text: str) -> dict[str, Host]:
+def made(text: str) -> dict[str, InventoryHost]:
     """The hosts of an accounts file with these lines, by name."""
-    lines = Lines(Path("accounts.yml"), HEAD + text)
-    return {host.name: host for host in hosts(AccountsFile(lines, lines.document(), Roles()))}
+    return {host.name: host for host in build_hosts(AccountsFile.parse(Path("accounts.yml"), HEAD + text))}
 
 
 @given(ENTRIES, ENTRIES)
 def test_each_word_is_the_accounts_own_where_it_says_one_and_the_default_elsewhere(
     shared: dict[str, Any], own: dict[str, Any]
 ) -> None:
-    found = together(shared, own, BARE)
+    found = merge_defaults(shared, own, BARE)
     assert found.keys() == {key for entry in (shared, own) for key, value in entry.items() if value is not None}
     for key, value in found.items():
         mine, theirs = own.get(key), shared.get(key)
@@ -43,7 +42,7 @@ def test_each_word_is_the_accounts_own_where_it_says_one_and_the_default_elsewhe
             assert value == {name: mine[name] if name in mine else base[name] for name in {*base, *mine}}
         else:
             assert value == (theirs if mine is None else mine)
-    assert together({}, found, BARE) == together(found, {}, BARE) == found
+    assert merge_defaults({}, found, BARE) == merge_defaults(found, {}, BARE) == found
 
 
 def test_settings_of_a_role_are_joined_and_lists_are_not() -> None:
@@ -94,7 +93,7 @@ defaults:
     plain = "defaults: {project: p, storage: {dss: /dss/p}, conda: {wanted: true}}\n"
     with_settings, without = made(shared + accounts), made(plain + accounts)
 
-    def declared(host: Host) -> list[tuple[str, str]]:
+    def declared(host: InventoryHost) -> list[tuple[str, str]]:
         found = collect(ROLES, [], [], host.variables.get)
         return [(one["kind"], one["capability"]) for one in found.resources]
 
@@ -149,3 +148,39 @@ def test_a_misspelt_default_is_not_told_for_each_account() -> None:
     with pytest.raises(Mistakes) as caught:
         made("defaults: {projct: p}\naccounts: {a@wilson: , b@wilson: }\n")
     assert len(caught.value.found) == 1
+
+
+EVERY_CHECK = """\
+profiles: [nowhere]
+defaults:
+  without: [cnda]
+accounts:
+  a@wilson: {projct: p}
+  b@wilson: {conda: {wantd: true}, project: p}
+  c@wilsn:
+  d:
+  e@lrz: {storage: {dsss: /a}, without: [condaa], vars: {ansible_prot: 1}, jump_user: x}
+  f@wilson:
+  g@lrz: {steps: {nosuch: {due: 2027-03-01}, vpn: 7}}
+"""
+SAID = [
+    (2, 'no folder "nowhere"'),
+    (4, 'did you mean "conda"?'),
+    (6, 'did you mean "project"?'),
+    (7, 'did you mean "wanted"?'),
+    (8, 'did you mean "wilson"?'),
+    (9, "write USER@CLUSTER"),
+    *((10, word) for word in ('mean "dss"?', 'unknown role "condaa"', 'mean "ansible_port"?', "no jump host")),
+    (11, '"f@wilson" needs "project: NAME"'),
+    (12, 'unknown step "nosuch"'),
+    (12, '"vpn" must be a mapping'),
+]
+
+
+def test_the_mistakes_of_every_check_are_told_together() -> None:
+    with pytest.raises(Mistakes) as caught:
+        made(EVERY_CHECK)
+    found = caught.value.found
+    assert [one.line for one in found] == [line for line, _words in SAID]
+    for line, words in SAID:
+        assert any(one.line == line and words in one.text for one in found), (line, words)

@@ -15,7 +15,7 @@ import yaml
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.facts import is_wrapped, unwrapped
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.fields import ABOUT_PROFILE
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import SHIPPED, read_known, schema
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, Mistakes
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Mistakes, YamlText
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.yaml_loader import Loader
 
 from tests.effort import sample
@@ -93,7 +93,7 @@ def mutations() -> Iterator[Mutation]:
     for file in FILES:
         text = file.read_text()
         root = yaml.compose(text, Loader=Loader)
-        document = Lines(file, text).document()
+        document = YamlText(file, text).document()
         for place, node in scalars(root):
             change = wrong_value(place, node.value)
             if change and node.start_mark.line == node.end_mark.line:

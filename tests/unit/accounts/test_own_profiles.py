@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import AccountsFile, hosts
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import AccountsFile
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.host_variables import build_hosts
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.new_profile import QUESTIONS, text
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import (
     SHIPPED,
@@ -16,9 +17,9 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles imp
     read_profile,
     schema,
 )
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import Roles
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, Mistakes
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Mistakes, YamlText
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema import Checker
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.role_specs import RoleSpecs
 
 ANSWERS = {one.name: one.example for one in QUESTIONS}
 BARE = "id: attic\nlogin: {host: attic.example.org}\nhome: {}\n"
@@ -39,11 +40,11 @@ def told(file: Path) -> list[str]:
 def test_id_login_and_home_are_all_that_is_needed(tmp_path: Path) -> None:
     (tmp_path / "ours").mkdir()
     written(tmp_path / "ours", BARE)
-    lines = Lines(
+    lines = YamlText(
         tmp_path / "accounts.yml",
         "plugin: hpc.onboard.accounts\nprofiles: [ours]\naccounts: {ada@attic: , bob@attic: {sandbox: true}}\n",
     )
-    ada, bob = hosts(AccountsFile(lines, lines.document(), Roles()))
+    ada, bob = build_hosts(AccountsFile(lines, lines.document(), RoleSpecs()))
     assert ada.groups == ["accounts", "attic"]
     assert ada.variables["ansible_host"] == "attic.example.org"
     assert bob.variables["account"]["sandbox"]["home"] == "/home/bob"

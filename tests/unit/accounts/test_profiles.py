@@ -25,14 +25,14 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles imp
     render,
     schema,
 )
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, Mistakes
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Mistakes, YamlText
 
 PROFILES = sorted(SHIPPED.glob("*.yml"))
 NAMES = {"user": "ada", "project": "engine"}
 
 
 def document(file: Path) -> dict:
-    return Lines(file, file.read_text()).document()
+    return YamlText(file, file.read_text()).document()
 
 
 def strings(node):

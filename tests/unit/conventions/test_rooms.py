@@ -39,12 +39,12 @@ CONTROLLER = {
     "_state": {"_documents", "_core", "_receipt"},
     "_secrets": {"_input/command_line", "_state", "_core", "_formats/key_forms"},
     "_validate": {"_text", "_secrets/key_faults", "_core", "_formats"},
-    "_roles/parts": {"_documents", "_input", "_core", "_options", "_formats/key_forms"},
-    "_roles": {"_documents", "_input", "_roles/parts", "_core", "_options/image_name"},
+    "_roles": {"_documents", "_input", "_core", "_options", "_formats/key_forms"},
+    "_roles": {"_documents", "_input", "_roles", "_core", "_options/image_name"},
     "_authentication": {"_text", "_input", "_state", "_secrets/prompt", "_core"},
     "_accounts": {
         *("_text/sanitise", "_input", "_state", "_roles", "_authentication/credential"),
-        *("_roles/parts/site", "_roles/parts/job_options"),
+        *("_roles/site", "_roles/job_options"),
     },
     "_ssh_config": {
         *("_documents", "_input", "_state", "_accounts/open_sessions", "_authentication/ssh_login"),
@@ -64,7 +64,7 @@ CONTROLLER = {
         *("_core", "_formats/key_files", "_receipt", "_jobs", "_resources"),
     },
     "_rotation": {
-        *("_documents", "_input", "_state", "_secrets", "_validate", "_roles", "_roles/parts"),
+        *("_documents", "_input", "_state", "_secrets", "_validate", "_roles", "_roles"),
         *("_core", "_formats"),
     },
     "_state_export": {"_text", "_state", "_secrets", "_rotation/ledger", "_core"},
@@ -83,7 +83,7 @@ CONTROLLER = {
             "_delivery",
         ),
         *(
-            "_roles/parts",
+            "_roles",
             "_audit/judges",
             "_audit/formats",
             "_core",
@@ -105,7 +105,7 @@ CONTROLLER = {
     },
     "_terminal": {"_documents", "_text", "_accounts/fields", "_delivery", "_audit/rules", "_audit/formats"},
     "_readiness": {
-        *("_documents", "_text", "_input", "_state", "_authentication", "_roles", "_roles/parts", "_accounts"),
+        *("_documents", "_text", "_input", "_state", "_authentication", "_roles", "_roles", "_accounts"),
         *("_ssh_config", "_delivery", "_audit"),
     },
     "_init": {"_input", "_secrets/backends", "_secrets/file_errors", "_accounts", "_core"},

@@ -8,13 +8,12 @@ from pathlib import Path
 
 import pytest
 import yaml
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import AccountsFile, hosts
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import AccountsFile
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.host_variables import build_hosts
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import Catalogue
 from ansible_collections.hpc.onboard.plugins.plugin_utils._init.accounts_text import HEAD, NotAdded, added, whole
 from ansible_collections.hpc.onboard.plugins.plugin_utils._init.ssh_world import Found
 from ansible_collections.hpc.onboard.plugins.plugin_utils._init.wishes import Wish
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import Roles
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.yaml_loader import Loader
 from hypothesis import given
 from hypothesis import strategies as st
@@ -33,8 +32,7 @@ def wish(name: str, **entry: object) -> Wish:
 
 def names(text: str) -> list[str]:
     """The accounts of a file, by the loader that every run uses."""
-    lines = Lines(FILE, text)
-    return [host.name for host in hosts(AccountsFile(lines, lines.document(), Roles()))]
+    return [host.name for host in build_hosts(AccountsFile.parse(FILE, text))]
 
 
 WISHES = [

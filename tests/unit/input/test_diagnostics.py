@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines, Mistakes, read_text
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Mistakes, YamlText, read_text
 
 
 @pytest.mark.parametrize(
@@ -41,15 +41,15 @@ def test_a_file_that_cannot_be_read_is_one_mistake(
 )
 def test_a_tab_is_called_a_tab(text: str, said: str) -> None:
     with pytest.raises(Mistakes) as caught:
-        Lines(Path("x.yml"), text).root()
+        YamlText(Path("x.yml"), text).root()
     assert said in str(caught.value)
 
 
 def test_a_tab_between_words_does_no_harm() -> None:
-    assert Lines(Path("x.yml"), "a:\t1\n").document() == {"a": 1}
+    assert YamlText(Path("x.yml"), "a:\t1\n").document() == {"a": 1}
 
 
 def test_a_text_of_a_mistake_moves_no_cursor(tmp_path: Path) -> None:
     file = tmp_path / "own.yml"
-    said = str(Lines(file, "a: 1").mistake(("a",), "what is \x1b]0;pwn\x07 \u2800 here?"))
+    said = str(YamlText(file, "a: 1").mistake(("a",), "what is \x1b]0;pwn\x07 \u2800 here?"))
     assert said.endswith(r"what is \u001b]0;pwn\u0007 \u2800 here?")

@@ -19,7 +19,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles imp
     schema,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.source_checks import wrapper_advice
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import YamlText
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema import Checker
 
 from tests.effort import EXHAUSTIVE, chance
@@ -79,7 +79,7 @@ def mutated(document, choice: random.Random):
 
 @pytest.mark.parametrize(("name", "file"), DOCUMENTS, ids=lambda each: getattr(each, "stem", each))
 def test_it_agrees_on_valid_and_mutated_documents(name, file):
-    document = read_profile(file) if name == "cluster" else Lines(file, file.read_text()).document()
+    document = read_profile(file) if name == "cluster" else YamlText(file, file.read_text()).document()
     library, ours = jsonschema.Draft202012Validator(schema(name)), Checker(schema(name))
     assert not list(ours.violations(document))
     choice, refused = chance("documents", file.stem), 0

@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 import yaml
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._roles import collect, conda
-from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.parts import conda_installer
-from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.parts.site import site_settings
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles import collect, conda, conda_installer
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.site import site_settings
 
 AREA = {"name": "data", "path": "/data/ada", "root": "/data", "create": True}
 SITE = {"area": "data", "storage": [AREA]}

@@ -16,7 +16,7 @@ from ansible_collections.hpc.onboard.plugins.module_utils._options.file_options 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import read_profile, render
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import ROLES_FOLDER
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.job_scripts import OURS, WORD, declare, filled
-from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.parts.site import site_settings
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.site import site_settings
 
 CHECKOUT = Path(__file__).parents[3]
 PROFILES = {file.stem: read_profile(file) for file in sorted((CHECKOUT / "inventory/clusters").glob("*.yml"))}

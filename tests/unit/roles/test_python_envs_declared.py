@@ -13,7 +13,7 @@ from ansible_collections.hpc.onboard.plugins.module_utils._jobs.env_spec import 
 from ansible_collections.hpc.onboard.plugins.module_utils._options.env_options import PythonEnvOptions
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import read_profile, render
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles import collect
-from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.parts.site import site_settings
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.site import site_settings
 
 PROFILES = Path(__file__).parents[3] / "inventory/clusters"
 ML = {"name": "ml", "modules": ["python/3.11"], "packages": ["numpy"]}

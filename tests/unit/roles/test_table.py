@@ -16,7 +16,7 @@ from ansible_collections.hpc.onboard.plugins.module_utils._resources.rotated_key
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS as RESOURCES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles import container_caches
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import collect, role_settings
-from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.parts.site import CACHING
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.site import CACHING
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import (
     KINDS,
     ROLES,

@@ -10,11 +10,10 @@ from typing import Any
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import AccountsFile, hosts
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import AccountsFile
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.host_variables import build_hosts
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.open_sessions import socket_of
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import SHIPPED, Catalogue
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import Roles
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import settings, ssh_arguments
 from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config import entries, texts
 from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config.person import Person, check, person
@@ -49,8 +48,7 @@ HOSTILE = (
 def variables(entry: str, tmp_path: Path, top: str = "") -> dict[str, Any]:
     """The variables of one account of a file, as its run has them."""
     text = f"plugin: hpc.onboard.accounts\n{top}accounts:\n  {entry}\n"
-    lines = Lines(tmp_path / "accounts.yml", text)
-    (host,) = hosts(AccountsFile(lines, lines.document(), Roles()))
+    (host,) = build_hosts(AccountsFile.parse(tmp_path / "accounts.yml", text))
     return host.variables
 
 

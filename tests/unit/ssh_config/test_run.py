@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import AccountsFile, hosts
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import Roles
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import AccountsFile
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.host_variables import build_hosts
 from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config import run, texts
 
 
@@ -34,8 +33,7 @@ def inventory(file: Path, *entries: str) -> dict[str, Any]:
     """Ansible's variables for an accounts file with these entries."""
     listed = "".join(f"  {one}\n" for one in entries)
     file.write_text(f"plugin: hpc.onboard.accounts\naccounts:\n{listed}")
-    lines = Lines(file, file.read_text())
-    made = hosts(AccountsFile(lines, lines.document(), Roles()))
+    made = build_hosts(AccountsFile.parse(file, file.read_text()))
     known = {one.name: {**one.variables, "inventory_file": str(file)} for one in made}
     return {"groups": {"accounts": list(known)}, "hostvars": known, "ansible_play_hosts": list(known)}
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import collect
-from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.parts.own_texts import read, refuse_keys
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.own_texts import read, refuse_keys
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -10,9 +10,9 @@ from typing import Any
 import ansible
 import pytest
 from ansible import constants
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.own_words import (
-    ANSIBLES,
-    is_slip,
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.account_checks import (
+    ANSIBLE_VARIABLES,
+    is_typo,
     misspelt_areas,
     unknown_variables,
 )
@@ -30,12 +30,14 @@ def test_every_variable_that_ansible_documents_is_known() -> None:
     texts = [(core / file).read_text(encoding="utf-8") for file in FILES if (core / file).exists()]
     documented = {name for text in texts for name in re.findall(r"\bname:\s*[\"']?(ansible_\w+)", text)}
     assert len(documented) > 70
-    assert {name for name in documented if not name.startswith(OTHERS)} - ANSIBLES == set()
+    assert {name for name in documented if not name.startswith(OTHERS)} - ANSIBLE_VARIABLES == set()
 
 
 def test_every_variable_that_ansible_takes_by_its_former_names_is_known() -> None:
     former = {name for names in constants.MAGIC_VARIABLE_MAPPING.values() for name in names}
-    assert {name for name in former if name.startswith("ansible_") and not name.startswith(OTHERS)} - ANSIBLES == set()
+    assert {
+        name for name in former if name.startswith("ansible_") and not name.startswith(OTHERS)
+    } - ANSIBLE_VARIABLES == set()
 
 
 @pytest.mark.parametrize(
@@ -82,4 +84,4 @@ def test_an_area_that_is_a_slip_away_from_a_known_one_is_told(given: list[str], 
     [("scratchs", True), ("cratch", True), ("scrtach", True), ("scratch", False), ("srctahc", False), ("scr", False)],
 )
 def test_a_slip_is_one_letter_or_two_that_changed_places(word: str, is_one: bool) -> None:
-    assert is_slip(word, "scratch") is is_slip("scratch", word) is is_one
+    assert is_typo(word, "scratch") is is_typo("scratch", word) is is_one

@@ -1,0 +1,167 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the schema of the accounts file cannot check: names that must exist in a profile, in Ansible or among the roles.
+
+accounts_file.py calls each check once; every mistake goes into its one list.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from .._input.diagnostics import MistakeList, Place, describe_impossible_day, is_day, nearest
+from .._input.json_schema import is_template, mapping
+from .._input.role_specs import RoleSpecs
+from .defaults import Entry
+from .profiles import Catalogue, Profile
+
+USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+PREFIX = "ansible_"
+# What Ansible itself reads for an account that is reached by ssh, or is a folder of this machine. Tests compare it with
+# the documentation of ansible-core's own plugins.
+WORDS = """
+admin_users async_dir become become_exe become_flags become_method become_pass become_password become_user
+common_remote_group connection connection_user control_path control_path_dir deprecation_warnings facts_modules host
+host_key_checking inject_invocation interpreter_python_fallback local_become_strip_preamble
+local_become_success_timeout module_compression network_os no_target_syslog paramiko_host paramiko_host_key_checking
+paramiko_pass paramiko_password paramiko_port paramiko_private_key_file paramiko_proxy_command paramiko_timeout
+paramiko_use_rsa_sha2_algorithms paramiko_user password pipelining port private_key private_key_file
+private_key_passphrase python_interpreter python_module_rlimit_nofile remote_tmp runas_flags runas_pass runas_user
+scp_executable scp_extra_args sftp_batch_mode sftp_executable sftp_extra_args shell_allow_world_readable_temp
+shell_executable shell_type ssh_args ssh_common_args ssh_executable ssh_extra_args ssh_host ssh_host_key_checking
+ssh_pass ssh_password ssh_password_mechanism ssh_pipelining ssh_pkcs11_provider ssh_port ssh_private_key
+ssh_private_key_file ssh_private_key_passphrase ssh_retries ssh_timeout ssh_transfer_method ssh_use_tty ssh_user
+ssh_verbosity sshpass_prompt su_exe su_flags su_pass su_prompt_l10n su_user sudo_chdir sudo_exe sudo_flags sudo_pass
+sudo_user system_tmpdirs target_log_info timeout user worker_session_isolation
+"""
+ANSIBLE_VARIABLES = {f"{PREFIX}{word}" for word in WORDS.split()}
+INTERPRETER = re.compile(rf"{PREFIX}\w+_interpreter")
+DAY = re.compile(r"\d{4}-\d\d-\d\d")  # the schema reports another form
+CONNECTIONS = {"ssh", "smart", "local", "paramiko", "paramiko_ssh"}
+BECOME = {"sudo", "su", "runas"}
+USUAL = ("ansible_connection", "ansible_host", "ansible_port", "ansible_python_interpreter", "ansible_user")
+
+
+def find_cluster(mistakes: MistakeList, name: str, catalogue: Catalogue) -> Profile | None:
+    """Return the profile of the cluster in an account's name. If there is none, add the mistake and return None."""
+    user, _at, cluster = name.rpartition("@")
+    if not USER.fullmatch(user):
+        if is_template(name):
+            text = f'"{name}" is a template; account names must be plain.'
+        elif "@" in name:
+            text = f'"{name}" is no account; write USER@CLUSTER with one @, and letters, digits, ., - and _ before it.'
+        else:
+            example = f"{name}@{min(catalogue.ids(), default='cluster')}"
+            text = f'"{name}" is no account; write USER@CLUSTER, such as {example}.'
+        mistakes.add(("accounts", name), text, at_key=True)
+        return None
+    profile = None
+    with mistakes.collecting():
+        profile = catalogue.profile(cluster)
+        if profile is None:
+            text = (
+                f'unknown cluster "{cluster}"; {nearest(cluster, catalogue.ids())}'
+                f" A cluster of your own is a file {cluster}.yml in a folder under profiles:."
+            )
+            mistakes.add(("accounts", name), text, at_key=True)
+    return profile
+
+
+def check_entry(mistakes: MistakeList, place: Place, entry: Entry, roles: RoleSpecs) -> None:
+    """Check the names of roles and of Ansible's variables in an account's entry, or in the defaults."""
+    excluded = entry.get("without")
+    for index, role in enumerate(excluded if isinstance(excluded, list) else ()):
+        if isinstance(role, str) and role not in roles.names():
+            text = f'unknown role "{role}" in "without"; {nearest(role, roles.names())}'
+            mistakes.add((*place, "without", index), text)
+    if place == ("defaults",) and entry.get("ssh"):
+        mistakes.add((*place, "ssh"), '"ssh" leads to one account; write it there.', at_key=True)
+    for name, text in unknown_variables(mapping(entry.get("vars"))).items():
+        mistakes.add((*place, "vars", name), text, at_key=True)
+
+
+def check_for_cluster(mistakes: MistakeList, place: Place, entry: Entry, profile: Profile) -> None:
+    """Check an account's entry against the profile of its cluster."""
+    if "jump_user" in entry and "jump" not in profile["login"]:
+        text = f'"jump_user" is of no use here: {profile["id"]} has no jump host. Take it out.'
+        mistakes.add((*place, "jump_user"), text, at_key=True)
+    areas = {area["name"] for area in profile["storage"]}
+    for name, text in misspelt_areas(mapping(entry.get("storage")), areas).items():
+        mistakes.add((*place, "storage", name), text, at_key=True)
+    _check_steps(mistakes, place, entry, [profile])
+
+
+def check_defaults(mistakes: MistakeList, entry: Entry, clusters: Sequence[Profile]) -> None:
+    """Check the defaults against the profiles of all accounts: each word must count for one of them."""
+    if "jump_user" in entry and not any("jump" in one["login"] for one in clusters):
+        text = '"jump_user" is of no use here: no cluster of these accounts has a jump host. Take it out.'
+        mistakes.add(("defaults", "jump_user"), text, at_key=True)
+    areas = {area["name"] for one in clusters for area in one["storage"]}
+    for word in mapping(entry.get("storage")).keys() - areas:
+        advice = nearest(str(word), areas)
+        text = f'no cluster of these accounts has a storage area "{word}"; {advice} One of your own goes under "links".'
+        mistakes.add(("defaults", "storage", word), text, at_key=True)
+    _check_steps(mistakes, ("defaults",), entry, clusters)
+
+
+def _check_steps(mistakes: MistakeList, place: Place, entry: Entry, clusters: Sequence[Profile]) -> None:
+    known = {step["id"]: step for one in clusters for step in one.get("human_steps", ())}
+    for name, step in mapping(entry.get("steps")).items():
+        text = ""
+        if "done" in known.get(name, {}):
+            text = f'"{name}" is seen done by itself and takes no words of yours. Give your step another name.'
+        elif name not in known and "text" not in mapping(step):
+            text = f'unknown step "{name}"; {nearest(name, known)} One of your own needs "text: WHAT TO DO".'
+        elif DAY.fullmatch(str(mapping(step).get("due"))) and not is_day(str(step["due"])):
+            text = describe_impossible_day(str(step["due"]))
+        if text:
+            mistakes.add((*place, "steps", name), text, at_key=True)
+
+
+def unknown_variables(variables: Mapping[str, Any]) -> dict[str, str]:
+    """Return advice for each variable that is named like one of Ansible's and is none.
+
+    Other plugins have variables of their own, so nothing is unknown where one of them connects or becomes another user.
+    """
+    plugins = (("ansible_connection", "ssh", CONNECTIONS), ("ansible_become_method", "sudo", BECOME))
+    for name, usual, known in plugins:
+        if str(variables.get(name, usual)).removeprefix("ansible.builtin.") not in known:
+            return {}
+    unknown = [name for name in map(str, variables) if name.startswith(PREFIX) and name not in ANSIBLE_VARIABLES]
+    return {
+        name: f'Ansible knows no "{name}"; {nearest(name, ANSIBLE_VARIABLES, USUAL, PREFIX)}'
+        for name in unknown
+        if not INTERPRETER.fullmatch(name)
+    }
+
+
+def misspelt_areas(names: Iterable[str], known: Iterable[str]) -> dict[str, str]:
+    """Return advice for each storage area that the profile does not have and that is one typo away from one of its own.
+
+    Another name makes an area of the account's own: work2 is not work, and where both are named, both are meant.
+    """
+    given, areas = set(names), set(known)
+    advice = {}
+    for name in sorted(given - areas):
+        near = next((area for area in sorted(areas - given) if is_typo(name, area)), None)
+        if near:
+            advice[name] = f'unknown area "{name}"; did you mean "{near}"? One of your own needs a name less like it.'
+    return advice
+
+
+def is_typo(word: str, other: str) -> bool:
+    """Return True if one letter more, less or different, or two swapped ones, separate the words; digits count."""
+    at = 0
+    while at < min(len(word), len(other)) and word[at] == other[at]:
+        at += 1
+    left, right = word[at:], other[at:]
+    if any(letter.isdigit() for letter in (left[:1], right[:1])):
+        return False
+    return bool(left or right) and (
+        left[1:] == right
+        or left == right[1:]
+        or (left[1:] == right[1:] and len(word) > 3)
+        or (left[1::-1] == right[:2] and left[2:] == right[2:])
+    )
