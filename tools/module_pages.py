@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 
 import yaml
 from ansible_collections.hpc.onboard.plugins.module_utils._core.values import Options
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import asked_of
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import options_class
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import KINDS
 
 COMMON = {
@@ -93,7 +93,7 @@ def routes() -> str:
 
 def module_page(name: str) -> str:
     """Return the source of the module of a resource type. Raises ValueError if an option has no sentence."""
-    options = asked_of(name)
+    options = options_class(name)
     described = describe(inspect.getdoc(options) or "")
     if unknown := sorted(described.options.keys() - options.OPTIONS.keys()):
         raise ValueError(f"{name}: the docstring of {options.__name__} describes the unknown option {unknown[0]}")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,6 @@ from typing import Any
 from .._input.collection import COLLECTION
 from .._input.diagnostics import Mistake, Mistakes, Place, YamlText, nearest, read_text
 from .._input.json_schema import Checker, Schema
-from .._roles.job_options import in_long_form
 from .facts import Tree, Written, place_as_written, plain, spread, unwrapped
 from .source_checks import Wrong, cross_checks, source_checks, wrapper_advice
 
@@ -27,6 +27,11 @@ NO_MIRRORS = (
     '"mirrors" is not supported in a profile that does not ship: packages are programs.'
     " Name your index in accounts.yml, under the account:  python_envs: {index: https://...}"
 )
+LONG_OPTIONS = {  # of sbatch
+    **{"A": "account", "C": "constraint", "G": "gpus", "L": "licenses", "N": "nodes", "c": "cpus-per-task"},
+    **{"n": "ntasks", "p": "partition", "q": "qos", "t": "time"},
+}
+SHORT_OPTION = re.compile(r"(?<!\S)-([A-Za-z]) ")
 Profile = dict[str, Any]
 ASSUMED: Profile = {  # of a cluster whose profile does not say it
     **{"status": "own", "auth": {"archetype": "key"}, "storage": [], "links": {"by": "us"}},
@@ -83,6 +88,18 @@ class Catalogue:
         return found
 
 
+def expand_options(profile: Profile) -> Profile:
+    """Return a profile whose job options have their long form, each one word.
+
+    >>> expand_options({"scheduler": {"kind": "slurm", "gpu": "-p gpu -G 1"}})["scheduler"]["gpu"]
+    '--partition=gpu --gpus=1'
+    """
+    scheduler = dict(profile.get("scheduler", {}))
+    for name in scheduler.keys() & {"gpu", "cpu", "test"}:
+        scheduler[name] = SHORT_OPTION.sub(lambda option: f"--{LONG_OPTIONS[option[1]]}=", scheduler[name])
+    return {**profile, "scheduler": scheduler} if scheduler else dict(profile)
+
+
 def read_profile(file: Path) -> Profile:
     """The profile in this file, whole and without its sources; everything that is wrong is raised as one Mistakes."""
     return whole(read_known(file).profile)
@@ -90,7 +107,7 @@ def read_profile(file: Path) -> Profile:
 
 def whole(profile: Profile) -> Profile:
     """A profile with what is assumed of a cluster where it says nothing; how to get in is all that it must say."""
-    return in_long_form({**ASSUMED, "name": profile["id"], **profile})
+    return expand_options({**ASSUMED, "name": profile["id"], **profile})
 
 
 def read_known(file: Path) -> Known:

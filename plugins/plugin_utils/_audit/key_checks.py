@@ -16,7 +16,7 @@ from ...module_utils._audit_checks.scattered_keys import ScatteredKeys
 from ...module_utils._audit_checks.shadowed_keys import ShadowedKeys
 from ...module_utils._audit_checks.unread_keys import UnreadKeys
 from ...module_utils._formats.key_files import ENROOTS
-from .._roles.parts.enroot_caches import caches
+from .._roles.enroot_credentials import token_folders
 from .._roles.table import keys, usual_path
 from .._secrets.backends import MissingKey
 from .._secrets.versions import Secret
@@ -45,7 +45,7 @@ def plan_key_checks(cluster: Facts, account: Facts, declared: Sequence[PlanEntry
     own = sorted({path + KEYS[kind].copy for kind, paths in kept.items() for path in paths} | {*_own(kept)})
     areas = _areas(cluster)
     words, secrets = ({mark: one[at] for mark, one in known.items()} for at in (1, 0))
-    common = {"own": own, "kept": kept, "known": words, "secrets": secrets, "caches": caches(cluster, declared)}
+    common = {"own": own, "kept": kept, "known": words, "secrets": secrets, "caches": token_folders(cluster, declared)}
     found = [_plan("scattered_keys", **common, folder=folder) for folder in ("~", *areas)]
     found.append(_plan("open_keys", own=_own(kept), areas=areas))
     enroots = kept.get("enroot_credential") or _read_by_enroot(cluster)

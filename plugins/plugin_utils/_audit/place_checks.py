@@ -17,7 +17,7 @@ from ...module_utils._audit_checks.overridden_settings import OverriddenSettings
 from ...module_utils._audit_checks.quota import Quota
 from ...module_utils._audit_checks.slurm_rights import SlurmRights
 from ...module_utils._audit_checks.startup_files import StartupFiles
-from .._roles.parts.conda_installer import uses_anacondas_channels
+from .._roles.conda_installer import uses_anacondas_channels
 
 if TYPE_CHECKING:
     from .._documents.declaration import Options, PlanEntry

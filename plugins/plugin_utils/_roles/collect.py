@@ -109,9 +109,6 @@ def refuse_unknown(variables: Iterable[object]) -> None:
 def _unknown(name: str, role: str, known: Iterable[str]) -> str:
     from .._input.diagnostics import nearest
 
-    now = getattr(load(role), "FORMER", {}).get(name)
-    if now:
-        return f"role {role}: there is no setting {name} any more; say {now}"
     advice = nearest(name, known, prefix=f"{role}_")
     return f"role {role}: there is no setting {name}; {advice} A variable of your own needs another name"
 
@@ -119,7 +116,7 @@ def _unknown(name: str, role: str, known: Iterable[str]) -> str:
 def refuse_keys(options: Mapping[str, Any]) -> None:
     """Raise AccountError where the text of a file that is given directly holds a key."""
     if isinstance(options.get("content"), str):
-        from .parts import own_texts  # few have such
+        from . import own_texts  # few have such
 
         own_texts.refuse_keys(f"content of {options.get('path')}", options["content"])
 

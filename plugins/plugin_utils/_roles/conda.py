@@ -7,16 +7,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from .parts.site import OF_CONDA
 from .table import Settings, nothing, resource
 
 if TYPE_CHECKING:
     from .._documents.declaration import Declaration, SkipReason
-
-FORMER = {  # settings that are not read any more, and what is said in their place
-    **{f"conda_{name}": f"conda_site: {{{name}: ...}}" for name in OF_CONDA},
-    "conda_areas": "conda_site: {storage: [...]}",
-}
 
 
 def declare(settings: Settings) -> Declaration:
@@ -29,7 +23,7 @@ def declare(settings: Settings) -> Declaration:
         return nothing("refused", f"{site['why']} Use {site['instead'] or 'what the site offers'}.")
     if not settings["wanted"] and not settings["environments"]:
         return {"resources": [], "notes": []}
-    from .parts import conda_installer  # few have one
+    from . import conda_installer  # few have one
 
     why = conda_installer.left_out(settings)
     if why:
@@ -49,6 +43,6 @@ def declare(settings: Settings) -> Declaration:
 def prepare(accounts: Sequence[Settings]) -> None:
     """Read the installers once, where an account wants a conda."""
     if any(settings.get("wanted") for settings in accounts):
-        from .parts import conda_installer
+        from . import conda_installer
 
         conda_installer.pinned()

@@ -4,13 +4,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .table import Key, Settings, nothing, resource
 
 if TYPE_CHECKING:
-    from .._documents.declaration import Declaration
+    from .._documents.declaration import Declaration, PlanEntry
 
+CACHES = ("~/.cache/enroot", "~/.config/enroot", "~/enroot")  # where enroot has its cache by default
+CACHE_VARIABLES = ("ENROOT_CACHE_PATH", "ENROOT_CONFIG_PATH")
 KEYS = {"enroot_credential": Key("ngc", by_containers=True)}
 
 
@@ -37,3 +40,12 @@ def declare(settings: Settings) -> Declaration:
         for registry in settings["registries"]
     ]
     return {"resources": entries, "notes": []}
+
+
+def token_folders(cluster: Settings, declared: Sequence[PlanEntry]) -> list[str]:
+    """Return the folders in which enroot may keep its tokens, by the profile and by what an account declares."""
+    sections = [entry["options"] for entry in declared if entry["kind"] == "shell_environment"]
+    named = [options.get("variables", {}).get(name) for options in sections for name in CACHE_VARIABLES]
+    place = (cluster.get("caches") or {}).get("path")
+    given = [f"{place}/cache", str(place)] if place else []
+    return sorted({*CACHES, *given, *(str(path) for path in named if path)})

@@ -79,7 +79,7 @@ def _asks(command: str, name: str, content: str) -> str | None:
 
 def _own(one: Settings, settings: Settings, words: dict[str, list[str]]) -> str:
     """A template of the person's own, filled. Raises AccountError."""
-    from .parts import own_texts  # few have such
+    from . import own_texts  # few have such
 
     if not NAME.match(one["name"]):
         raise AccountError(f"job_scripts: {one['name']!r} is not the name of a file")

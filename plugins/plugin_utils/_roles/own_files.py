@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from ...module_utils._core.errors import AccountError
-from .parts import own_texts
+from . import own_texts
 from .table import Settings, resource
 
 if TYPE_CHECKING:

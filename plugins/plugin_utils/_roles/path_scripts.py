@@ -29,7 +29,7 @@ def declare(settings: Settings) -> Declaration:
 
 def own_script(settings: Settings, start: str) -> str:
     """The text of a person's script, as it is said or from its file, relative to start. Raises AccountError."""
-    from .parts import own_texts  # few have such
+    from . import own_texts  # few have such
 
     file, content = settings.get("file"), settings.get("content")
     if (file is None) == (content is None):

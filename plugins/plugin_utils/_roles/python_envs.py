@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...module_utils._core.errors import AccountError
 from ...module_utils._core.values import check_word
-from .parts import own_texts
+from . import own_texts
 from .table import Settings, resource
 
 if TYPE_CHECKING:

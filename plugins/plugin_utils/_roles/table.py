@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from ...module_utils._core.values import Options
-    from .._documents.declaration import Code, Declaration, ResourceEntry
+    from .._documents.declaration import Code, Declaration, Entry
 
 Settings = Mapping[str, Any]
 
@@ -162,13 +162,13 @@ def prepare(accounts: Iterable[Settings]) -> None:
                 more(wanting)
 
 
-def resource(kind: str, **options: Any) -> ResourceEntry:
+def resource(kind: str, **options: Any) -> Entry:
     """One thing that is declared; an option that is None is not said."""
     return {"kind": kind, "options": {name: value for name, value in options.items() if value is not None}}
 
 
-def scheduler_question(settings: Settings) -> ResourceEntry:
-    """The resource that asks which Slurm account jobs are counted for. settings: with the site's (parts/site.py).
+def scheduler_question(settings: Settings) -> Entry:
+    """The resource that asks which Slurm account jobs are counted for. settings: with the site's (site.py).
 
     It is declared before the files whose texts name it as SLURM_ACCOUNT, and that say found=["slurm_account"].
     """

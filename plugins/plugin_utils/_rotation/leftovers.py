@@ -49,13 +49,13 @@ class Sweep:
             return cls(None)
         if (situation.name, old.id) not in marks:
             return cls(None, NO_MARK)
-        from .._roles.enroot_caches import caches  # few steps need it
+        from .._roles.enroot_credentials import token_folders  # few steps need it
 
         return cls(
             {
                 "known": {marks[situation.name, old.id]: KNOWN.format(situation.name)},
                 "own": [file.path for file in files],
-                "caches": caches(cluster, ()),
+                "caches": token_folders(cluster, ()),
             }
         )
 

@@ -13,13 +13,12 @@ from typing import Any
 import pytest
 from account_scene import KEY
 from ansible_collections.hpc.onboard.plugins.module_utils._engine.engine import answer
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import AccountsFile, Host, hosts
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_file import AccountsFile
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.host_variables import InventoryHost, build_hosts
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.place_checks import KINDS as WATCHED
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.place_checks import plan_place_checks
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.payload import BROKEN, command, payload, places
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS, TYPES, Plan
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import Roles
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Lines
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import collect
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import ROLES
 from audit_check_runs import complete_options
@@ -27,16 +26,15 @@ from audit_check_runs import complete_options
 FILE = Path(__file__).parents[3] / "inventory" / "practice.yml"
 
 
-def shipped() -> dict[str, Host]:
+def shipped() -> dict[str, InventoryHost]:
     """The accounts that ship, by name."""
-    lines = Lines(FILE, FILE.read_text(encoding="utf-8"))
-    return {host.name: host for host in hosts(AccountsFile(lines, lines.document(), Roles()))}
+    return {host.name: host for host in build_hosts(AccountsFile.parse(FILE, FILE.read_text(encoding="utf-8")))}
 
 
 ACCOUNTS = shipped()
 
 
-def declared(host: Host) -> list[dict[str, Any]]:
+def declared(host: InventoryHost) -> list[dict[str, Any]]:
     """What the roles declare for an account, where every program has its token."""
     variables = {**host.variables, "tokens_programs": [{"program": "huggingface"}]}
     return collect(ROLES, host.variables["account"]["without"], [], variables.get).resources

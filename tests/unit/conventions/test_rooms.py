@@ -40,12 +40,8 @@ CONTROLLER = {
     "_secrets": {"_input/command_line", "_state", "_core", "_formats/key_forms"},
     "_validate": {"_text", "_secrets/key_faults", "_core", "_formats"},
     "_roles": {"_documents", "_input", "_core", "_options", "_formats/key_forms"},
-    "_roles": {"_documents", "_input", "_roles", "_core", "_options/image_name"},
     "_authentication": {"_text", "_input", "_state", "_secrets/prompt", "_core"},
-    "_accounts": {
-        *("_text/sanitise", "_input", "_state", "_roles", "_authentication/credential"),
-        *("_roles/site", "_roles/job_options"),
-    },
+    "_accounts": {"_text/sanitise", "_input", "_state", "_roles", "_authentication/credential"},
     "_ssh_config": {
         *("_documents", "_input", "_state", "_accounts/open_sessions", "_authentication/ssh_login"),
         *("_core", "_formats"),
@@ -64,7 +60,7 @@ CONTROLLER = {
         *("_core", "_formats/key_files", "_receipt", "_jobs", "_resources"),
     },
     "_rotation": {
-        *("_documents", "_input", "_state", "_secrets", "_validate", "_roles", "_roles"),
+        *("_documents", "_input", "_state", "_secrets", "_validate", "_roles"),
         *("_core", "_formats"),
     },
     "_state_export": {"_text", "_state", "_secrets", "_rotation/ledger", "_core"},
@@ -83,7 +79,6 @@ CONTROLLER = {
             "_delivery",
         ),
         *(
-            "_roles",
             "_audit/judges",
             "_audit/formats",
             "_core",
@@ -105,7 +100,7 @@ CONTROLLER = {
     },
     "_terminal": {"_documents", "_text", "_accounts/fields", "_delivery", "_audit/rules", "_audit/formats"},
     "_readiness": {
-        *("_documents", "_text", "_input", "_state", "_authentication", "_roles", "_roles", "_accounts"),
+        *("_documents", "_text", "_input", "_state", "_authentication", "_roles", "_accounts"),
         *("_ssh_config", "_delivery", "_audit"),
     },
     "_init": {"_input", "_secrets/backends", "_secrets/file_errors", "_accounts", "_core"},

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._roles import collect, conda, conda_installer
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles import collect, conda_installer
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.site import site_settings
 
 AREA = {"name": "data", "path": "/data/ada", "root": "/data", "create": True}
@@ -146,12 +146,6 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 def test_the_licence_of_anacondas_channels_is_said_in_one_sentence(channels: list[str]) -> None:
     notes = declared(**WANTED, conda_channels=channels).notes
     assert [note["text"] for note in notes] == [conda_installer.LICENCE]
-
-
-@pytest.mark.parametrize("former", sorted(conda.FORMER))
-def test_a_setting_of_former_times_is_refused_with_the_one_of_today(former: str) -> None:
-    with pytest.raises(AccountError, match=rf"there is no setting {former} any more; say conda_site: \{{\w+: "):
-        collect.refuse_unknown([former])
 
 
 def test_a_fact_that_no_site_has_is_refused() -> None:

@@ -23,7 +23,6 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import (
     Role,
     declaring,
     keys,
-    load,
     options_of,
 )
 
@@ -49,7 +48,6 @@ def test_what_is_off_declares_nothing(name: str) -> None:
     silent = {**settings, **{one: type(settings[one])() for one in capability.unless}}
     assert capability.is_off(silent)
     assert declaring(name)(silent) == {"resources": [], "notes": []}
-    assert not hasattr(load(name), "FORMER"), "nobody would look whether a former setting is said"
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from ....module_utils._core.errors import AccountError
-from ....module_utils._formats import key_forms
-from ....module_utils._options.file_options import LARGEST_TEXT, check_text
+from ...module_utils._core.errors import AccountError
+from ...module_utils._formats import key_forms
+from ...module_utils._options.file_options import LARGEST_TEXT, check_text
 
 PRIVATE = re.compile(r"^-----BEGIN [A-Z0-9 ]*PRIVATE KEY", re.MULTILINE)
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import yaml
 
-from ....module_utils._core.errors import AccountError
-from ..._input.collection import ROLES_FOLDER
-from ..._input.yaml_loader import SafeLoader
+from ...module_utils._core.errors import AccountError
+from .._input.collection import ROLES_FOLDER
+from .._input.yaml_loader import SafeLoader
 
 Settings = Mapping[str, Any]
 
