@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import asked_of
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import options_class
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import ROLES
 
 from tools.module_pages import describe
@@ -71,7 +71,7 @@ def item(name: str, sentence: str, type: str = "str", **more: Any) -> Setting:
 
 def like(resource_type: str, name: str, default: Any = None, **more: Any) -> Setting:
     """Return a setting that is passed on as the option of this name of a resource type."""
-    options = asked_of(resource_type)
+    options = options_class(resource_type)
     option = options.OPTIONS[name]
     return Setting(
         name,
