@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from ...module_utils._core.values import Options
-    from .._documents.declaration import Code, Declaration, Entry
+    from .._documents.declaration import Code, Declaration, ResourceEntry
 
 Settings = Mapping[str, Any]
 
@@ -162,12 +162,12 @@ def prepare(accounts: Iterable[Settings]) -> None:
                 more(wanting)
 
 
-def resource(kind: str, **options: Any) -> Entry:
+def resource(kind: str, **options: Any) -> ResourceEntry:
     """One thing that is declared; an option that is None is not said."""
     return {"kind": kind, "options": {name: value for name, value in options.items() if value is not None}}
 
 
-def scheduler_question(settings: Settings) -> Entry:
+def scheduler_question(settings: Settings) -> ResourceEntry:
     """The resource that asks which Slurm account jobs are counted for. settings: with the site's (site.py).
 
     It is declared before the files whose texts name it as SLURM_ACCOUNT, and that say found=["slurm_account"].
