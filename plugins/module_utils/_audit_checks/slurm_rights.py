@@ -6,7 +6,7 @@ from typing import Any, Dict, List
 
 from .._core.host import Host
 from .._core.resource import Evidence, State
-from .._jobs import slurm_offers
+from .._slurm.offers import MEMORY_KEY, choose_account, get_offers, list_qos
 from .audit_check import AuditCheck
 
 UNUSED = "the profile's other partitions"
@@ -26,19 +26,19 @@ class SlurmRights(AuditCheck):
     }
 
     def bound(self, host: Host) -> "AuditCheck":
-        slurm_offers.learn(host)  # before the engine forks
+        get_offers(host)  # before the engine forks
         return super().bound(host)
 
     def run(self, host: Host) -> None:
-        offers = slurm_offers.learn(host)
-        chosen = slurm_offers.choice(offers, self.options["account"], self.options["likely"])
+        offers = get_offers(host)
+        chosen = choose_account(offers, self.options["account"], self.options["likely"])
         if offers["missed"] and any(offers[name] is not None for name in ("accounts", "partitions")):
             # Where Slurm never answered, nothing can have drifted; status says so.
             self.skip("Slurm could not be asked, or not for everything: %s" % "; ".join(offers["missed"]))
         if chosen.why:
             several = not self.options["account"] and offers["accounts"]
             self.report("JOB-004" if several else "JOB-001", self.options["account"] or "Slurm account", chosen.why)
-        allowed = slurm_offers.qos_of(offers, chosen.account)
+        allowed = list_qos(offers, chosen.account)
         for qos in self.options["qos"] if allowed is not None else []:
             if qos not in (allowed or []):
                 text = "account %s may not use this quality of service; available: %s"
@@ -57,6 +57,6 @@ class SlurmRights(AuditCheck):
             self.report("JOB-002", UNUSED, "Slurm does not list %s; available: %s" % (", ".join(gone), available))
 
     def evidence(self, before: State, host: Host) -> Evidence:
-        offers = host.account.found[slurm_offers.FOUND]
+        offers = host.account.found[MEMORY_KEY]
         slurm = {name: offers[name] for name in ("accounts", "default", "partitions", "missed")}
         return dict(super().evidence(before, host), slurm=slurm)

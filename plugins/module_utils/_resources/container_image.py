@@ -1,6 +1,7 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A container image as a file in a folder of the account's, named for its digest, and a link to it without one.
+
 An image is ours by the note that lies beside it. Where the site has the image itself, the link leads to that. What the
 tag stands for by now is asked of the registry, from here and with the key in the container tool's own file; where that
 cannot be asked, the image that is there is as good as wanted.
@@ -9,7 +10,7 @@ cannot be asked, the image that is there is as good as wanted.
 import os
 from typing import Any, Dict, List, Optional, Tuple
 
-from .._core.files import FileEntry
+from .._core import files
 from .._core.host import Host
 from .._core.resource import Resource, State
 from .._images.files import ImageFiles, too_little_room
@@ -57,7 +58,7 @@ class ContainerImage(ContainerImageOptions, Resource):
         folder = self.options.get("site_images")
         return self._files(host).of_site(folder, self.options["packages"]) if folder else ""
 
-    def _is_our_link(self, link: FileEntry, host: Host) -> bool:
+    def _is_our_link(self, link: files.FileEntry, host: Host) -> bool:
         """Whether a link leads where only ours do: to a name with a digest, or to an image of the site's."""
         if link.kind != "link" or link.is_foreign:
             return False
@@ -86,22 +87,21 @@ class ContainerImage(ContainerImageOptions, Resource):
         return dict(found, size=self._files(host).size(going))
 
     def is_unchanged_since_created(self, found: State, host: Host) -> bool:
-        """As for any resource; how large it is was not noted."""
-        return super().is_unchanged_since_created(
-            {name: value for name, value in found.items() if name != "size"}, host
-        )
+        """Return the same as for any resource; the size is not in the receipt."""
+        recorded = {name: value for name, value in found.items() if name != "size"}
+        return super().is_unchanged_since_created(recorded, host)
 
     def _inspected(self, host: Host) -> State:
         link = host.entry(self._link)
         if link is not None and not self._is_our_link(link, host):
             return {"is": link.kind}
         if link is None:
-            files = self._files(host).ours()
+            names = self._files(host).ours()
             if self.options["state"] == "present":
                 return {}
             if self._is_working(host):
                 return {"image": "half made"}
-            return {"image": files[0]} if files else {}
+            return {"image": names[0]} if names else {}
         state = {"image": link.target}
         if link.target.startswith("/"):
             return state if host.resolved_kind(self._link) == "file" else {}
@@ -135,8 +135,6 @@ class ContainerImage(ContainerImageOptions, Resource):
 
     def _not_to_be_had(self, before: State, host: Host) -> Optional[str]:
         """Why the image cannot be imported."""
-        from .._core import files
-
         if not self._digest(host):
             looked = self._looked(host)
             return str(looked.why) + ("" if looked.is_certain else "; run again later")
@@ -220,7 +218,7 @@ class ContainerImage(ContainerImageOptions, Resource):
 
     @property
     def _job(self) -> Any:
-        from .._jobs.slurm_job import SlurmJob
+        from .._slurm.slurm_job import SlurmJob
 
         return SlurmJob(self._work)
 
@@ -266,7 +264,7 @@ class ContainerImage(ContainerImageOptions, Resource):
 
     def _import(self, host: Host, wanted: State) -> None:
         from .._images import importing
-        from .._jobs.slurm_job import Wanted
+        from .._slurm.slurm_job import JobRequest
 
         digest = wanted["digest"]
         is_enroot = self.options["runtime"] == "enroot"
@@ -286,7 +284,7 @@ class ContainerImage(ContainerImageOptions, Resource):
             importing.ImportJob(self._work, one).start(host)
             return
         work = importing.commands(one) + importing.AWAY
-        job = Wanted("import", work, self.options["job_options"], self.options["minutes"])
+        job = JobRequest("import", work, self.options["job_options"], self.options["minutes"])
         host.start(
             self._work,
             lambda above: self._job.submit(above, job, {"digest": digest}) and None,

@@ -31,9 +31,9 @@ class PathScript(PathScriptOptions, OwnFile):
         """What Slurm says of it, where it is to be asked and the script is there."""
         if not self.options.get("asks") or host.root or host.resolved_kind(self.options["path"]) != "file":
             return super().remarks(host)
-        from .._jobs.submission import asked_of
+        from .._slurm.submission import check_submission
 
-        return asked_of(host.real(self.options["path"]), host.shown(self.options["path"]))
+        return check_submission(host.real(self.options["path"]), host.shown(self.options["path"]))
 
     def not_ours(self, shown: str, text: str, before: State, host: Host) -> Optional[str]:
         """Why a script with our stamp is not ours to change any more; None where it is."""

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The script of a job: what it does, and around it the files by which others know how far it is and how it ended."""
+"""The script of a Slurm job: its work, and the files that tell its progress and its end."""
 
 import shlex
 
@@ -36,10 +36,10 @@ end "$?"
 """
 
 
-def script(folder: str, name: str, work: str) -> str:
-    """The whole script of a job of that name: what it does, and around it the files that tell how it is.
+def render_script(folder: str, name: str, work: str) -> str:
+    """Return the script of a job. It runs only if its folder is private to its owner and has a mark with its name.
 
-    The path to its folder may lead elsewhere by now: it works only where its name is noted in a folder of its owner's.
+    Another user may have replaced a folder above it since the script was submitted.
     """
     head = PRELUDE.format(say=SAY, folder=shlex.quote(folder), name=shlex.quote(name), mark=MARK, result=RESULT)
     return head + work + CODA

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 NAME = "test job"  # of its lines
 FOLDER = ".hpc.onboard-test-job"
 MINUTES = 5
-Check = dict[str, Any]  # what, way, words, and how many of these are paths: module_utils/_jobs/slurm_test_job.py
+Check = dict[str, Any]  # what, way, words, and how many of these are paths: module_utils/_slurm/slurm_test_job.py
 NO_HOME = "jobs cannot read the home here"
 
 

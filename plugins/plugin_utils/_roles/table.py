@@ -100,8 +100,8 @@ def _class_name(kind: str) -> str:
 
 ELSEWHERE = {
     "emptied_cache": "_images",
-    "scheduler": "_jobs",
-    "slurm_test_job": "_jobs",
+    "scheduler": "_slurm",
+    "slurm_test_job": "_slurm",
 }  # kinds that keep nothing
 PLACES = {kind: f"{ELSEWHERE.get(kind, '_resources')}.{kind}.{_class_name(kind)}" for kind in KINDS}
 """Where the class of each kind is, below module_utils."""

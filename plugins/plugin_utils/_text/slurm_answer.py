@@ -16,7 +16,7 @@ MOST, LONGEST = 200, 100  # of each list; letters of a name
 
 
 def offers(found: Mapping[str, Any]) -> SlurmOffers:
-    """What Slurm lets the account do, as module_utils/_jobs/slurm_offers.py tells it. Raises KeyError and TypeError."""
+    """What Slurm lets the account do, as module_utils/_slurm/offers.py tells it. Raises KeyError and TypeError."""
     accounts, partitions = found["accounts"], found["partitions"]
     return {
         "accounts": None

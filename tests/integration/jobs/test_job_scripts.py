@@ -73,7 +73,7 @@ def test_slurm_takes_every_script_and_each_does_what_it_is_for(bed: Any, site: s
     assert ran.code == 0, ran.text
     remarks = [one for outcome in ran.outcomes(account.name) for one in outcome["remarks"]]
     assert len(remarks) >= 5
-    assert [one for one in remarks if not one.startswith("Slurm would take ")] == []
+    assert [one for one in remarks if not one.startswith("Slurm would accept ")] == []
     assert not onboard(bed, account, more=ONLY, settings=said).of(account.name)["changed"]
 
     account.path(f"{folder}/data.tar").write_bytes(archive())
@@ -135,7 +135,7 @@ def test_a_script_that_slurm_would_not_take_is_said_in_words(bed: Any) -> None:
     ran = onboard(bed, account, more=ONLY, settings={account.name: {"job_scripts": wishes}})
     assert ran.code == 0, ran.text
     words = " ".join(ran.text.split())
-    assert "Slurm would not take ~/jobs/batch.sh: error: invalid partition specified: nosuch" in words
+    assert "Slurm would not accept ~/jobs/batch.sh: error: invalid partition specified: nosuch" in words
     assert slurm.jobs(account) == []
 
 

@@ -23,13 +23,13 @@ ENGINE = {  # room -> the rooms, or the single files of one, that it may import;
     "_options": {"_formats/environment", "_core"},
     "_scan": {"_formats", "_core"},
     "_receipt": {"_formats/hashes", "_core"},
-    "_slurm": {"_core"},
-    "_jobs": {"_formats", "_core", "_options/file_options", "_slurm"},
+    "_jobs": {"_formats", "_core"},
+    "_slurm": {"_core", "_options/file_options", "_jobs/job"},
     "_registry": {"_formats", "_options/image_name"},
     "_images": {"_core", "_options", "_scan", "_jobs", "_slurm"},
-    "_resources": {"_formats", "_core", "_options", "_receipt", "_scan", "_jobs", "_registry", "_images"},
+    "_resources": {"_formats", "_core", "_options", "_receipt", "_scan", "_jobs", "_slurm", "_registry", "_images"},
     "_fixes": {"_formats", "_core", "_scan"},
-    "_audit_checks": {"_formats", "_core", "_scan", "_jobs/slurm_offers", "_fixes"},
+    "_audit_checks": {"_formats", "_core", "_scan", "_slurm/offers", "_fixes"},
     "_engine": {"_core", "_receipt"},
 }
 CONTROLLER = {

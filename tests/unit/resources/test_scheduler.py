@@ -12,8 +12,8 @@ from account_scene import Scene
 from ansible_collections.hpc.onboard.plugins.module_utils._core.account import Account
 from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
 from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import Outcome, examine
-from ansible_collections.hpc.onboard.plugins.module_utils._jobs.scheduler import Scheduler
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.path_script import PathScript
+from ansible_collections.hpc.onboard.plugins.module_utils._slurm.scheduler import Scheduler
 from resource_tables import Case, judge, table
 
 TEXT = "#!/bin/sh\necho @slurm_account@\n"

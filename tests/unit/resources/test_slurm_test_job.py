@@ -16,8 +16,8 @@ from ansible_collections.hpc.onboard.plugins.module_utils._core.account import A
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
 from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import examine
-from ansible_collections.hpc.onboard.plugins.module_utils._jobs import slurm_job
-from ansible_collections.hpc.onboard.plugins.module_utils._jobs.slurm_test_job import SlurmTestJob
+from ansible_collections.hpc.onboard.plugins.module_utils._slurm import slurm_job
+from ansible_collections.hpc.onboard.plugins.module_utils._slurm.slurm_test_job import SlurmTestJob
 from resource_tables import Case, judge, table
 
 PLACE = "~/.hpc.onboard-test-job"
@@ -50,7 +50,7 @@ def said(tmp_path: Path, *checks: dict[str, Any], **environment: str) -> Any:
     folder = home / ".try"
     folder.mkdir(0o700)
     (folder / slurm_job.MARK).write_text('{"name": "hpc.onboard-test-job-1"}')
-    text = slurm_job.script(str(folder), "hpc.onboard-test-job-1", job.work(host))  # type: ignore[attr-defined]
+    text = slurm_job.render_script(str(folder), "hpc.onboard-test-job-1", job.work(host))  # type: ignore[attr-defined]
     given = {"PATH": "/usr/bin:/bin", "HOME": str(home), **environment}
     subprocess.run(["bash", "-c", text], env=given, check=True, timeout=60)
     return examine(job, host)

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._core.account import Account
 from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
-from ansible_collections.hpc.onboard.plugins.module_utils._jobs import slurm_offers
-from ansible_collections.hpc.onboard.plugins.module_utils._slurm import questions
+from ansible_collections.hpc.onboard.plugins.module_utils._slurm import offers, queries
 
 ONE = "wilson|p1|opp,regular,test|opp|p1\n"
 TWO = "wilson|p2|opp|opp|p1\n" + ONE
@@ -37,7 +36,7 @@ def asked(folder: Path) -> list[str]:
 
 
 def test_what_the_programs_say_is_read(tmp_path: Path) -> None:
-    found = slurm_offers.learn(site(tmp_path, sacctmgr=TWO, sinfo=NODES, sshare="exit 1"))
+    found = offers.get_offers(site(tmp_path, sacctmgr=TWO, sinfo=NODES, sshare="exit 1"))
     assert (found["accounts"], found["default"], found["partitions"]) == ([P1, P2], "p1", PARTITIONS)
     assert found["missed"] == []
     assert asked(tmp_path) == ["sacctmgr", "sinfo"]
@@ -46,27 +45,27 @@ def test_what_the_programs_say_is_read(tmp_path: Path) -> None:
 def test_each_program_is_asked_once(tmp_path: Path) -> None:
     host = site(tmp_path, sacctmgr=ONE, sinfo=NODES)
     for wish in ("", "p1", "other"):
-        slurm_offers.learn(host, wish)
+        offers.get_offers(host, wish)
     assert asked(tmp_path) == ["sacctmgr", "sinfo"]
 
 
 def test_what_is_known_of_today_is_not_asked_again(tmp_path: Path) -> None:
     host = site(tmp_path, sacctmgr="exit 1")
     host.account.found["slurm"] = {"accounts": [P1], "default": "p1", "partitions": [], "missed": [], "fresh": True}
-    assert slurm_offers.learn(host, "P1")["accounts"] == [P1]
+    assert offers.get_offers(host, "P1")["accounts"] == [P1]
     assert not (tmp_path / "asked").exists()
 
 
 def test_a_wish_that_is_not_known_is_asked_for(tmp_path: Path) -> None:
     host = site(tmp_path, sacctmgr=TWO, sinfo=NODES)
     host.account.found["slurm"] = {"accounts": [P1], "default": "p1", "partitions": [], "missed": [], "fresh": True}
-    assert slurm_offers.learn(host, "p2")["accounts"] == [P1, P2]
+    assert offers.get_offers(host, "p2")["accounts"] == [P1, P2]
 
 
 def test_a_database_that_is_down_costs_what_it_alone_knows(tmp_path: Path) -> None:
     host = site(tmp_path, sacctmgr="exit 1", sshare="p1\np2\n", sinfo=NODES)
     host.account.found["slurm"] = {"accounts": [P1], "default": "p1", "partitions": None, "missed": [], "fresh": False}
-    found = slurm_offers.learn(host)
+    found = offers.get_offers(host)
     assert found["accounts"] == [P1, {"name": "p2", "qos": [], "default_qos": ""}]
     assert (found["default"], found["partitions"]) == ("p1", PARTITIONS)
     assert found["missed"] == ["failed: sacctmgr"]
@@ -74,22 +73,22 @@ def test_a_database_that_is_down_costs_what_it_alone_knows(tmp_path: Path) -> No
 
 def test_a_cluster_among_several_has_its_own_accounts(tmp_path: Path) -> None:
     every = ONE + "other|p9|opp|opp|p1\n"
-    found = slurm_offers.learn(site(tmp_path, sacctmgr=every, sshare=" p1\n", sinfo=NODES))
+    found = offers.get_offers(site(tmp_path, sacctmgr=every, sshare=" p1\n", sinfo=NODES))
     assert [one["name"] for one in found["accounts"]] == ["p1"]
 
 
 def test_no_account_is_told_from_not_known(tmp_path: Path) -> None:
-    assert slurm_offers.learn(site(tmp_path, sacctmgr="", sinfo=NODES))["accounts"] == []
+    assert offers.get_offers(site(tmp_path, sacctmgr="", sinfo=NODES))["accounts"] == []
     (tmp_path / "bare").mkdir()
-    bare = slurm_offers.learn(site(tmp_path / "bare"))
+    bare = offers.get_offers(site(tmp_path / "bare"))
     assert (bare["accounts"], bare["partitions"]) == (None, None)
     assert bare["missed"] == ["not found: sacctmgr, sshare, sinfo"]
 
 
 def test_a_program_that_hangs_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(questions, "SECONDS", 0.5)
+    monkeypatch.setattr(queries, "SECONDS", 0.5)
     started = time.monotonic()
-    found = slurm_offers.learn(site(tmp_path, sacctmgr="sleep 60", sshare="sleep 60", sinfo="sleep 60"))
+    found = offers.get_offers(site(tmp_path, sacctmgr="sleep 60", sshare="sleep 60", sinfo="sleep 60"))
     assert time.monotonic() - started < 20
     assert found["accounts"] is None
     assert found["missed"][0].startswith("did not end in 0 s: sacctmgr")
@@ -97,7 +96,7 @@ def test_a_program_that_hangs_is_not_waited_for(tmp_path: Path, monkeypatch: pyt
 
 def test_what_a_shell_would_read_is_no_name(tmp_path: Path) -> None:
     odd = "wilson|$(id)|opp|opp|p1\nwilson|p1|opp,a b|opp|$(id)\n"
-    found = slurm_offers.learn(site(tmp_path, sacctmgr=odd, sinfo="a b|gpu:1\n;id|\n"))
+    found = offers.get_offers(site(tmp_path, sacctmgr=odd, sinfo="a b|gpu:1\n;id|\n"))
     assert found["accounts"] == [{**P1, "qos": ["opp"]}]
     assert (found["default"], found["partitions"]) == ("", [])
 
@@ -120,7 +119,7 @@ def test_what_a_shell_would_read_is_no_name(tmp_path: Path) -> None:
 )
 def test_which_account_is_meant(names: Any, wish: str, likely: str, account: str, why: str) -> None:
     known = None if names is None else [{"name": name} for name in names]
-    chosen = slurm_offers.choice({"accounts": known}, wish, likely)
+    chosen = offers.choose_account({"accounts": known}, wish, likely)
     assert chosen.account == account
     assert why in chosen.why
     assert bool(chosen.why) == bool(why)
@@ -131,4 +130,4 @@ def test_which_account_is_meant(names: Any, wish: str, likely: str, account: str
     [("(null)", []), ("gpu:8", [""]), ("gpu:a100_3g.20gb:2(S:0),gpu:a100:4", ["a100_3g.20gb", "a100"]), ("nvme:1", [])],
 )
 def test_the_types_of_gpus(gres: str, types: list[str]) -> None:
-    assert questions.gpus(gres) == types
+    assert queries.parse_gpu_types(gres) == types

@@ -10,8 +10,8 @@ from .._core.errors import AccountError, printable
 from .._core.host import Host
 from .._core.resource import Resource, State
 from .._core.values import STATE, check_path
-from .._slurm.commands import told
-from .slurm_job import SlurmJob, Standing, Wanted, refusal
+from .commands import run_slurm
+from .slurm_job import JobRequest, JobStatus, SlurmJob, refusal
 
 TRIED = "tried"
 ENVIRONMENT = ".config/hpc.onboard/env."
@@ -124,10 +124,10 @@ class SlurmTestJob(Resource):
             else:
                 job.cancel(host)
             return
-        wanted = Wanted("try", self.work(host), self._sbatch(host), self.options["minutes"])
+        wanted = JobRequest("try", self.work(host), self._sbatch(host), self.options["minutes"])
         host.start(self.options["folder"], lambda above: _submitted(job, above, wanted), self._foresee)
 
-    def _standing(self, host: Host) -> Standing:
+    def _standing(self, host: Host) -> JobStatus:
         return SlurmJob(self.options["folder"]).standing(host)
 
     def _said(self, host: Host) -> State:
@@ -165,11 +165,11 @@ class SlurmTestJob(Resource):
         """Ask Slurm whether it would take the job, which it does not get."""
         if not host.root:
             line = ["--test-only", "--time=%d" % self.options["minutes"]] + self._sbatch(host)
-            said = told("sbatch", line + ["--wrap=true"], errors=True) or ""
+            said = run_slurm("sbatch", line + ["--wrap=true"], errors=True) or ""
             if "error" in said:
                 raise AccountError(refusal(said))
         self.is_foreseen = True
 
 
-def _submitted(job: SlurmJob, above: int, wanted: Wanted) -> None:
+def _submitted(job: SlurmJob, above: int, wanted: JobRequest) -> None:
     job.submit(above, wanted)

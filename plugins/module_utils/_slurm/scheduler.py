@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the batch system lets this account do: found out for what is made from it, and never changed."""
+"""The Slurm account of this account's jobs, which files name. It is only looked up, never changed."""
 
 from typing import List, Optional
 
@@ -8,22 +8,21 @@ from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.resource import Evidence, Resource, State
 from .._options.file_options import SchedulerOptions
-from . import slurm_offers
+from .offers import MEMORY_KEY, choose_account, get_offers
 
-TOLD = ("accounts", "default", "partitions", "missed")
+REPORTED = ("accounts", "default", "partitions", "missed")
 
 
 class Scheduler(SchedulerOptions, Resource):
-    """It is always as wanted: what waits for a choice says so itself. It comes before that in a plan."""
+    """A query that comes before the files with its answer in a plan. Its state never differs from the desired one."""
 
     WAITS = False
 
     def bound(self, host: Host) -> "Resource":
-        """This one, when Slurm has been asked: before any child is forked, for what comes later in the plan."""
-        wish = self.options["account"]
-        offers = slurm_offers.learn(host, wish)
-        chosen = slurm_offers.choice(offers, wish, self.options["likely"])
-        why = chosen.why if wish or self.options["required"] == "yes" else ""
+        """Return this resource, after asking Slurm. No child is forked yet, so all later resources see the answer."""
+        setting = self.options["account"]
+        chosen = choose_account(get_offers(host, setting), setting, self.options["likely"])
+        why = chosen.why if setting or self.options["required"] == "yes" else ""
         host.account.found["slurm_account"] = {"value": chosen.account, "why": why}
         return super().bound(host)
 
@@ -40,17 +39,17 @@ class Scheduler(SchedulerOptions, Resource):
         return None
 
     def evidence(self, before: State, host: Host) -> Evidence:
-        """What Slurm offers, where it was asked in this run."""
-        offers = host.account.found[slurm_offers.FOUND]
-        return {"slurm": {name: offers[name] for name in TOLD}} if offers.get("asked") and not host.root else {}
+        """Return the offers of Slurm, if it was asked in this run."""
+        offers = host.account.found[MEMORY_KEY]
+        return {"slurm": {name: offers[name] for name in REPORTED}} if offers.get("asked") and not host.root else {}
 
     def remarks(self, host: Host) -> List[str]:
         if self.options["required"] != "yes" or host.root or host.account.found["slurm_account"]["value"]:
             return []
-        offers = host.account.found[slurm_offers.FOUND]
+        offers = host.account.found[MEMORY_KEY]
         if offers["accounts"] is not None:
             return []
-        return ["which Slurm accounts are yours is not known: %s" % "; ".join(offers["missed"])]
+        return ["your Slurm accounts are unknown: %s" % "; ".join(offers["missed"])]
 
     def apply(self, host: Host) -> None:
-        raise AccountError("%s: this is only looked at" % self.identity)
+        raise AccountError("%s: it can only be looked up" % self.identity)

@@ -17,9 +17,9 @@ from typing import Any, Dict, List, NamedTuple, Optional
 
 from .._core.errors import AccountError, printable
 from .._core.host import Host
-from .._slurm.commands import AT_WORK, WAITING, Seen, look, told
-from .._slurm.script import MARK, PROGRESS, RESULT, script
-from .job import Progress, as_opened, end_marked, own_folder, put, words_in
+from .._jobs.job import Progress, as_opened, end_marked, own_folder, put, words_in
+from .commands import AT_WORK, WAITING, SlurmJobState, query_job, run_slurm
+from .script import MARK, PROGRESS, RESULT, render_script
 
 NUMBER, LOG, SCRIPT = "number", "log", "job.sh"
 SETTLING = 20  # seconds in which what a killed run had sent may still arrive
@@ -40,7 +40,7 @@ AT_LIMIT = "you have as many jobs as the site allows at a time (%s)"
 GONE = "Slurm does not know job %s any more, and it has left no word"
 
 
-class Wanted(NamedTuple):
+class JobRequest(NamedTuple):
     """A job that is to be submitted.
 
     purpose: a word of its name. work: shell commands, run in its folder, where say STEP DONE TOTAL UNIT tells how far
@@ -53,7 +53,7 @@ class Wanted(NamedTuple):
     minutes: int
 
 
-class Standing(NamedTuple):
+class JobStatus(NamedTuple):
     """What is known of a job. state: none, queued, running, done, failed or gone; reason: why it failed."""
 
     state: str
@@ -71,37 +71,37 @@ class SlurmJob:
 
     # -- looked at -----------------------------------------------------------------------------
 
-    def standing(self, host: Host) -> Standing:
+    def standing(self, host: Host) -> JobStatus:
         """How it stands, by its files; Slurm is asked once, unless one only goes on following what was seen already."""
         held = _held(host, self.folder)
         if held is None:
-            return Standing("none")
+            return JobStatus("none")
         result, mark = _document(held, RESULT), _document(held, MARK)
         number = _text(held, NUMBER)
         if result is not None:
             return _ended(int(result.get("code", 1)), held, number)
         if mark is None:
-            return Standing("none")
+            return JobStatus("none")
         progress = _document(held, PROGRESS)
         late = time.time() > _began(held, mark) + 60 * int(mark.get("minutes", 0)) + LATE
         if progress is not None and host.is_following and not late:
-            return Standing("running", "", progress, number)
+            return JobStatus("running", "", progress, number)
         if host.is_following and not late:
-            return Standing("queued", "", _queued(number), number)
-        seen = look(str(mark.get("name")), number)
+            return JobStatus("queued", "", _queued(number), number)
+        seen = query_job(str(mark.get("name")), number)
         if _document(held, RESULT) is not None or _held(host, self.folder) is None:
             return self.standing(host)  # it ended meanwhile
         if seen is None or seen.state in AT_WORK + WAITING:
             if progress is not None:
-                return Standing("running", "", progress, number)
-            return Standing("queued", "", _queued(number or seen.number if seen else number, seen), number)
+                return JobStatus("running", "", progress, number)
+            return JobStatus("queued", "", _queued(number or seen.number if seen else number, seen), number)
         if seen.state:
             word = seen.state.split(" ")[0]
             why = REASONS.get(word, "it ended as %s" % printable(word, 40))
-            return Standing("failed", "job %s: %s%s" % (seen.number, why, _said_last(held)), None, seen.number)
+            return JobStatus("failed", "job %s: %s%s" % (seen.number, why, _said_last(held)), None, seen.number)
         if number:
-            return Standing("gone", GONE % number + _said_last(held), None, number)
-        return Standing("none")
+            return JobStatus("gone", GONE % number + _said_last(held), None, number)
+        return JobStatus("none")
 
     def progress(self, host: Host) -> Optional[Progress]:
         """The same, as a resource tells it: how far it is, why it failed, or None."""
@@ -124,7 +124,7 @@ class SlurmJob:
 
     # -- changed -------------------------------------------------------------------------------
 
-    def submit(self, above: int, wanted: Wanted, given: Optional[Dict[str, Any]] = None) -> str:
+    def submit(self, above: int, wanted: JobRequest, given: Optional[Dict[str, Any]] = None) -> str:
         """Submit it, unless it has been; gives Slurm's number. above: the open folder that its folder is made in.
 
         What an ended job had left is done away with, but for what its work keeps in folders of its own. given: noted
@@ -139,7 +139,7 @@ class SlurmJob:
             for name in (RESULT, PROGRESS, NUMBER, LOG):
                 _forget(held, name)
             name = "hpc.onboard-%s-%s" % (wanted.purpose, os.urandom(6).hex())
-            put(os.path.join(held, SCRIPT), script(self.folder, name, wanted.work))
+            put(os.path.join(held, SCRIPT), render_script(self.folder, name, wanted.work))
             mark = {"name": name, "at": int(time.time()), "minutes": wanted.minutes, "given": given or {}}
             put(os.path.join(held, MARK), json.dumps(mark))
             number = self._sent(held, name, wanted)
@@ -154,11 +154,11 @@ class SlurmJob:
         if mark is None or _document(held, RESULT) is not None:
             return ""
         number = _text(held, NUMBER)
-        seen = look(str(mark.get("name")), number)
+        seen = query_job(str(mark.get("name")), number)
         left = int(mark.get("at", 0)) + SETTLING - time.time()
         if seen is not None and not seen.state and not number and 0 < left <= SETTLING:
             time.sleep(left)
-            seen = look(str(mark.get("name")), number)
+            seen = query_job(str(mark.get("name")), number)
         if seen is None:
             raise AccountError("whether an earlier job is still there cannot be asked (squeue): run again later")
         if seen.state not in AT_WORK + WAITING:
@@ -166,14 +166,14 @@ class SlurmJob:
         put(os.path.join(held, NUMBER), seen.number)
         return seen.number
 
-    def _sent(self, held: str, name: str, wanted: Wanted) -> str:
+    def _sent(self, held: str, name: str, wanted: JobRequest) -> str:
         line = ["--parsable", "--job-name=" + name, "--chdir=" + self.folder, "--output=/dev/null", "--no-requeue"]
         line += ["--time=%d" % wanted.minutes] + wanted.options
-        words = told("sbatch", line, errors=True, input_from=os.path.join(held, SCRIPT))
+        words = run_slurm("sbatch", line, errors=True, input_from=os.path.join(held, SCRIPT))
         number = next((one.split(";")[0] for one in reversed((words or "").split()) if one.split(";")[0].isdigit()), "")
         if number and "error" not in (words or ""):
             return number
-        seen = look(name, "")  # an error may also mean that the answer was lost
+        seen = query_job(name, "")  # an error may also mean that the answer was lost
         if seen is not None and seen.state:
             return seen.number
         if seen is None:
@@ -190,11 +190,11 @@ class SlurmJob:
             end_marked(words_in(os.path.join(held, "mark"))[:100])
         mark = _document(held, MARK)
         if mark is not None and _document(held, RESULT) is None:
-            seen = look(str(mark.get("name")), "")
+            seen = query_job(str(mark.get("name")), "")
             if seen is None:
                 raise AccountError("its job cannot be asked for (squeue): run again later")
             if seen.state in AT_WORK + WAITING:
-                told("scancel", [seen.number])
+                run_slurm("scancel", [seen.number])
         self.forget(host)
 
     def forget(self, host: Host) -> None:
@@ -209,14 +209,14 @@ class SlurmJob:
                 time.sleep(0.2)
 
 
-def _ended(code: int, held: str, number: str) -> Standing:
+def _ended(code: int, held: str, number: str) -> JobStatus:
     if code == 0:
-        return Standing("done", "", None, number)
+        return JobStatus("done", "", None, number)
     how = "it was ended: by its time limit?" if code == 143 else "it ended with exit code %d" % code
-    return Standing("failed", how + _said_last(held), None, number)
+    return JobStatus("failed", how + _said_last(held), None, number)
 
 
-def _queued(number: str, seen: Optional[Seen] = None) -> Progress:
+def _queued(number: str, seen: Optional[SlurmJobState] = None) -> Progress:
     code = printable(seen.code, 60) if seen and seen.code not in ("", "None") else ""
     step = "job %s is queued" % number if number else "a job is queued"
     why = {"why": AT_LIMIT % code if LIMIT.match(code) else code} if code else {}

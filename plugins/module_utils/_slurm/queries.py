@@ -1,0 +1,119 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Queries to Slurm's programs on the login node: a user's accounts, qualities of service, partitions and GPUs.
+
+Each program runs once in a run at most, with the login shell's PATH and a time limit.
+"""
+
+import os
+import pwd
+import re
+from typing import Any, Dict, List, Optional
+
+from .._core.errors import AccountError, printable
+from .._core.host import Host
+from .._core.program import find_program, run_program
+
+SECONDS = 10.0  # the time limit of each program
+END_LINE = "hpc.onboard-ended"
+COMMAND = '"$0" "$@" && echo ' + END_LINE  # output that was cut off, or of a failed program, lacks this line
+RIGHTS = "format=Cluster,Account,QOS,DefaultQOS,DefaultAccount"
+WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*\Z")
+GPU = re.compile(r"gpu(?::([A-Za-z0-9_.-]+))?:[0-9]+\Z")
+MOST = 200  # accounts, and partitions, in the answer
+
+Document = Dict[str, Any]  # see offers.py, or a part of it
+
+
+def query_offers(host: Host, kept: List[Document]) -> Document:
+    """Return the current offers (offers.py). kept: the accounts of before, used if Slurm now tells only names."""
+    missed: Dict[str, List[str]] = {}
+    if host.root:
+        return {"accounts": None, "default": None, "partitions": None, "missed": ["a sandbox has no Slurm"]}
+    try:
+        environment = dict(host.account.environment(), LC_ALL="C")
+    except AccountError:
+        environment = dict(os.environ, LC_ALL="C")
+
+    def ask(line: List[str]) -> Optional[str]:
+        program = find_program(line[0], environment.get("PATH") or os.defpath)
+        if program is None:
+            missed.setdefault("not found", []).append(line[0])
+            return None
+        answer = run_program(
+            ["/bin/sh", "-c", COMMAND, program] + line[1:], environment, SECONDS, end=END_LINE.encode()
+        )
+        text, _end, _rest = answer.text.rpartition(END_LINE)
+        if answer.why or not _end:
+            missed.setdefault(answer.why or "failed", []).append(line[0])
+            return None
+        return text
+
+    user = pwd.getpwuid(os.getuid()).pw_name
+    rights = ask(["sacctmgr", "-nP", "show", "user", "name=" + user, "withassoc", RIGHTS])
+    # sacctmgr's database may serve several clusters; sshare knows the accounts of this one.
+    is_needed = rights is None or len(parse_clusters(rights)) > 1
+    here = ask(["sshare", "-U", "-nP", "-o", "Account"]) if is_needed else None
+    own = parse_accounts(rights, None if here is None else parse_shares(here)) if rights is not None else {}
+    if rights is None and here is not None and parse_shares(here):
+        former = {account["name"]: account for account in kept}
+        bare = [{"name": name, "qos": [], "default_qos": ""} for name in parse_shares(here)[:MOST]]
+        own = {"accounts": [former.get(account["name"], account) for account in bare]}
+    nodes = ask(["sinfo", "-h", "-o", "%R|%G"])
+    return {
+        "accounts": own.get("accounts"),
+        "default": own.get("default"),
+        "partitions": None if nodes is None else parse_partitions(nodes),
+        "missed": ["%s: %s" % (printable(why), ", ".join(missed[why])) for why in missed],
+    }
+
+
+# -- the output of the programs -------------------------------------------------------------------
+
+
+def parse_accounts(text: str, here: Optional[List[str]]) -> Document:
+    """Return accounts and default from sacctmgr's output, one line for each account and partition of a user.
+
+    here: the accounts of this cluster; None accepts all.
+    """
+    every: Dict[str, Document] = {}
+    default = ""
+    for line in text.splitlines():
+        _cluster, name, qos, usual, default_account = (line.split("|") + [""] * 5)[:5]
+        if WORD.match(name) and (here is None or name in here):
+            default_qos = usual if WORD.match(usual) else ""
+            account = every.setdefault(name, {"name": name, "qos": [], "default_qos": default_qos})
+            account["qos"] = sorted({*account["qos"], *(word for word in qos.split(",") if WORD.match(word))})
+            default = default_account if default_account in every else default
+    return {"accounts": [every[name] for name in sorted(every)][:MOST], "default": default}
+
+
+def parse_clusters(text: str) -> List[str]:
+    """Return the clusters in sacctmgr's output."""
+    return sorted({line.partition("|")[0] for line in text.splitlines() if line})
+
+
+def parse_shares(text: str) -> List[str]:
+    """Return the accounts in sshare's output, which are those of this cluster."""
+    names = {line.partition("|")[0].strip() for line in text.splitlines()}
+    return sorted(name for name in names if WORD.match(name))
+
+
+def parse_partitions(text: str) -> List[Document]:
+    """Return the partitions in sinfo's output, which has one line for each partition and type of node."""
+    every: Dict[str, List[str]] = {}
+    for line in text.splitlines():
+        name, _bar, gres = line.partition("|")
+        if WORD.match(name):
+            every.setdefault(name, []).extend(parse_gpu_types(gres))
+    return [{"name": name, "gpus": sorted(set(every[name]))} for name in sorted(every)][:MOST]
+
+
+def parse_gpu_types(gres: str) -> List[str]:
+    """Return the types of GPUs in a node's generic resources; "" for GPUs without a type.
+
+    >>> parse_gpu_types("gpu:a100:4(S:0-1),nvme:1")
+    ['a100']
+    """
+    matches = (GPU.match(word) for word in re.sub(r"\([^)]*\)", "", gres).split(","))
+    return [match.group(1) or "" for match in matches if match]
