@@ -87,12 +87,12 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
             return PIPED
 
     def _view(self, check: bool) -> account.View:
-        width = layout.width_of(self._columns())
+        width = layout.limit_width(self._columns())
         letters = (sys.stdout.encoding or "ascii").lower().replace("-", "")
         detail = account.detail_of(
             max(self._total, len(self._story.accounts)), self._display.verbosity, bool(context.CLIARGS.get("diff"))
         )
-        return account.View(layout.Look(width, letters != "utf8"), check, detail)
+        return account.View(layout.Terminal(width, letters != "utf8"), check, detail)
 
     def _say(self, lines: list[layout.Line]) -> None:
         BOARD.wait_for_answers()
@@ -108,16 +108,16 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
                 self._line.clear()
                 return
             moment = (list(self._under_way), self._done, self._total, time.monotonic() - self._begun)
-            line = self._line.at(moment, BOARD.entries, lambda: self._view(False).look)
+            line = self._line.at(moment, BOARD.entries, lambda: self._view(False).terminal)
             if line is not None:
-                self._line.draw("".join(map(painted, line)), layout.cells(layout.plain(line)))
+                self._line.draw("".join(map(painted, line)), layout.count_cells(layout.plain(line)))
 
     def _say_steps(self) -> None:
         if BOARD.is_hushed():
             return
         for name, step in BOARD.new_steps(self._steps).items():
             self._steps[name] = step
-            for line in layout.indented(f"{name}  {flat(step)}", 0, self._view(False).look):
+            for line in layout.indented_lines(f"{name}  {flat(step)}", 0, self._view(False).terminal):
                 self._display.display(layout.plain(line))
 
     def _clear(self) -> None:
@@ -214,13 +214,13 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
             self._display.warning(f"How this run ended is not remembered here: {trouble}")
         if self._others or self._display.verbosity >= 2:
             super().v2_playbook_on_stats(stats)
-            self._say(summary.keys(tuple(self._story.keyrings), self._view(False).look))
+            self._say(summary.keys(tuple(self._story.keyrings), self._view(False).terminal))
         elif self._story.accounts or self._story.then:
             view = self._view(bool(context.CLIARGS.get("check", False)))
             self._say(summary.recap(self._story.accounts, view, self._run()))
-            self._remind(view.look)
+            self._remind(view.terminal)
         else:
-            self._say(summary.practised(self._near(), self._view(False).look))
+            self._say(summary.practised(self._near(), self._view(False).terminal))
 
     def _is_ours(self, result: Any) -> bool:
         """Whether a result is shown as ours; of a loop, Ansible has shown the items already."""
@@ -235,7 +235,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
     def _show(self, result: Any, found: account.Result, ignored: bool = False) -> None:
         name, shown, renderer = result.host.get_name(), dict(found), _renderer(result)
         seconds = self._over(name)
-        end = account.Ended("ok") if ignored else renderer.ended(shown, bool(shown.get("unreachable")))
+        end = account.AccountEnd("ok") if ignored else renderer.find_end(shown, bool(shown.get("unreachable")))
         self._story.add(name, shown, end, renderer)
         if any(one.get("evidence", {}).get("unknown_key") for one in shown.get("outcomes", ())):
             self._replaceable.append(name)
@@ -256,20 +256,28 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         self._said = len(lines)
         self._say([(), *lines] if apart else lines)
 
-    def _remind(self, look: layout.Look) -> None:
+    def _remind(self, terminal: layout.Terminal) -> None:
         """Say which rotation is open and which old key lives on, where a run was about keys."""
         if not self._story.is_about_keys or not (state_folder() / "secrets").is_dir():
             return
         from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.reminders import reminders  # few have any
 
         for one in reminders():
-            self._say([(), *layout.indented(f"{one.text}:", 0, look, "changed"), *layout.command(one.command, 2, look)])
+            self._say(
+                [
+                    (),
+                    *layout.indented_lines(f"{one.text}:", 0, terminal, "changed"),
+                    *layout.command(one.command, 2, terminal),
+                ]
+            )
 
-    def _run(self) -> summary.Run:
+    def _run(self) -> summary.RunSummary:
         story, options = self._story, context.CLIARGS
         typed = _command_line().again(options, sys.argv[1:], options.get("args") or ()) if story.is_bad() else ""
         where = time.monotonic() - self._begun, self._near(), tuple(story.keyrings)
-        return summary.Run(typed, *where, story.is_look, story.then, story.is_emptied(), story.names, story.counts)
+        return summary.RunSummary(
+            typed, *where, story.is_look, story.then, story.is_emptied(), story.names, story.counts
+        )
 
     def _near(self) -> tuple[str, ...]:
         """The folders of sandboxes, as a person names them from here."""

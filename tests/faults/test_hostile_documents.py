@@ -27,7 +27,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import ROLES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.account import Detail, View, account
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.cheatsheet import cheatsheet
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Look, plain
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Terminal, plain
 
 from tests.effort import EXHAUSTIVE, chance
 from tests.hostile_documents import accounts, changed, documents, hosts_of, laid, profile
@@ -129,8 +129,8 @@ def shown(host: InventoryHost, answer: Mapping[str, Any] = MappingProxyType({}))
         **{"outcomes": answer.get("outcomes", []), "msg": str(answer.get("error") or ""), "failed": False},
         **{"notes": [], "remarks": [], "introduction": known, "human_steps": cluster["human_steps"]},
     }
-    view = View(Look(width=80), check=False, detail=Detail.EVERYTHING)
-    return [plain(line) for line in [*account(host.name, result, view), *cheatsheet(cluster, 0, Look(width=80))]]
+    view = View(Terminal(width=80), check=False, detail=Detail.EVERYTHING)
+    return [plain(line) for line in [*account(host.name, result, view), *cheatsheet(cluster, 0, Terminal(width=80))]]
 
 
 class Watch:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Line, Look, plain
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Line, Terminal, plain
 from hypothesis import strategies as st
 
 from tests.testbed.screen import width
@@ -19,7 +19,7 @@ hostile = st.text(
 )
 words = st.one_of(hostile, st.lists(hostile, max_size=6).map(" ".join), hostile.map(lambda text: "/" + text * 6))
 widths = st.integers(40, 120)
-looks = st.builds(Look, widths, st.booleans())
+looks = st.builds(Terminal, widths, st.booleans())
 statuses = st.sampled_from(["ok", "missing", "different", "extra", "blocked", "failed", "unknown"])
 
 

@@ -13,7 +13,7 @@ from .._accounts.facts import unsourced
 from .._accounts.profiles import SHIPPED, Catalogue
 from .._input.diagnostics import Mistakes, nearest
 from .._terminal.cheatsheet import cheatsheet, one_screen, text_of
-from .._terminal.layout import Look, width_of
+from .._terminal.layout import Terminal, limit_width
 from .accounts import CommandError, read_profile_folders
 from .parser import add_inventory, complete_by
 
@@ -39,12 +39,12 @@ def run(options: argparse.Namespace) -> int:
         raise CommandError(str(mistakes)) from None
     if known is None:
         raise CommandError(f'unknown cluster "{cluster}"; {nearest(cluster, catalogue.ids())}')
-    look = Look(width=width_of(shutil.get_terminal_size().columns))
+    terminal = Terminal(width=limit_width(shutil.get_terminal_size().columns))
     facts = len(unsourced(known.tree))
     if options.all:
-        print(text_of(cheatsheet(known.profile, facts, look)), end="")
+        print(text_of(cheatsheet(known.profile, facts, terminal)), end="")
         return 0
     typed = [("-i", file) for file in options.inventory] + [("--profiles", str(one)) for one in options.profiles]
     whole = f"{options.prog} {shlex.join([*(word for pair in typed for word in pair), cluster, '--all'])}"
-    print(text_of(one_screen(known.profile, whole, facts, look)), end="")
+    print(text_of(one_screen(known.profile, whole, facts, terminal)), end="")
     return 0

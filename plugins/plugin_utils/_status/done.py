@@ -21,7 +21,7 @@ from .._documents.record import StepMark
 from .._input.diagnostics import describe_impossible_day, is_day, nearest
 from .._state import done_steps
 from .._state.durable_files import StateError
-from .._terminal.layout import Look, indented, plain, width_of
+from .._terminal.layout import Terminal, indented_lines, limit_width, plain
 from . import choice
 
 
@@ -48,9 +48,9 @@ def run(options: argparse.Namespace) -> int:
         texts = _said(account, options.step, moment) if options.step else _listed(account)
     except StateError as error:
         raise CommandError(str(error)) from None
-    look = Look(width_of(shutil.get_terminal_size().columns))
+    terminal = Terminal(limit_width(shutil.get_terminal_size().columns))
     for text, indent in texts:
-        for line in indented(text, indent, look):
+        for line in indented_lines(text, indent, terminal):
             print(plain(line))
     return 0
 

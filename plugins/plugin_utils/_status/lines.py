@@ -9,7 +9,17 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
 from .._input import command_line
-from .._terminal.layout import Line, Look, Span, cells, command, indented, item, row, with_command
+from .._terminal.layout import (
+    Line,
+    Span,
+    Terminal,
+    command,
+    count_cells,
+    indented_lines,
+    list_item,
+    table_row,
+    with_command,
+)
 from .._text.amounts import count
 from .standing import AccountStatus, Ended, KeyStatus, Status
 
@@ -24,36 +34,36 @@ SEVERITIES = ("critical", "high", "medium", "low")
 WIDEST_NAME = 30
 
 
-def lines(status: Status, now: datetime, look: Look) -> list[Line]:
+def lines(status: Status, now: datetime, terminal: Terminal) -> list[Line]:
     """All of it."""
-    column = min(WIDEST_NAME, max((cells(one["name"]) for one in status["accounts"]), default=0))
-    out = [line for one in status["accounts"] for line in _account(one, column, now, look)]
-    out += _section("Slurm", [line for one in status["accounts"] for line in _slurm(one, column, now, look)])
-    out += _section("Manual steps", _steps(status["accounts"], look))
-    out += _section("Keys", [line for one in status["keys"] for line in _key(one, look)])
+    column = min(WIDEST_NAME, max((count_cells(one["name"]) for one in status["accounts"]), default=0))
+    out = [line for one in status["accounts"] for line in _account(one, column, now, terminal)]
+    out += _section("Slurm", [line for one in status["accounts"] for line in _slurm(one, column, now, terminal)])
+    out += _section("Manual steps", _steps(status["accounts"], terminal))
+    out += _section("Keys", [line for one in status["keys"] for line in _key(one, terminal)])
     for reminder in status["reminders"]:
-        out += [(), *indented(reminder["text"] + (":" if reminder["command"] else ""), 0, look, "changed")]
-        out += command(reminder["command"], 2, look) if reminder["command"] else []
+        out += [(), *indented_lines(reminder["text"] + (":" if reminder["command"] else ""), 0, terminal, "changed")]
+        out += command(reminder["command"], 2, terminal) if reminder["command"] else []
     out.append(())
     if not status["next"]:
-        return out + indented("Nothing is left to run.", 0, look, "ok")
-    return out + indented("Next:", 0, look) + command(shlex.join(status["next"]), 2, look)
+        return out + indented_lines("Nothing is left to run.", 0, terminal, "ok")
+    return out + indented_lines("Next:", 0, terminal) + command(shlex.join(status["next"]), 2, terminal)
 
 
 def _section(heading: str, found: list[Line]) -> list[Line]:
     return [(), (Span(heading, "bold"),), *found] if found else []
 
 
-def _account(one: AccountStatus, column: int, now: datetime, look: Look) -> list[Line]:
-    mark, style = _mark(one, look)
+def _account(one: AccountStatus, column: int, now: datetime, terminal: Terminal) -> list[Line]:
+    mark, style = _mark(one, terminal)
     parts = [_set_up(one, now), _audited(one["audit"], now) if one["onboard"] or one["audit"] else ""]
     parts += [f"{count(len(one['steps']), 'step')} of yours open"] if one["steps"] else []
     parts += [f"rotation of '{name}' open" for name in one["rotations"]]
     parts += ["practice"] if one["sandbox"] else []
-    return row(mark, style, one["name"], "; ".join(filter(None, parts)), column, look)
+    return table_row(mark, style, one["name"], "; ".join(filter(None, parts)), column, terminal)
 
 
-def _slurm(one: AccountStatus, column: int, now: datetime, look: Look) -> list[Line]:
+def _slurm(one: AccountStatus, column: int, now: datetime, terminal: Terminal) -> list[Line]:
     """What Slurm lets the account do, as it said when it was last asked."""
     if "slurm" not in one:
         return []
@@ -69,16 +79,16 @@ def _slurm(one: AccountStatus, column: int, now: datetime, look: Look) -> list[L
     parts += [f"QOS {', '.join(qos)}"] if qos else []
     parts += [f"partitions {', '.join(part['name'] for part in partitions)}"] if partitions else []
     parts += [f"GPUs {', '.join(gpus)}"] if gpus else []
-    return row(" ", "", one["name"], f"{'; '.join(parts)}; as of {when}", column, look)
+    return table_row(" ", "", one["name"], f"{'; '.join(parts)}; as of {when}", column, terminal)
 
 
-def _mark(one: AccountStatus, look: Look) -> tuple[str, str]:
+def _mark(one: AccountStatus, terminal: Terminal) -> tuple[str, str]:
     if one["onboard"] is None and not one["known"]:
         return "-", "faint"
     if one["next"] in ("onboard", "preflight"):
-        return look.mark("bad"), "error"
+        return terminal.mark("bad"), "error"
     found = one["audit"] is not None and one["audit"]["ended"] != "ok"
-    return ("!", "changed") if found or one["rotations"] else (look.mark("good"), "ok")
+    return ("!", "changed") if found or one["rotations"] else (terminal.mark("good"), "ok")
 
 
 def _set_up(one: AccountStatus, now: datetime) -> str:
@@ -103,7 +113,7 @@ def _audited(audit: Ended | None, now: datetime) -> str:
     return f"audit {when}: {', '.join(counts) or 'up to date'}"
 
 
-def _steps(accounts: Iterable[AccountStatus], look: Look) -> list[Line]:
+def _steps(accounts: Iterable[AccountStatus], terminal: Terminal) -> list[Line]:
     """Each step once, with the accounts that it is open for, and how to say that it is done."""
     found: dict[tuple[str, str, str, str], list[str]] = {}
     for account in accounts:
@@ -112,20 +122,22 @@ def _steps(accounts: Iterable[AccountStatus], look: Look) -> list[Line]:
             found.setdefault(what, []).append(account["name"])
     out: list[Line] = []
     for (name, text, url, due), names in found.items():
-        out += item("-", f"{text.rstrip('.')} ({', '.join([name, *names, *([f'due {due}'] if due else [])])})", 2, look)
-        out += indented(url, 4, look, "faint") if url else []
+        out += list_item(
+            "-", f"{text.rstrip('.')} ({', '.join([name, *names, *([f'due {due}'] if due else [])])})", 2, terminal
+        )
+        out += indented_lines(url, 4, terminal, "faint") if url else []
     if found:
         (name, *_rest), names = next(iter(found.items()))
         said = shlex.join(command_line.command("done", [names[0], name]))
-        out += with_command("When one is done:", said, 2, look)
+        out += with_command("When one is done:", said, 2, terminal)
     return out
 
 
-def _key(one: KeyStatus, look: Look) -> list[Line]:
+def _key(one: KeyStatus, terminal: Terminal) -> list[Line]:
     age = f"in use since {one['since']}, {count(one['days'] or 0, 'day')}" if one["since"] else "age not known"
     ends = f"last day {one['expires']}" if one["expires"] else "no last day known"
     parts: Sequence[str] = [age, ends, *(["rotation open"] if one["open"] else [])]
-    return row(" ", "", one["name"], "; ".join(parts), max(8, cells(one["name"])), look)
+    return table_row(" ", "", one["name"], "; ".join(parts), max(8, count_cells(one["name"])), terminal)
 
 
 def ago(moment: str, now: datetime) -> str:

@@ -17,7 +17,7 @@ from .._command.parser import add_inventory, complete_by
 from .._input.command_line import PROGRAM
 from .._input.writers import from_home
 from .._state.durable_files import StateError
-from .._terminal.layout import Line, Look, plain, width_of
+from .._terminal.layout import Line, Terminal, limit_width, plain
 from . import choice, lines, memory
 
 
@@ -51,9 +51,9 @@ def _show(options: argparse.Namespace, program: str) -> int:
         print(json.dumps(found, indent=1))
         return 0
     is_ascii = (sys.stdout.encoding or "ascii").lower().replace("-", "") != "utf8"
-    look = Look(width_of(shutil.get_terminal_size().columns), is_ascii)
+    terminal = Terminal(limit_width(shutil.get_terminal_size().columns), is_ascii)
     print(f"Accounts from {from_home(_shorten(file))}\n")
-    for line in lines.lines(found, now, look):
+    for line in lines.lines(found, now, terminal):
         print(_colour(line) if sys.stdout.isatty() and "NO_COLOR" not in os.environ else plain(line))
     return 0
 

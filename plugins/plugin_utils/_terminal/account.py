@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._delivery.result import CHANGES, FAILURES, FORESEEN, WORDS, count_statuses
-from .layout import Line, Look, Span, ended, indented, item, told, with_command
+from .layout import Line, Span, Terminal, aligned_line, indented_lines, labelled_lines, list_item, with_command
 
 if TYPE_CHECKING:
     from .._documents.outcome import Progress, ResourceOutcome
@@ -33,7 +33,7 @@ BAD = ("unreachable", "failed")
 MANY = 10  # accounts; of more than this, a user wants the exceptions
 
 
-class Ended(NamedTuple):
+class AccountEnd(NamedTuple):
     """How an account ended: empty, ok, changed, failed or unreachable; and its first reason, unless ok or changed.
 
     empty: it was reached, and the run was about no thing there. steps: what a person must do for it.
@@ -56,7 +56,7 @@ class Detail(Enum):
 class View(NamedTuple):
     """How results are shown."""
 
-    look: Look = Look()
+    terminal: Terminal = Terminal()
     check: bool = False
     detail: Detail = Detail.CHANGES
 
@@ -75,7 +75,7 @@ def _reason(result: Result) -> str:
     return str(result.get("msg", ""))
 
 
-def worst(first: Ended | None, then: Ended) -> Ended:
+def worst(first: AccountEnd | None, then: AccountEnd) -> AccountEnd:
     """How an account ended after several tasks: the first failure stays, and one change is enough."""
     order = ("empty", "ok", "changed", "failed", "unreachable")
     return max(filter(None, (first, then)), key=lambda end: order.index(end.state))
@@ -97,18 +97,18 @@ class Renderer:
     """Whether a later task judges all accounts together: a failure that Ansible is to ignore is one all the same."""
     tells_skips = True
 
-    def ended(self, result: Result, unreachable: bool = False) -> Ended:
+    def find_end(self, result: Result, unreachable: bool = False) -> AccountEnd:
         """How the account ended."""
         steps_left = tuple(result.get("human_steps", []))
         if unreachable:
-            return Ended("unreachable", str(result.get("msg", "")), steps_left)
+            return AccountEnd("unreachable", str(result.get("msg", "")), steps_left)
         if result.get("failed"):
-            return Ended("failed", _reason(result), steps_left)
+            return AccountEnd("failed", _reason(result), steps_left)
         if result.get("outcomes") == []:
-            return Ended("empty", str(result.get("msg", "")), steps_left)
-        return Ended("changed" if result.get("changed") else "ok", "", steps_left)
+            return AccountEnd("empty", str(result.get("msg", "")), steps_left)
+        return AccountEnd("changed" if result.get("changed") else "ok", "", steps_left)
 
-    def kept(self, first: Ended | None, then: Ended) -> Ended:
+    def kept(self, first: AccountEnd | None, then: AccountEnd) -> AccountEnd:
         """How an account ended that had a result before."""
         return worst(first, then)
 
@@ -146,23 +146,25 @@ KINDS = {  # of the results of our actions that say none, since Ansible failed o
     "hpc.onboard.import_result": "result_imported",
 }
 RENDERERS = {  # for each kind that a result names, its class, in the file of this room that it is loaded with
-    **dict.fromkeys(("preflight_settings", "preflight_account", "test_job_settings", "fix_asked"), "audit.Part"),
-    **dict.fromkeys(("audit_settings", "audit_account", "offboard_part", "ssh_config_part"), "audit.Part"),
-    "doctor": "checks.Doctor",
-    "login": "logins.Login",
-    "login_before": "logins.LoginBefore",
-    "preflight_report": "logins.Report",
-    "rotation_lead": "rotation.Lead",
-    "rotation_share": "rotation.Share",
-    "audit_report": "audit.Report",
-    "fix_shown": "fix.Shown",
-    "fix_account": "fix.Fixed",
-    "offboard_shown": "offboard.Shown",
-    "ssh_config": "ssh_config.Names",
+    **dict.fromkeys(
+        ("preflight_settings", "preflight_account", "test_job_settings", "fix_asked"), "audit.PartRenderer"
+    ),
+    **dict.fromkeys(("audit_settings", "audit_account", "offboard_part", "ssh_config_part"), "audit.PartRenderer"),
+    "doctor": "checks.DoctorRenderer",
+    "login": "logins.LoginRenderer",
+    "login_before": "logins.EarlyLoginRenderer",
+    "preflight_report": "logins.PreflightRenderer",
+    "rotation_lead": "rotation.RotationLeadRenderer",
+    "rotation_share": "rotation.RotationShareRenderer",
+    "audit_report": "audit.AuditRenderer",
+    "fix_shown": "fix.OfferedFixesRenderer",
+    "fix_account": "fix.FixedAccountRenderer",
+    "offboard_shown": "offboard.OffboardPlanRenderer",
+    "ssh_config": "ssh_config.SshConfigRenderer",
     "script_exported": "logins.ScriptExportedRenderer",
     "result_imported": "logins.ResultImportedRenderer",
-    "test_job_account": "audit.Judged",
-    "test_job_report": "audit.Verdict",
+    "test_job_account": "audit.TestJobRenderer",
+    "test_job_report": "audit.TestJobsRenderer",
 }
 
 
@@ -186,12 +188,12 @@ def account(name: str, result: Result, view: View, like: str | None = None) -> l
             lines += _outcome(outcome, view, "diff" in result)
     if view.detail is not Detail.EXCEPTIONS:
         for note in result.get("notes", []):
-            lines += told("", "skipped", "note", f"{note['capability']}: {note['text']}", view.look)
+            lines += labelled_lines("", "skipped", "note", f"{note['capability']}: {note['text']}", view.terminal)
         for remark in result.get("remarks", []):
-            lines += told("", "note", "note", f"{remark['capability']}: {remark['text']}", view.look)
+            lines += labelled_lines("", "note", "note", f"{remark['capability']}: {remark['text']}", view.terminal)
         if "introduction" in result:
-            lines += _introduction(result["introduction"], view.look)
-        lines += steps("Manual steps:", result.get("human_steps", []), view.look)
+            lines += _introduction(result["introduction"], view.terminal)
+        lines += steps("Manual steps:", result.get("human_steps", []), view.terminal)
     return lines
 
 
@@ -207,11 +209,11 @@ def _without_outcomes(name: str, result: Result, view: View, like: str | None) -
     if like:
         return heading(name, {**result, "failed": True}, f"{state}, as {like}", view)
     lines = heading(name, {**result, "failed": True}, state, view)
-    lines += indented(str(result.get("msg") or result.get("censored") or "no reason was given"), 4, view.look)
+    lines += indented_lines(str(result.get("msg") or result.get("censored") or "no reason was given"), 4, view.terminal)
     if result.get("exception"):
-        lines += indented("-vvv shows where this comes from.", 4, view.look, "faint")
+        lines += indented_lines("-vvv shows where this comes from.", 4, view.terminal, "faint")
     if view.detail is not Detail.EXCEPTIONS:
-        lines += steps("Before it can be reached:", result.get("human_steps", []), view.look)
+        lines += steps("Before it can be reached:", result.get("human_steps", []), view.terminal)
     return lines
 
 
@@ -221,23 +223,25 @@ def heading(name: str, result: Result, text: str, view: View) -> list[Line]:
     style = "error" if result.get("failed") or statuses & set(FAILURES) else "ok"
     style = "changed" if style == "ok" and statuses & set(CHANGES) else style
     style = "note" if style == "ok" and result.get("outcomes") == [] else style
-    good = view.look.mark("good")
-    mark = {"error": view.look.mark("bad"), "changed": "~" if view.check else good, "note": "-"}.get(style, good)
+    good = view.terminal.mark("good")
+    mark = {"error": view.terminal.mark("bad"), "changed": "~" if view.check else good, "note": "-"}.get(style, good)
     right = ["sandbox"] if result.get("sandbox") else []
     right += [f"{result['seconds']:.1f} s".rjust(6)] if "seconds" in result else []
     first = Span(mark, "ok" if mark == good else style)
-    return ended((first, Span(" "), Span(name, "bold"), Span("  "), Span(text, style)), "  ".join(right), view.look)
+    return aligned_line(
+        (first, Span(" "), Span(name, "bold"), Span("  "), Span(text, style)), "  ".join(right), view.terminal
+    )
 
 
-def _introduction(known: Introduction, look: Look) -> list[Line]:
+def _introduction(known: Introduction, terminal: Terminal) -> list[Line]:
     """What to know of the site, said once, and the command that shows the rest."""
-    lines = indented("Good to know here (said once):", 4, look, "note") if known["texts"] else []
-    lines += [line for text in known["texts"] for line in item("-", text, 4, look)]
+    lines = indented_lines("Good to know here (said once):", 4, terminal, "note") if known["texts"] else []
+    lines += [line for text in known["texts"] for line in list_item("-", text, 4, terminal)]
     more = f"{known['more']} more, and all else:" if known["more"] else "All else:"
-    lines += with_command(more, shlex.join(known["command"]), 4, look)
+    lines += with_command(more, shlex.join(known["command"]), 4, terminal)
     if "done" in known:
-        lines += steps("Manual steps that are not checked:", known["steps"], look)
-        lines += with_command("When one is done:", shlex.join(known["done"]), 4, look)
+        lines += steps("Manual steps that are not checked:", known["steps"], terminal)
+        lines += with_command("When one is done:", shlex.join(known["done"]), 4, terminal)
     return lines
 
 
@@ -249,19 +253,19 @@ def _outcome(outcome: ResourceOutcome, view: View, with_diff: bool) -> Iterator[
     text = outcome["identity"] + (f", {size}" if size else "")
     if outcome["after"].get("target"):
         text += f" -> {outcome['after']['target']}"
-    yield from told(mark, word, style, text, view.look)
+    yield from labelled_lines(mark, word, style, text, view.terminal)
     if outcome["reason"]:
-        yield from told("", "", "", outcome["reason"], view.look)
+        yield from labelled_lines("", "", "", outcome["reason"], view.terminal)
     old = outcome["before"].get("target")
     if status == "different" and old != outcome["after"].get("target"):
         led = "leads" if view.check else "led"
-        yield from told("", "", "", f"it {led} to {old}: what lies there stays there", view.look)
+        yield from labelled_lines("", "", "", f"it {led} to {old}: what lies there stays there", view.terminal)
     if progress := outcome.get("progress"):
-        yield from told("", "", "note", _how_far(progress), view.look)
+        yield from labelled_lines("", "", "note", _how_far(progress), view.terminal)
     if with_diff and status in CHANGES:
         from .difference import difference  # a run without --diff need not wait for it
 
-        yield from difference(outcome["before"], outcome["after"], view.look, view.detail is Detail.EVERYTHING)
+        yield from difference(outcome["before"], outcome["after"], view.terminal, view.detail is Detail.EVERYTHING)
 
 
 def _how_far(progress: Progress) -> str:
@@ -273,11 +277,11 @@ def _how_far(progress: Progress) -> str:
     return ", ".join(filter(None, [f"under way: {progress['step']}", amount(progress)]))
 
 
-def steps(heading: str, left: list[ManualStep], look: Look, indent: int = 4) -> list[Line]:
+def steps(heading: str, left: list[ManualStep], terminal: Terminal, indent: int = 4) -> list[Line]:
     """What only a person can do, each with its link on a line of its own, to be opened or copied."""
-    lines = indented(heading, indent, look, "note") if left else []
+    lines = indented_lines(heading, indent, terminal, "note") if left else []
     for step in left:
-        lines += item("-", step["text"] + (f" (due {step['due']})" if "due" in step else ""), indent, look)
+        lines += list_item("-", step["text"] + (f" (due {step['due']})" if "due" in step else ""), indent, terminal)
         if step.get("url"):
-            lines += indented(step["url"], indent + 2, look, "faint")
+            lines += indented_lines(step["url"], indent + 2, terminal, "faint")
     return lines

@@ -12,7 +12,7 @@ from .account import Renderer, Result, View
 from .layout import Line
 
 
-class Part(Renderer):
+class PartRenderer(Renderer):
     """A part of an audit that the report tells of later; what keeps it from going on is told at once."""
 
     is_of_account = False
@@ -25,27 +25,27 @@ class Part(Renderer):
         return str(result.get("msg", "")) if result.get("failed") else ""
 
 
-class Judged(Renderer):
+class TestJobRenderer(Renderer):
     """What came of one account that tells it itself; the last part judges all of them."""
 
     is_judged_later = True
 
 
-class Verdict(Part):
+class TestJobsRenderer(PartRenderer):
     """The last part, where each account has told what there is to tell."""
 
     def error(self, result: Result) -> str:
         return "" if "accounts" in result else super().error(result)
 
 
-class Report(Part):
+class AuditRenderer(PartRenderer):
     """The report; without one, there was no way to make it."""
 
     def is_quiet(self, result: Result, view: View) -> bool:
         return "report" not in result
 
     def lines(self, name: str, result: Result, view: View, like: str | None = None) -> list[Line]:
-        return audit_report.lines(result["report"], view.look, result.get("files", ()))
+        return audit_report.lines(result["report"], view.terminal, result.get("files", ()))
 
     def error(self, result: Result) -> str:
         return "" if "report" in result else super().error(result)

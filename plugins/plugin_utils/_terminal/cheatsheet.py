@@ -16,13 +16,13 @@ from typing import Any, NamedTuple
 
 from .._accounts.fields import FIELDS
 from .._text.amounts import count
-from .layout import Line, Look, Span, broken, item, row
+from .layout import Line, Span, Terminal, list_item, table_row, wrap_spans
 
 Part = Mapping[str, Any]
 DETAIL = ""
 
 
-class Row(NamedTuple):
+class Fact(NamedTuple):
     """A word for the first column, and its text. brief: what one screen says of it; None for its first sentence."""
 
     word: str
@@ -30,7 +30,7 @@ class Row(NamedTuple):
     brief: str | None = None
 
 
-Rows = Iterator[Row]
+Rows = Iterator[Fact]
 
 COLUMN = 10
 IN_SIGNING = ("login", "auth", "os", "arch", "python")
@@ -58,37 +58,40 @@ IN_JOBS = {
 INTERNET = {"full": "jobs reach the Internet", "proxy": "jobs reach it by a proxy", "none": "jobs have none"}
 
 
-def cheatsheet(profile: Part, unsourced: int = 0, look: Look | None = None) -> list[Line]:
+def cheatsheet(profile: Part, unsourced: int = 0, terminal: Terminal | None = None) -> list[Line]:
     """The lines of a cluster's whole cheat sheet.
 
     unsourced: how many facts that programs rely on have no source or day.
     """
-    look = look or Look()
-    lines = _heading(profile, unsourced, look)
+    terminal = terminal or Terminal()
+    lines = _heading(profile, unsourced, terminal)
     for heading, rows in _tables(profile).items():
-        lines += _table(heading, ((row.word, row.text) for row in rows), look)
-    lines += _list("Rules of the site", profile.get("policies", ()), look)
-    lines += _list("Mind", profile.get("traps", ()), look)
-    return lines + _list("More", _links(profile), look)
+        lines += _table(heading, ((row.word, row.text) for row in rows), terminal)
+    lines += _list("Rules of the site", profile.get("policies", ()), terminal)
+    lines += _list("Mind", profile.get("traps", ()), terminal)
+    return lines + _list("More", _links(profile), terminal)
 
 
-def one_screen(profile: Part, command: str, unsourced: int = 0, look: Look | None = None) -> list[Line]:
+def one_screen(profile: Part, command: str, unsourced: int = 0, terminal: Terminal | None = None) -> list[Line]:
     """The lines of what is needed every day. command: shows the whole sheet."""
-    look = look or Look()
-    lines = _heading(profile, unsourced, look)
+    terminal = terminal or Terminal()
+    lines = _heading(profile, unsourced, terminal)
     for heading, rows in _tables(profile).items():
         brief = ((row.word, _first(row.text) if row.brief is None else row.brief) for row in rows)
-        lines += _table(heading, brief, look)[1:]
-    lines += _list("Rules of the site", (f"{_first(text).rstrip('.')}." for text in profile.get("policies", ())), look)[
+        lines += _table(heading, brief, terminal)[1:]
+    lines += _list(
+        "Rules of the site", (f"{_first(text).rstrip('.')}." for text in profile.get("policies", ())), terminal
+    )[1:]
+    lines += _list("More", [*_links(profile)[:LINKS], f"{command} (notes, traps, partitions, all sources)"], terminal)[
         1:
     ]
-    lines += _list("More", [*_links(profile)[:LINKS], f"{command} (notes, traps, partitions, all sources)"], look)[1:]
     return lines
 
 
-def _heading(profile: Part, unsourced: int, look: Look) -> list[Line]:
-    return broken(
-        (Span(profile.get("name", profile["id"]), "bold"), Span("  " + _standing(profile, unsourced), "faint")), look
+def _heading(profile: Part, unsourced: int, terminal: Terminal) -> list[Line]:
+    return wrap_spans(
+        (Span(profile.get("name", profile["id"]), "bold"), Span("  " + _standing(profile, unsourced), "faint")),
+        terminal,
     )
 
 
@@ -108,20 +111,20 @@ def _labelled(profile: Part, sections: Collection[str]) -> Rows:
         if field.label and section in sections:
             value = profile.get(section, {}).get(key) if key else profile.get(section)
             text = ", ".join(map(str, value)) if isinstance(value, list) else str("" if value is None else value)
-            yield Row(field.label, text, DETAIL)
+            yield Fact(field.label, text, DETAIL)
 
 
-def _table(heading: str, rows: Iterable[tuple[str, str]], look: Look) -> list[Line]:
+def _table(heading: str, rows: Iterable[tuple[str, str]], terminal: Terminal) -> list[Line]:
     """A blank line, the heading, and what has a text."""
     lines: list[Line] = [(), (Span(heading, "bold"),)]
     for word, text in rows:
-        lines += row(" ", "", word, _named(text), COLUMN, look) if text else []
+        lines += table_row(" ", "", word, _named(text), COLUMN, terminal) if text else []
     return lines
 
 
-def _list(heading: str, texts: Iterable[str], look: Look) -> list[Line]:
+def _list(heading: str, texts: Iterable[str], terminal: Terminal) -> list[Line]:
     """A blank line, the heading, and the texts; nothing where there are none."""
-    lines = [line for text in texts for line in item("-", _named(text), 2, look)]
+    lines = [line for text in texts for line in list_item("-", _named(text), 2, terminal)]
     return [(), (Span(heading, "bold"),), *lines] if lines else []
 
 
@@ -146,35 +149,35 @@ def _signing(profile: Part) -> Rows:
     login, auth = profile["login"], profile.get("auth", {})
     port = f", port {login['port']}" if "port" in login else ""
     jump = f", through {login['jump']['host']}" if "jump" in login else ""
-    yield Row("login", login["host"] + port + jump)
+    yield Fact("login", login["host"] + port + jump)
     for host in login.get("hosts", ()):
-        yield Row("", _joined(host["host"], host.get("arch"), host.get("what")), DETAIL)
-    yield Row("network", login.get("network", ""))
-    yield Row("", login.get("note", ""), DETAIL)
+        yield Fact("", _joined(host["host"], host.get("arch"), host.get("what")), DETAIL)
+    yield Fact("network", login.get("network", ""))
+    yield Fact("", login.get("note", ""), DETAIL)
     hours = f", good for {auth['certificate_hours']} hours" if "certificate_hours" in auth else ""
     session = f", good for {auth['session_hours']} hours" if "session_hours" in auth else ""
-    yield Row("with", SIGNING.get(auth.get("archetype", ""), "") + hours + session)
-    yield Row("factor", auth.get("second_factor", ""), DETAIL)
-    yield Row("command", auth.get("command", ""))
-    yield Row("keys", _joined(auth.get("keys_by"), auth.get("keys_url")), DETAIL)
-    yield Row("", auth.get("note", ""), DETAIL)
-    yield Row("system", _joined(profile.get("os"), *profile.get("arch", ())), DETAIL)
+    yield Fact("with", SIGNING.get(auth.get("archetype", ""), "") + hours + session)
+    yield Fact("factor", auth.get("second_factor", ""), DETAIL)
+    yield Fact("command", auth.get("command", ""))
+    yield Fact("keys", _joined(auth.get("keys_by"), auth.get("keys_url")), DETAIL)
+    yield Fact("", auth.get("note", ""), DETAIL)
+    yield Fact("system", _joined(profile.get("os"), *profile.get("arch", ())), DETAIL)
 
 
 def _places(profile: Part) -> Rows:
     home = profile["home"]
-    yield Row("home", _joined(home.get("path"), *_limits(home)))
-    yield Row("", home.get("note", ""), DETAIL)
+    yield Fact("home", _joined(home.get("path"), *_limits(home)))
+    yield Fact("", home.get("note", ""), DETAIL)
     for area in profile.get("storage", ()):
         facts = _joined(area.get("path") or area.get("variable"), *_limits(area))
         first, *more = [text for text in (facts, area.get("ask"), area.get("note")) if text]
-        yield Row(area["name"], first)
-        yield from (Row("", text, DETAIL) for text in more)
-    yield Row("links", profile.get("links", {}).get("why", ""), DETAIL)
+        yield Fact(area["name"], first)
+        yield from (Fact("", text, DETAIL) for text in more)
+    yield Fact("links", profile.get("links", {}).get("why", ""), DETAIL)
     caches = profile.get("caches", {})
     below = f"{caches['below']} in {caches['area']}" if "below" in caches else ""
-    yield Row("caches", caches.get("path") or below or caches.get("why_not", ""))
-    yield Row("how full", profile.get("quota_command", ""))
+    yield Fact("caches", caches.get("path") or below or caches.get("why_not", ""))
+    yield Fact("how full", profile.get("quota_command", ""))
 
 
 def _limits(place: Part) -> list[str]:
@@ -196,41 +199,41 @@ def _running(profile: Part) -> Rows:
     account = "a job names its account" if scheduler.get("account_required") else ""
     longest = f"at most {scheduler['hours']} hours" if "hours" in scheduler else ""
     jobs = f"{count(scheduler['jobs'], 'job')} at a time" if "jobs" in scheduler else ""
-    yield Row(
+    yield Fact(
         "jobs",
         _joined(scheduler.get("kind", "").replace("slurm", "Slurm").replace("pbs", "PBS"), longest, jobs, account),
     )
-    yield Row("accounts", scheduler.get("accounts_command", ""))
-    yield Row("partitions", ", ".join(scheduler.get("partitions", ())), DETAIL)
-    yield Row("one GPU", scheduler.get("gpu", ""))
-    yield from (Row("", text, DETAIL) for text in scheduler.get("notes", ()))
+    yield Fact("accounts", scheduler.get("accounts_command", ""))
+    yield Fact("partitions", ", ".join(scheduler.get("partitions", ())), DETAIL)
+    yield Fact("one GPU", scheduler.get("gpu", ""))
+    yield from (Fact("", text, DETAIL) for text in scheduler.get("notes", ()))
     where = {True: "on login nodes, too", False: "on compute nodes only"}.get(container.get("on_login"), "")
     module = f"module load {container['module']}" if "module" in container else ""
     images = f"images in {container['images']}" if "images" in container else ""
     there = [container.get("runtime", "none"), *container.get("further", ())]
     tools = " and ".join(name for name in there if name != "none")
-    yield Row("containers", _joined(tools, where, module, images))
-    yield Row("", container.get("uri_note", ""), DETAIL)
-    yield Row("", container.get("note", ""), DETAIL)
+    yield Fact("containers", _joined(tools, where, module, images))
+    yield Fact("", container.get("uri_note", ""), DETAIL)
+    yield Fact("", container.get("note", ""), DETAIL)
     for script in profile.get("launchers", ()):
         minutes = f"{script['minutes']} minutes" if "minutes" in script else ""
-        yield Row(script["name"], _joined(script.get("image"), minutes) or "starts a command on a compute node")
-        yield Row("", script.get("note", ""), DETAIL)
+        yield Fact(script["name"], _joined(script.get("image"), minutes) or "starts a command on a compute node")
+        yield Fact("", script.get("note", ""), DETAIL)
     conda, compute = profile.get("conda", {}), profile.get("compute", {})
-    yield Row(
+    yield Fact(
         "conda",
         _sentences(conda.get("policy"), conda.get("why")),
         _first(conda.get("why", "")) and f"{conda['policy']}: {_first(conda['why'])}",
     )
-    yield Row("instead", conda.get("instead", ""))
-    yield Row("Python", _sentences(*(profile.get("wheels", {}).get(key) for key in ("search", "note"))), DETAIL)
+    yield Fact("instead", conda.get("instead", ""))
+    yield Fact("Python", _sentences(*(profile.get("wheels", {}).get(key) for key in ("search", "note"))), DETAIL)
     mirrors = profile.get("mirrors", {})
-    yield Row("mirrors", _sentences(_joined(mirrors.get("pypi"), mirrors.get("conda")), mirrors.get("note")), DETAIL)
+    yield Fact("mirrors", _sentences(_joined(mirrors.get("pypi"), mirrors.get("conda")), mirrors.get("note")), DETAIL)
     net = INTERNET.get(compute.get("internet", ""), "")
     opened = f"module load {compute['module']}" if "module" in compute else ""
-    yield Row("Internet", _joined(net, opened, compute.get("proxy")))
-    yield Row("node disk", compute.get("tmp", ""))
-    yield Row("", compute.get("note", ""), DETAIL)
+    yield Fact("Internet", _joined(net, opened, compute.get("proxy")))
+    yield Fact("node disk", compute.get("tmp", ""))
+    yield Fact("", compute.get("note", ""), DETAIL)
 
 
 def _links(profile: Part) -> list[str]:

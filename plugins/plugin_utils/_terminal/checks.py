@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from .account import Detail, Ended, Renderer, Result, View, heading
-from .layout import Line, Look, indented, told
+from .account import AccountEnd, Detail, Renderer, Result, View, heading
+from .layout import Line, Terminal, indented_lines, labelled_lines
 
 if TYPE_CHECKING:
     from .._documents.result import CheckRow, TargetCheck
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
 CHECKS = {"ok": ("good", "ok"), "warning": ("!", "changed"), "failed": ("bad", "error")}
 
 
-class Checked(Renderer):
+class ChecksRenderer(Renderer):
     """A result that consists of checks {name, status, text, next}; one without any is that of an error of Ansible's."""
 
-    def ended(self, result: Result, unreachable: bool = False) -> Ended:
+    def find_end(self, result: Result, unreachable: bool = False) -> AccountEnd:
         checks = result.get("checks", [])
         bad = next((check for check in checks if check["status"] == "failed"), None)
         if unreachable or bad is None:
-            end = super().ended(result, unreachable)
+            end = super().find_end(result, unreachable)
             return end._replace(
                 warned=end.state in ("ok", "changed") and any(one["status"] == "warning" for one in checks)
             )
-        return Ended("failed", f"{bad['name']}: {bad['text']}")
+        return AccountEnd("failed", f"{bad['name']}: {bad['text']}")
 
 
-class Doctor(Checked):
+class DoctorRenderer(ChecksRenderer):
     """What a doctor found: one line for each check, and the next command where something is to be done."""
 
     counts = "machine"
@@ -43,13 +43,13 @@ class Doctor(Checked):
     def lines(self, name: str, result: Result, view: View, like: str | None = None) -> list[Line]:
         if "checks" not in result:
             return super().lines(name, result, view, like)
-        look = view.look
+        terminal = view.terminal
         lines = title(name, result, view)
         for check in shown(result, view):
-            mark, style = marked(check, look)
-            lines += told(mark, check["status"], style, f"{check['name']}: {check['text']}", look)
+            mark, style = marked(check, terminal)
+            lines += labelled_lines(mark, check["status"], style, f"{check['name']}: {check['text']}", terminal)
             if check["status"] != "ok" and check.get("next"):
-                lines += indented(check["next"], 6 if look.width < 60 else 17, look, "bold")
+                lines += indented_lines(check["next"], 6 if terminal.width < 60 else 17, terminal, "bold")
         return lines
 
 
@@ -64,10 +64,10 @@ def shown(result: Result, view: View) -> list[TargetCheck]:
     return [check for check in result["checks"] if check["status"] != "ok" or view.detail is not Detail.EXCEPTIONS]
 
 
-def marked(check: CheckRow, look: Look) -> tuple[str, str]:
+def marked(check: CheckRow, terminal: Terminal) -> tuple[str, str]:
     """The mark of a check, and its style."""
     mark, style = CHECKS[check["status"]]
-    return mark if mark == "!" else look.mark(mark), style
+    return mark if mark == "!" else terminal.mark(mark), style
 
 
 def verdict(found: Sequence[CheckRow]) -> str:

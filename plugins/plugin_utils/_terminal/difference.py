@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from .._delivery.result import state_lines
-from .layout import Line, Look, item
+from .layout import Line, Terminal, list_item
 
 if TYPE_CHECKING:
     from .._documents.outcome import State
@@ -21,7 +21,7 @@ HEADED = {"is", "target", "leads to"}  # fields of a new folder or link, whose o
 ENVIRONMENT = ("/env.sh", "/env.csh", "/env.fish")  # one text for each family of shells
 
 
-def difference(before: State, after: State, look: Look, every: bool = False) -> Iterator[Line]:
+def difference(before: State, after: State, terminal: Terminal, every: bool = False) -> Iterator[Line]:
     """What changes of a state, line by line; what stays is shown only near it.
 
     What is written in the words of several shells is shown in those of the login shell, and a long new text by its
@@ -32,15 +32,15 @@ def difference(before: State, after: State, look: Look, every: bool = False) -> 
     hidden = [] if every else unread(before, after)
     before, after = ({name: one[name] for name in one if name not in hidden} for one in (before, after))
     old, new = state_lines(before), state_lines(after)
-    indent = 6 if look.width < 60 else 17
+    indent = 6 if terminal.width < 60 else 17
     found = [line for line in list(difflib.unified_diff(old, new, n=2, lineterm=""))[2:] if line[:1] != "@"]
     for line in found if every else cut(found):
         mark, text = line[:1], line[1:]
         style = {"+": "added", "-": "removed"}.get(mark, "faint")
-        yield from item(mark, text, indent, look, style)
+        yield from list_item(mark, text, indent, terminal, style)
     if hidden:
         names = ", ".join(name.rpartition("/")[2] for name in hidden)
-        yield from item(" ", f"the same in {names}, for other shells", indent, look, "faint")
+        yield from list_item(" ", f"the same in {names}, for other shells", indent, terminal, "faint")
 
 
 def cut(lines: Iterable[str]) -> Iterator[str]:

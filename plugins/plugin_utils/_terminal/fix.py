@@ -9,8 +9,8 @@ from typing import Any
 
 from .._text.amounts import count
 from .account import Result, View, heading
-from .audit import Part
-from .layout import Line, Look, Span, broken, indented, told
+from .audit import PartRenderer
+from .layout import Line, Span, Terminal, indented_lines, labelled_lines, wrap_spans
 
 DEEDS = {  # by the kind of the fix, and for those that take something away by what it is
     "statement_fix": "the variable is taken out, and nothing else of the file",
@@ -27,7 +27,7 @@ FORESEEN = {**WORDS, "extra": "to fix"}
 STYLES = {"ok": ("=", "ok"), "extra": ("-", "changed")}
 
 
-class Shown(Part):
+class OfferedFixesRenderer(PartRenderer):
     """What is offered."""
 
     def is_quiet(self, result: Result, view: View) -> bool:
@@ -36,24 +36,24 @@ class Shown(Part):
     def lines(self, name: str, result: Result, view: View, like: str | None = None) -> list[Line]:
         offered = result["offered"]
         if not offered:
-            return indented("The last audit found nothing that can be fixed without a loss.", 0, view.look)
+            return indented_lines("The last audit found nothing that can be fixed without a loss.", 0, view.terminal)
         out: list[Line] = []
         for account in dict.fromkeys(one["account"] for one in offered):
-            out += broken((Span(account, "bold"),), view.look)
+            out += wrap_spans((Span(account, "bold"),), view.terminal)
             for one in offered:
                 if one["account"] == account:
-                    out += _offered(one, view.look)
+                    out += _offered(one, view.terminal)
         return out
 
 
-def _offered(one: Mapping[str, Any], look: Look) -> Iterator[Line]:
+def _offered(one: Mapping[str, Any], terminal: Terminal) -> Iterator[Line]:
     """One finding, and what would be done about it."""
     fix = one["auto_fix"]
-    yield from told("-", one["rule"], "changed", f"{one['place']}: {one['text']}", look)
-    yield from told("", "", "", DEEDS[fix["options"].get("what", fix["kind"])], look)
+    yield from labelled_lines("-", one["rule"], "changed", f"{one['place']}: {one['text']}", terminal)
+    yield from labelled_lines("", "", "", DEEDS[fix["options"].get("what", fix["kind"])], terminal)
 
 
-class Fixed(Part):
+class FixedAccountRenderer(PartRenderer):
     """What came of it on one account, before all are looked at together."""
 
     def is_quiet(self, result: Result, view: View) -> bool:
@@ -66,9 +66,9 @@ class Fixed(Part):
         out = heading(name, result, said or count(0, "fix"), view)
         for one in result["outcomes"]:
             mark, style = STYLES.get(one["status"], ("!", "error"))
-            out += told(mark, words[one["status"]], style, _named(one), view.look)
+            out += labelled_lines(mark, words[one["status"]], style, _named(one), view.terminal)
             if one["reason"]:
-                out += told("", "", "", one["reason"], view.look)
+                out += labelled_lines("", "", "", one["reason"], view.terminal)
         return out
 
 

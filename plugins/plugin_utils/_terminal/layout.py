@@ -38,7 +38,7 @@ class Span(NamedTuple):
 Line = tuple[Span, ...]
 
 
-class Look(NamedTuple):
+class Terminal(NamedTuple):
     """Into how many cells a line must fit, and whether only ASCII can be shown."""
 
     width: int = 80
@@ -49,7 +49,7 @@ class Look(NamedTuple):
         return MARKS[name][self.ascii]
 
 
-def width_of(columns: int) -> int:
+def limit_width(columns: int) -> int:
     """How wide the lines are on a terminal of so many columns."""
     return max(NARROWEST, min(WIDEST, columns))
 
@@ -59,41 +59,41 @@ def plain(line: Line) -> str:
     return "".join(span.text for span in line)
 
 
-def told(mark: str, word: str, style: str, text: str, look: Look) -> list[Line]:
+def labelled_lines(mark: str, word: str, style: str, text: str, terminal: Terminal) -> list[Line]:
     """A mark and a word in their column, and a text in its own: '  + created      folder /work'."""
     head = f"  {mark or ' '} {word}"
-    if look.width < NARROW:
+    if terminal.width < NARROW:
         head, indent = f"{head} " if word else "    ", 6
     else:
         head = head.ljust(4 + WORD)
         indent = 4 + WORD
-    return _behind(Span(head, style), clean(text), "", indent, look)
+    return _after_head(Span(head, style), clean(text), "", indent, terminal)
 
 
-def row(mark: str, style: str, name: str, text: str, column: int, look: Look) -> list[Line]:
+def table_row(mark: str, style: str, name: str, text: str, column: int, terminal: Terminal) -> list[Line]:
     """A mark, a name in a column so many cells wide, and a text; where there is no room, the text follows the name."""
     head = f"  {mark} "
-    if look.width < NARROW or column > look.width // 2:
-        return _behind(Span(head, style), clean(f"{name}: {text}"), "", cells(head), look)
+    if terminal.width < NARROW or column > terminal.width // 2:
+        return _after_head(Span(head, style), clean(f"{name}: {text}"), "", count_cells(head), terminal)
     name = clean(name).ljust(column) + "  "
-    (_head, *first), *more = _behind(Span(head + name), clean(text), "", cells(head + name), look)
+    (_head, *first), *more = _after_head(Span(head + name), clean(text), "", count_cells(head + name), terminal)
     return [(Span(head, style), Span(name), *first), *more]
 
 
-def indented(text: str, indent: int, look: Look, style: str = "") -> list[Line]:
+def indented_lines(text: str, indent: int, terminal: Terminal, style: str = "") -> list[Line]:
     """A text of its own lines, from that column on."""
-    return _behind(Span(" " * indent), clean(text), style, indent, look)
+    return _after_head(Span(" " * indent), clean(text), style, indent, terminal)
 
 
-def item(mark: str, text: str, indent: int, look: Look, style: str = "") -> list[Line]:
+def list_item(mark: str, text: str, indent: int, terminal: Terminal, style: str = "") -> list[Line]:
     """A text behind a mark, its further lines below its first."""
     head = " " * indent + mark + " "
-    return _behind(Span(head, style), clean(text), style, cells(head), look)
+    return _after_head(Span(head, style), clean(text), style, count_cells(head), terminal)
 
 
-def _behind(head: Span, text: str, style: str, indent: int, look: Look) -> list[Line]:
+def _after_head(head: Span, text: str, style: str, indent: int, terminal: Terminal) -> list[Line]:
     outdent = min(4, indent)
-    (_start, first), *more = laid(text, cells(head.text), indent, look.width, outdent)
+    (_start, first), *more = wrap_text(text, count_cells(head.text), indent, terminal.width, outdent)
     alone = more and not first and not head.text.strip()  # nothing but the indentation of a word that needs it not
     lines: list[Line] = [] if alone else [_trimmed((head, Span(first, style)))]
     return [*lines, *(_trimmed((Span(" " * start), Span(words, style))) for start, words in more)]
@@ -109,17 +109,17 @@ def _trimmed(line: Line) -> Line:
     return tuple(spans)
 
 
-def ended(left: Line, right: str, look: Look) -> list[Line]:
+def aligned_line(left: Line, right: str, terminal: Terminal) -> list[Line]:
     """A line with something faint at its right end, which is left out where there is no room for both."""
     left = tuple(Span(flat(span.text), span.style) for span in left)
-    used = sum(cells(span.text) for span in left)
-    gap = look.width - used - cells(right)
+    used = sum(count_cells(span.text) for span in left)
+    gap = terminal.width - used - count_cells(right)
     if right and gap >= 2:
         return [(*left, Span(" " * gap), Span(right, "faint"))]
-    return broken(left, look)
+    return wrap_spans(left, terminal)
 
 
-def broken(line: Line, look: Look) -> list[Line]:
+def wrap_spans(line: Line, terminal: Terminal) -> list[Line]:
     """A line of several spans, broken between or in them where it is too wide."""
     lines: list[Line] = []
     now: list[Span] = []
@@ -129,38 +129,40 @@ def broken(line: Line, look: Look) -> list[Line]:
             now.append(span)
             used += len(span.text)
             continue
-        for start, words in laid(flat(span.text), used, 4, look.width):
+        for start, words in wrap_text(flat(span.text), used, 4, terminal.width):
             if now and start != used:
                 lines.append(_trimmed(tuple(now)))
                 now = [Span(" " * start)]
             now.append(Span(words, span.style))
-            used = start + cells(words)
+            used = start + count_cells(words)
     return [*lines, _trimmed(tuple(now))]
 
 
-def command(text: str, indent: int, look: Look) -> list[Line]:
+def command(text: str, indent: int, terminal: Terminal) -> list[Line]:
     """A command to copy: where it must be broken, a backslash joins its lines."""
-    room = look.width - indent - 4
+    room = terminal.width - indent - 4
     rows: list[str] = []
     for word in _shell_words(flat(text), room):
         joined = f"{rows[-1]} {word}" if rows else word
-        if rows and cells(joined) > room:
+        if rows and count_cells(joined) > room:
             rows.append(word)
         else:
             rows[-1:] = [joined]
     lines: list[Line] = []
     for number, row in enumerate(rows):
-        *above, last = indented(row, indent + 2 * (number > 0), look._replace(width=look.width - 2), "bold")
+        *above, last = indented_lines(
+            row, indent + 2 * (number > 0), terminal._replace(width=terminal.width - 2), "bold"
+        )
         lines += [*above, (*last, Span(" \\", "bold")) if number < len(rows) - 1 else last]
     return lines
 
 
-def with_command(said: str, text: str, indent: int, look: Look) -> list[Line]:
+def with_command(said: str, text: str, indent: int, terminal: Terminal) -> list[Line]:
     """A sentence and the command to copy that belongs to it: behind it where there is room for both, else below it."""
     both = f"{said} {flat(text)}"
-    if indent + cells(both) <= look.width:
-        return indented(both, indent, look, "faint")
-    return [*indented(said, indent, look, "faint"), *command(text, indent + 2, look)]
+    if indent + count_cells(both) <= terminal.width:
+        return indented_lines(both, indent, terminal, "faint")
+    return [*indented_lines(said, indent, terminal, "faint"), *command(text, indent + 2, terminal)]
 
 
 def _shell_words(text: str, room: int) -> Iterator[str]:
@@ -173,13 +175,13 @@ def _shell_words(text: str, room: int) -> Iterator[str]:
         word = words.pop(0)
         if re.fullmatch(r"--?[a-z][\w-]*", word) and words and not words[0].startswith("-"):
             pair = f"{word} {words[0]}"
-            if cells(pair) <= room:
+            if count_cells(pair) <= room:
                 word = pair
                 words.pop(0)
         yield word
 
 
-def cells(text: str) -> int:
+def count_cells(text: str) -> int:
     """How many cells the text takes: two for wide characters, none for those that combine."""
     if text.isascii():
         return len(text)
@@ -192,11 +194,11 @@ def _cell(character: str) -> int:
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
-def shortened(text: str, room: int, ellipsis: str) -> str:
+def truncate(text: str, room: int, ellipsis: str) -> str:
     """The beginning of a text that is wider than its room. For what is seen for a moment, never for results."""
-    if cells(text) <= room:
+    if count_cells(text) <= room:
         return text
-    left = max(0, room - cells(ellipsis))
+    left = max(0, room - count_cells(ellipsis))
     return (_head(text, left).rstrip() + ellipsis) if left else _head(text, room)
 
 
@@ -210,9 +212,9 @@ def _head(text: str, room: int) -> str:
     return text
 
 
-def pieces(word: str, room: int) -> Iterator[str]:
+def split_word(word: str, room: int) -> Iterator[str]:
     """A word that is wider than the room in pieces that fit, broken behind a slash or the like where there is one."""
-    while cells(word) > room:
+    while count_cells(word) > room:
         head = _head(word, room) or word[:1]
         cut = max((head.rfind(mark) + 1 for mark in BREAKS), default=0)
         head = head[:cut] if cut > len(head) // 2 else head
@@ -221,7 +223,7 @@ def pieces(word: str, room: int) -> Iterator[str]:
     yield word
 
 
-def laid(text: str, first: int, indent: int, width: int, outdent: int = 4) -> list[tuple[int, str]]:
+def wrap_text(text: str, first: int, indent: int, width: int, outdent: int = 4) -> list[tuple[int, str]]:
     """The text in lines of (indentation, words) that fit into the width; nothing of it is left out.
 
     first: where the first line begins. A word that is too wide for its column, a path say, gets a line
@@ -239,12 +241,12 @@ def _paragraph(text: str, first: int, indent: int, width: int, outdent: int) -> 
     start, line, fresh = first, "", True
     for gap, word in _words(text):
         token = gap + word if line or fresh else word
-        if cells(line + token) <= width - start:
+        if count_cells(line + token) <= width - start:
             line, fresh = line + token, False
             continue
         yield start, line
         start, line, fresh = indent, word, False
-        if cells(word) > width - indent:
+        if count_cells(word) > width - indent:
             *alone, (start, line) = _alone(word, outdent, indent if indent <= 8 else outdent, width)
             yield from alone
     yield start, line
@@ -253,7 +255,7 @@ def _paragraph(text: str, first: int, indent: int, width: int, outdent: int) -> 
 def _words(text: str) -> Iterator[tuple[str, str]]:
     """Each word with the blanks before it; a short text in quotes or brackets, a command say, is one word."""
     for gap, word in TOGETHER.findall(text):
-        if cells(word) <= LONGEST_TOGETHER:
+        if count_cells(word) <= LONGEST_TOGETHER:
             yield gap, word
         else:
             yield from re.findall(r"( *)([^ ]+)", gap + word)
@@ -264,9 +266,9 @@ def _alone(word: str, outdent: int, broken_at: int, width: int) -> Iterator[tupl
 
     It never begins a row, where a login node's word could pass for a line of ours.
     """
-    spare = width - cells(word)
+    spare = width - count_cells(word)
     if spare >= min(outdent, LEAST):
         yield min(outdent, spare), word
     else:
-        for piece in pieces(word, width - broken_at):
+        for piece in split_word(word, width - broken_at):
             yield broken_at, piece

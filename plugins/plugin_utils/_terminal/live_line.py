@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from .layout import Line, Look
+from .layout import Line, Terminal
 from .progress_line import Moment, live
 
 if TYPE_CHECKING:
@@ -57,14 +57,17 @@ class LiveLine:
         self._frame = 0
 
     def at(
-        self, moment: tuple[list[str], int, int, float], entries: Callable[[], Entries], look: Callable[[], Look]
+        self,
+        moment: tuple[list[str], int, int, float],
+        entries: Callable[[], Entries],
+        terminal: Callable[[], Terminal],
     ) -> Line | None:
         """What it says at a moment of a run, given by its fields without the frame; None where it is not drawn anew."""
         elapsed = moment[-1]
         if elapsed < self.FIRST_DRAWN or elapsed - self._drawn_at < self.REDRAWN:
             return None
         self._drawn_at, self._frame = elapsed, self._frame + 1
-        room = look()
+        room = terminal()
         return live(Moment(*moment, self._frame), entries(), room._replace(width=room.width - ECHO))
 
     def draw(self, text: str, cells: int) -> None:

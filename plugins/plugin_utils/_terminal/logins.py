@@ -9,8 +9,8 @@ from pathlib import PurePath
 
 from .._text.amounts import count
 from .account import Renderer, Result, View, heading
-from .audit import Part
-from .layout import Line, Span, command, indented, told
+from .audit import PartRenderer
+from .layout import Line, Span, command, indented_lines, labelled_lines
 
 WORDS = {
     "unasked": "nobody is asked for anything",
@@ -39,7 +39,7 @@ STATES = {  # of a preflight, in a word or two; the worst last
 }
 
 
-class Login(Renderer):
+class LoginRenderer(Renderer):
     """The login to one account."""
 
     is_look = True
@@ -48,10 +48,10 @@ class Login(Renderer):
         word = WORDS.get(str(result.get("state")), "no session")
         lines = heading(name, {**result, "failed": "msg" in result}, word, view)
         why = str(result.get("msg") or "").removeprefix(f"{word}: ")
-        return [*lines, *(indented(why, 4, view.look) if why else [])]
+        return [*lines, *(indented_lines(why, 4, view.terminal) if why else [])]
 
 
-class LoginBefore(Login):
+class EarlyLoginRenderer(LoginRenderer):
     """The login to one account before the work: nothing if the user was not asked."""
 
     is_of_account = False
@@ -65,17 +65,19 @@ class ScriptExportedRenderer(Renderer):
     """The script for an account that no program may enter, and the commands to run it."""
 
     def lines(self, name: str, result: Result, view: View, like: str | None = None) -> list[Line]:
-        look, file = view.look, str(result["file"])
+        terminal, file = view.terminal, str(result["file"])
         lines = heading(name, result, f"wrote {file}", view)
         keys = ", ".join(result["questions"])
         asks = f"It asks for {keys} and does not show what you type." if keys else "It asks for no key."
-        lines += indented(f"It holds no key. {asks} Copy it to the account and run it:", 4, look)
+        lines += indented_lines(f"It holds no key. {asks} Copy it to the account and run it:", 4, terminal)
         *options, target = shlex.split(str(result["ssh_target"]))
-        lines += command(f"scp {shlex.join([*options, file, target])}:", 4, look)
-        lines += command(f"ssh -t {result['typed']} python3 {shlex.quote(PurePath(file).name)}", 4, look)
-        lines += indented("It then prints the commands that import its result. For more, see its --help.", 4, look)
+        lines += command(f"scp {shlex.join([*options, file, target])}:", 4, terminal)
+        lines += command(f"ssh -t {result['typed']} python3 {shlex.quote(PurePath(file).name)}", 4, terminal)
+        lines += indented_lines(
+            "It then prints the commands that import its result. For more, see its --help.", 4, terminal
+        )
         for note in result["notes"]:
-            lines += told("", "skipped", "note", f"{note['capability']}: {note['text']}", look)
+            lines += labelled_lines("", "skipped", "note", f"{note['capability']}: {note['text']}", terminal)
         return lines
 
 
@@ -86,7 +88,7 @@ class ResultImportedRenderer(Renderer):
         return ""  # the same result is not imported again
 
 
-class Report(Part):
+class PreflightRenderer(PartRenderer):
     """Which accounts can be entered now, and what to do about the others."""
 
     def is_quiet(self, result: Result, view: View) -> bool:
@@ -96,16 +98,16 @@ class Report(Part):
         return "" if "accounts" in result else super().error(result)
 
     def lines(self, name: str, result: Result, view: View, like: str | None = None) -> list[Line]:
-        rows, look = result["accounts"], view.look
+        rows, terminal = result["accounts"], view.terminal
         lines: list[Line] = []
         for row in sorted(rows, key=lambda one: list(STATES).index(one["state"])):
             is_open = row["state"] == "open"
-            mark, style = (look.mark("good"), "ok") if is_open else (look.mark("bad"), "error")
+            mark, style = (terminal.mark("good"), "ok") if is_open else (terminal.mark("bad"), "error")
             lines.append(
                 (Span(mark, style), Span(" "), Span(row["name"], "bold"), Span(f"  {STATES[row['state']]}", style))
             )
             for text in filter(None, (row["text"], row["next"])):
-                lines += indented(text.removeprefix(f"{STATES[row['state']]}: "), 4, look)
+                lines += indented_lines(text.removeprefix(f"{STATES[row['state']]}: "), 4, terminal)
         shut = sum(row["state"] != "open" for row in rows)
         said = f"{count(len(rows), 'account')}: {len(rows) - shut} open" + (f", {shut} shut" if shut else "")
         return [*lines, (), (Span(said, "error" if shut else "ok"),)]

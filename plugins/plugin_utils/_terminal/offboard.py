@@ -8,7 +8,7 @@ from .account import Detail, Renderer, Result, View, account
 from .layout import Line
 
 
-class Shown(Renderer):
+class OffboardPlanRenderer(Renderer):
     """What is shown before anybody is asked; all of it, however many accounts there are."""
 
     is_of_account = False

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from .._text.amounts import amount, duration
 from .._text.sanitise import flat
-from .layout import Line, Look, Span, cells, shortened
+from .layout import Line, Span, Terminal, count_cells, truncate
 
 if TYPE_CHECKING:
     from .._documents.outcome import JobProgress
@@ -30,53 +30,53 @@ class Moment(NamedTuple):
     frame: int = 0
 
 
-def live(moment: Moment, progress: Mapping[str, JobProgress], look: Look) -> Line:
+def live(moment: Moment, progress: Mapping[str, JobProgress], terminal: Terminal) -> Line:
     """One line of less than the width: count, time, and either the names under way or one account's long step."""
-    frames = FRAMES[look.ascii]
+    frames = FRAMES[terminal.ascii]
     head = [Span(frames[moment.frame % len(frames)], "note"), Span(" ")]
     if moment.total > 1:
         head += [Span(f"{moment.done}/{moment.total}", "bold"), Span("  ")]
     head += [Span(duration(moment.seconds), "faint"), Span("  ")]
-    room = look.width - 1 - sum(cells(span.text) for span in head)
+    room = terminal.width - 1 - sum(count_cells(span.text) for span in head)
     long_ones = [name for name in moment.under_way if name in progress]
     if long_ones:
         name = long_ones[int(moment.seconds / SECONDS_EACH) % len(long_ones)]
-        body = _step(name, progress[name], room, look)
+        body = _step(name, progress[name], room, terminal)
     else:
-        body = (Span(names(moment.under_way, room, look)),)
+        body = (Span(names(moment.under_way, room, terminal)),)
     return (*head, *body)
 
 
-def _step(name: str, progress: JobProgress, room: int, look: Look) -> Line:
+def _step(name: str, progress: JobProgress, room: int, terminal: Terminal) -> Line:
     """A long step: its account, what it is, a bar and the amounts, as far as there is room for them."""
     why = f": {progress['why']}" if "why" in progress else ""
     text = flat(f"{name}  {progress['step']}{why}")
     said = amount(progress)
-    if not said or room - cells(said) < 12:
-        return (Span(shortened(text, room, look.mark("more"))),)
-    left = room - cells(said) - 2
-    wide = min(BAR_WIDEST, max(BAR_LEAST, left - cells(text) - 2))
+    if not said or room - count_cells(said) < 12:
+        return (Span(truncate(text, room, terminal.mark("more"))),)
+    left = room - count_cells(said) - 2
+    wide = min(BAR_WIDEST, max(BAR_LEAST, left - count_cells(text) - 2))
     done, total = progress["done"], progress["total"]
     if done is None or not total or left - wide < 2 * BAR_LEAST:
-        return (Span(shortened(text, left, look.mark("more"))), Span("  "), Span(said))
-    text = shortened(text, left - wide - 2, look.mark("more"))
-    drawn = progress_bar(done, total, wide, look)
+        return (Span(truncate(text, left, terminal.mark("more"))), Span("  "), Span(said))
+    text = truncate(text, left - wide - 2, terminal.mark("more"))
+    drawn = progress_bar(done, total, wide, terminal)
     return (Span(text), Span("  "), *drawn, Span("  "), Span(said))
 
 
-def progress_bar(done: float, total: float, width: int, look: Look) -> Line:
+def progress_bar(done: float, total: float, width: int, terminal: Terminal) -> Line:
     """How much of the whole is done; full and empty cells differ in shape, not by colour alone."""
-    full, empty = BAR[look.ascii]
+    full, empty = BAR[terminal.ascii]
     filled = int(width * min(1.0, max(0.0, done / total)))
     return (Span(full * filled, "ok"), Span(empty * (width - filled), "faint"))
 
 
-def names(under_way: Sequence[str], room: int, look: Look) -> str:
+def names(under_way: Sequence[str], room: int, terminal: Terminal) -> str:
     """As many names as there is room for, and how many more there are."""
     under_way = [flat(name) for name in under_way]
     for shown in range(len(under_way), 0, -1):
         hidden = len(under_way) - shown
         text = ", ".join(under_way[:shown]) + (f" and {hidden} more" if hidden else "")
-        if cells(text) <= room:
+        if count_cells(text) <= room:
             return text
-    return shortened(", ".join(under_way), room, look.mark("more"))
+    return truncate(", ".join(under_way), room, terminal.mark("more"))

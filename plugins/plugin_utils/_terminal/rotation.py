@@ -7,15 +7,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from .account import BAD, Ended, Renderer, Result, View, worst
-from .checks import Checked, marked, shown, title
-from .layout import Line, Look, row
+from .account import BAD, AccountEnd, Renderer, Result, View, worst
+from .checks import ChecksRenderer, marked, shown, title
+from .layout import Line, Terminal, table_row
 
 if TYPE_CHECKING:
     from .._documents.result import TargetCheck
 
 
-class Lead(Checked):
+class RotationLeadRenderer(ChecksRenderer):
     """What the lead found and did; it is no account, and judges them all."""
 
     is_of_account = False
@@ -26,30 +26,30 @@ class Lead(Checked):
         return not result["checks"]
 
     def lines(self, name: str, result: Result, view: View, like: str | None = None) -> list[Line]:
-        return [*title(result["title"], result, view), *_table(shown(result, view), view.look)]
+        return [*title(result["title"], result, view), *_table(shown(result, view), view.terminal)]
 
     def next_command(self, result: Result) -> str | None:
         command: str = result["then"]
         return command
 
 
-class Share(Renderer):
+class RotationShareRenderer(Renderer):
     """An account's share of a step. One without a share in it has nothing to say."""
 
     is_judged_later = True
     tells_skips = False
 
-    def kept(self, first: Ended | None, then: Ended) -> Ended:
+    def kept(self, first: AccountEnd | None, then: AccountEnd) -> AccountEnd:
         """An account is asked again: a failure that is over counts no more, a change does."""
         return then if first is None or first.state in BAD or then.state in BAD else worst(first, then)
 
 
-def _table(found: list[TargetCheck], look: Look) -> Iterator[Line]:
+def _table(found: list[TargetCheck], terminal: Terminal) -> Iterator[Line]:
     """Every target with what is known of it in a column of its own; what else is said is below."""
     column = max((len(check["name"]) for check in found if check["is_target"]), default=0)
     for check in found:
-        mark, style = marked(check, look)
+        mark, style = marked(check, terminal)
         if check["is_target"]:
-            yield from row(mark, style, check["name"], check["text"], column, look)
+            yield from table_row(mark, style, check["name"], check["text"], column, terminal)
         else:
-            yield from row(mark, style, check["name"], check["text"], look.width, look)
+            yield from table_row(mark, style, check["name"], check["text"], terminal.width, terminal)

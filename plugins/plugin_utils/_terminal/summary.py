@@ -12,8 +12,19 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from .._text.sanitise import flat
-from .account import BAD, Detail, Ended, Renderer, Result, View, steps
-from .layout import Line, Look, Span, broken, cells, command, ended, indented, plain, shortened
+from .account import BAD, AccountEnd, Detail, Renderer, Result, View, steps
+from .layout import (
+    Line,
+    Span,
+    Terminal,
+    aligned_line,
+    command,
+    count_cells,
+    indented_lines,
+    plain,
+    truncate,
+    wrap_spans,
+)
 
 if TYPE_CHECKING:
     from .._documents.result import ManualStep
@@ -32,7 +43,7 @@ def no_account(limit: str | None) -> str:
     return f"-l {limit} leaves no account to look at"
 
 
-class Run(NamedTuple):
+class RunSummary(NamedTuple):
     """What a run was.
 
     command: how to run it again, without -l; keyrings: where keys came from; doctor: nothing was to be changed;
@@ -56,18 +67,18 @@ class Story:
     """What a run has shown so far, as far as its last lines need it."""
 
     def __init__(self) -> None:
-        self.accounts: dict[str, Ended] = {}
+        self.accounts: dict[str, AccountEnd] = {}
         self.sandboxes: dict[str, None] = {}  # their folders
         self.keyrings: dict[str, None] = {}
         self.is_about_keys = False  # keys were used, or left alone
         self.is_look = False
         self.counts = Renderer.counts
-        self.names = ""  # see Run
-        self.then: str | None = None  # see Run
+        self.names = ""  # see RunSummary
+        self.then: str | None = None  # see RunSummary
         self._found: set[str] = set()  # statuses of what was looked at
         self._told: dict[str, str] = {}  # what went wrong -> the account where it was told
 
-    def add(self, name: str, result: Result, end: Ended, renderer: Renderer) -> None:
+    def add(self, name: str, result: Result, end: AccountEnd, renderer: Renderer) -> None:
         """Note a result before it is shown."""
         if renderer.is_of_account:
             self.counts = renderer.counts
@@ -82,7 +93,7 @@ class Story:
         then = renderer.next_command(result)
         self.then = self.then if then is None else then
 
-    def same_as(self, name: str, end: Ended) -> str | None:
+    def same_as(self, name: str, end: AccountEnd) -> str | None:
         """The account that failed for the same reason and has told it; None for the first one."""
         first = self._told.setdefault(cause(name, end.reason), name) if end.reason else name
         return first if first != name else None
@@ -96,32 +107,32 @@ class Story:
         return any(end.state in BAD for end in self.accounts.values())
 
 
-def recap(accounts: Mapping[str, Ended], view: View, run: Run) -> list[Line]:
+def recap(accounts: Mapping[str, AccountEnd], view: View, run: RunSummary) -> list[Line]:
     """All of the last lines."""
-    look = view.look
+    terminal = view.terminal
     bad = groups(accounts)
     lines: list[Line] = [()]
     if len(accounts) > 1:
         for group in bad:
-            lines += _group(group, run.command if len(bad) > 1 and run.then is None else "", look)
+            lines += _group(group, run.command if len(bad) > 1 and run.then is None else "", terminal)
     if view.detail is Detail.EXCEPTIONS:
-        collected = _collected(accounts, "ready" if run.doctor else "unchanged", look)
+        collected = _collected(accounts, "ready" if run.doctor else "unchanged", terminal)
         lines += [(), *collected] if bad and collected else collected
-        lines += _steps_of_many(accounts, look)
+        lines += _steps_of_many(accounts, terminal)
     if len(lines) > 1:
         lines.append(())
     if accounts:
         total = totals(accounts, view.check, run.doctor, run.counts)
-        lines += ended((Span(total, _style(accounts)),), _took(run), look)
-    return lines + keys(run.keyrings, look) + _advice(accounts, view, run)
+        lines += aligned_line((Span(total, _style(accounts)),), _took(run), terminal)
+    return lines + keys(run.keyrings, terminal) + _advice(accounts, view, run)
 
 
-def keys(keyrings: Sequence[str], look: Look) -> list[Line]:
+def keys(keyrings: Sequence[str], terminal: Terminal) -> list[Line]:
     """Where keys came from, said once a run."""
-    return indented(f"Keys came from {' and '.join(keyrings)}.", 0, look, "faint") if keyrings else []
+    return indented_lines(f"Keys came from {' and '.join(keyrings)}.", 0, terminal, "faint") if keyrings else []
 
 
-class Group(NamedTuple):
+class FailureGroup(NamedTuple):
     """Accounts that ended in the same way for the same reason."""
 
     state: str
@@ -129,13 +140,13 @@ class Group(NamedTuple):
     names: list[str]
 
 
-def groups(accounts: Mapping[str, Ended]) -> list[Group]:
+def groups(accounts: Mapping[str, AccountEnd]) -> list[FailureGroup]:
     """The accounts that are not up to date, by state and reason, the unreachable ones first."""
-    found: dict[tuple[str, str], Group] = {}
+    found: dict[tuple[str, str], FailureGroup] = {}
     for name, end in accounts.items():
         if end.state in BAD:
             reason = short(end.reason)
-            found.setdefault((end.state, cause(name, reason)), Group(end.state, reason, [])).names.append(name)
+            found.setdefault((end.state, cause(name, reason)), FailureGroup(end.state, reason, [])).names.append(name)
     return sorted(found.values(), key=lambda group: BAD.index(group.state))
 
 
@@ -149,11 +160,11 @@ def short(reason: str) -> str:
     return re.split(r"(?<=\w{2})\. |\n|(?<=\w)\? ", reason.strip(), maxsplit=1)[0].rstrip(".")
 
 
-def _group(group: Group, typed: str, look: Look) -> list[Line]:
-    head = Span(f"{look.mark('bad')} {group.state}", "error")
-    lines = broken((head, Span("  "), Span(", ".join(group.names), "bold")), look)
-    lines += indented(group.reason, 4, look)
-    return lines + (command(typed + limit(group.names), 4, look) if typed else [])
+def _group(group: FailureGroup, typed: str, terminal: Terminal) -> list[Line]:
+    head = Span(f"{terminal.mark('bad')} {group.state}", "error")
+    lines = wrap_spans((head, Span("  "), Span(", ".join(group.names), "bold")), terminal)
+    lines += indented_lines(group.reason, 4, terminal)
+    return lines + (command(typed + limit(group.names), 4, terminal) if typed else [])
 
 
 def limit(names: Sequence[str]) -> str:
@@ -162,40 +173,43 @@ def limit(names: Sequence[str]) -> str:
     None is as good: what is up to date stays as it is.
     """
     joined = ",".join(names)
-    if cells(joined) <= LONGEST_LIMIT:
+    if count_cells(joined) <= LONGEST_LIMIT:
         return f" -l '{joined}'"
     clusters = {name.rpartition("@")[2] for name in names}
     return f" -l {clusters.pop()}" if len(clusters) == 1 and all("@" in name for name in names) else ""
 
 
-def _collected(accounts: Mapping[str, Ended], word: str, look: Look) -> list[Line]:
+def _collected(accounts: Mapping[str, AccountEnd], word: str, terminal: Terminal) -> list[Line]:
     """Return one line for all accounts that are up to date, and one for each reason why others are empty."""
     found: dict[tuple[Span, str], list[str]] = {}
     for name, end in accounts.items():
         if end.state == "ok" and not end.warned:
-            found.setdefault((Span(look.mark("good"), "ok"), word), []).append(name)
+            found.setdefault((Span(terminal.mark("good"), "ok"), word), []).append(name)
         elif end.state == "empty":
             found.setdefault((Span("-", "note"), f"with {end.reason}"), []).append(name)
-    return [_line_of(mark, said, names, look) for (mark, said), names in found.items()]
+    return [_line_of(mark, said, names, terminal) for (mark, said), names in found.items()]
 
 
-def _line_of(mark: Span, said: str, names: Sequence[str], look: Look) -> Line:
-    head = (mark, Span(shortened(f" {len(names)} {flat(said)}  ", look.width - cells(mark.text), look.mark("more"))))
-    room = look.width - cells(plain(head))
-    return (*head, Span(shortened(flat(", ".join(names)), room, look.mark("more")), "faint"))
+def _line_of(mark: Span, said: str, names: Sequence[str], terminal: Terminal) -> Line:
+    head = (
+        mark,
+        Span(truncate(f" {len(names)} {flat(said)}  ", terminal.width - count_cells(mark.text), terminal.mark("more"))),
+    )
+    room = terminal.width - count_cells(plain(head))
+    return (*head, Span(truncate(flat(", ".join(names)), room, terminal.mark("more")), "faint"))
 
 
-def _steps_of_many(accounts: Mapping[str, Ended], look: Look) -> list[Line]:
+def _steps_of_many(accounts: Mapping[str, AccountEnd], terminal: Terminal) -> list[Line]:
     """What persons must do, each step once, with the number of accounts that it is for."""
     counts = Counter((s["id"], s["text"], s.get("url", "")) for end in accounts.values() for s in end.steps)
     told: list[ManualStep] = [
         {"id": name, "text": text if number == 1 else f"{text} ({number} accounts)", "url": url}
         for (name, text, url), number in counts.items()
     ]
-    return [(), *steps("Manual steps:", told, look, 0)] if told else []
+    return [(), *steps("Manual steps:", told, terminal, 0)] if told else []
 
 
-def totals(accounts: Mapping[str, Ended], check: bool, doctor: bool = False, what: str = "account") -> str:
+def totals(accounts: Mapping[str, AccountEnd], check: bool, doctor: bool = False, what: str = "account") -> str:
     """Return '60 accounts: 10 changed, 46 unchanged, 1 with nothing to remove, 3 not up to date (3 unreachable)'."""
     counts = Counter(end.state for end in accounts.values())
     bad = [f"{counts[state]} {state}" for state in BAD if counts[state]]
@@ -211,7 +225,7 @@ def totals(accounts: Mapping[str, Ended], check: bool, doctor: bool = False, wha
     return f"{total}: {', '.join(f'{count} {word}' for count, word in parts if count) or 'nothing to do'}"
 
 
-def _style(accounts: Mapping[str, Ended]) -> str:
+def _style(accounts: Mapping[str, AccountEnd]) -> str:
     states = {end.state for end in accounts.values()}
     if states & set(BAD):
         return "error"
@@ -220,7 +234,7 @@ def _style(accounts: Mapping[str, Ended]) -> str:
     return "ok" if states - {"empty"} else "note"
 
 
-def _took(run: Run) -> str:
+def _took(run: RunSummary) -> str:
     if run.seconds is None or run.seconds < 1:
         return ""
     if run.seconds < 60:
@@ -230,35 +244,37 @@ def _took(run: Run) -> str:
     return duration(run.seconds)
 
 
-def practised(sandboxes: Sequence[str], look: Look) -> list[Line]:
+def practised(sandboxes: Sequence[str], terminal: Terminal) -> list[Line]:
     """Where the accounts were that were none, and how to have real ones."""
     if not sandboxes:
         return []
     where = os.path.commonpath(sandboxes) if len({*map(os.path.isabs, sandboxes)}) == 1 else "sandboxes"
     text = f"Nothing left this machine: all of it lies in {where}. Your own accounts begin with: hpc-onboard init"
-    return indented(text, 0, look)
+    return indented_lines(text, 0, terminal)
 
 
-def _advice(accounts: Mapping[str, Ended], view: View, run: Run) -> list[Line]:
+def _advice(accounts: Mapping[str, AccountEnd], view: View, run: RunSummary) -> list[Line]:
     """What to do now, in the last lines."""
-    look = view.look
+    terminal = view.terminal
     bad = [name for name, end in accounts.items() if end.state in BAD]
     changed = [name for name, end in accounts.items() if end.state == "changed"]
     lines: list[Line] = []
     if view.detail is Detail.EXCEPTIONS and changed:
-        lines += indented(f"-v shows each change, and so does -l '{changed[0]}'.", 0, look, "faint")
+        lines += indented_lines(f"-v shows each change, and so does -l '{changed[0]}'.", 0, terminal, "faint")
     if run.then is not None:
-        return lines + (indented("What is next:", 0, look) + command(run.then, 2, look) if run.then else [])
+        return lines + (
+            indented_lines("What is next:", 0, terminal) + command(run.then, 2, terminal) if run.then else []
+        )
     if bad:
-        lines += indented("Fix the problems above, then run:", 0, look)
-        return lines + command(run.command + limit(bad), 2, look)
+        lines += indented_lines("Fix the problems above, then run:", 0, terminal)
+        return lines + command(run.command + limit(bad), 2, terminal)
     if run.doctor:
         return lines
     if run.sandboxes:
-        return lines + practised(run.sandboxes, look)
+        return lines + practised(run.sandboxes, terminal)
     if changed and not view.check:
-        lines += indented(AFTER[run.emptied], 0, look, "ok")
+        lines += indented_lines(AFTER[run.emptied], 0, terminal, "ok")
     if run.names:
-        lines += indented("To log in by a name such as 'ssh wilson' from now on:", 0, look)
-        lines += command(run.names, 2, look)
+        lines += indented_lines("To log in by a name such as 'ssh wilson' from now on:", 0, terminal)
+        lines += command(run.names, 2, terminal)
     return lines

@@ -16,7 +16,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._state import last_run
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import local_key
 from ansible_collections.hpc.onboard.plugins.plugin_utils._status import lines, memory
 from ansible_collections.hpc.onboard.plugins.plugin_utils._status.standing import Memory, of_account
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Look, cells, plain
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Terminal, count_cells, plain
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 STEPS: tuple[dict[str, Any], ...] = (
@@ -108,7 +108,7 @@ def test_keys_are_told_by_age_and_last_day_and_an_open_rotation_comes_first(stat
     assert (key["days"], key["left"], key["open"]) == (205, 9, True)
     assert status["accounts"][0]["rotations"] == ["ngc"]
     assert status["next"][-1] == "rotate_resume=true"
-    text = " ".join(" ".join(map(plain, lines.lines(status, NOW, Look()))).split())
+    text = " ".join(" ".join(map(plain, lines.lines(status, NOW, Terminal()))).split())
     assert "in use since 2026-05-01, 205 days; last day 2026-12-01; rotation open" in text
     assert "rotation of 'ngc' open" in text
 
@@ -137,8 +137,8 @@ def test_the_next_command_names_the_accounts_unless_it_is_for_all(state: Path) -
 def test_no_line_is_wider_than_the_terminal_and_each_step_stands_there_once(state: Path, width: int) -> None:
     named = [Named(f"{name}@lrz", "lrz", False, ("lrz",), STEPS) for name in ("ada", "a-very-long-name-of-somebody")]
     status = memory.status(Path("accounts.yml"), named, True, NOW)
-    found = [plain(line) for line in lines.lines(status, NOW, Look(width))]
-    assert [line for line in found if cells(line) > width] == []
+    found = [plain(line) for line in lines.lines(status, NOW, Terminal(width))]
+    assert [line for line in found if count_cells(line) > width] == []
     assert " ".join(" ".join(found).split()).count("Accept the terms") == 1
 
 

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.account import (
+    AccountEnd,
     Detail,
-    Ended,
     View,
     account,
     detail_of,
     renderer,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.difference import difference
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Look, plain
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Terminal, plain
 from fabricated import looks, measured, outcome, result, results, text, words
 from hypothesis import given
 from hypothesis import strategies as st
@@ -28,7 +28,7 @@ views = st.builds(View, looks, st.booleans(), st.sampled_from(Detail))
 def test_no_line_is_wider_than_the_terminal(name: str, said: dict[str, Any], view: View, like: str | None) -> None:
     unreachable = {"unreachable": True, "msg": name, **{key: said[key] for key in said if key != "outcomes"}}
     for lines in (account(name, said, view), account(name, unreachable, view, like)):
-        assert max(map(measured, lines)) <= view.look.width
+        assert max(map(measured, lines)) <= view.terminal.width
         assert all(plain(line).isprintable() for line in lines)
 
 
@@ -65,7 +65,7 @@ def test_of_a_link_that_is_turned_the_old_target_is_said(check: bool, led: str) 
 @pytest.mark.parametrize("status", ["ok", "missing", "different", "extra", "blocked", "failed", "unknown"])
 def test_in_ascii_everything_is_said(status: str) -> None:
     said = result(outcome(status), notes=[{"capability": "x", "code": "not_here", "text": "not here"}])
-    assert text(account("a@b", said, View(Look(60, True), detail=Detail.EVERYTHING))).isascii()
+    assert text(account("a@b", said, View(Terminal(60, True), detail=Detail.EVERYTHING))).isascii()
 
 
 def test_a_note_is_said_once_in_words() -> None:
@@ -115,7 +115,7 @@ def test_how_much_is_said(accounts: int, verbosity: int, diff: bool, detail: Det
 def test_a_difference_shows_what_changes_and_little_of_the_rest() -> None:
     before = {"content": "\n".join(f"line {number}" for number in range(20))}
     after = {"content": before["content"].replace("line 10", "line ten"), "mode": "0755"}
-    lines = [plain(line).strip() for line in difference(before, after, Look())]
+    lines = [plain(line).strip() for line in difference(before, after, Terminal())]
     assert "-   line 10" in lines
     assert "+   line ten" in lines
     assert "+ mode: 0755" in lines
@@ -129,15 +129,15 @@ ENVS = {f"~/.config/hpc.onboard/env.{word}": f"set A in {word}" for word in ("sh
 def test_an_environment_is_shown_in_the_words_of_the_login_shell(start: str, word: str) -> None:
     line = f'test -r "$HOME/.config/hpc.onboard/env.{word}"; # hpc.onboard'
     after = {**ENVS, start: line}
-    said = "\n".join(plain(one) for one in difference({}, after, Look()))
+    said = "\n".join(plain(one) for one in difference({}, after, Terminal()))
     assert [f"set A in {one}" in said for one in ("sh", "csh", "fish")] == [
         one == word for one in ("sh", "csh", "fish")
     ]
     assert "for other shells" in said
-    every = "\n".join(plain(one) for one in difference({}, after, Look(), every=True))
+    every = "\n".join(plain(one) for one in difference({}, after, Terminal(), every=True))
     assert all(text in every for text in ENVS.values())
     for field in ENVS:
-        alone = "\n".join(plain(one) for one in difference({**after, field: "edited"}, after, Look()))
+        alone = "\n".join(plain(one) for one in difference({**after, field: "edited"}, after, Terminal()))
         assert ENVS[field] in alone, "what changes alone is shown whoever reads it"
 
 
@@ -185,9 +185,9 @@ def test_among_many_accounts_a_doctor_tells_what_is_not_well() -> None:
 
 
 @given(words, words, words, looks)
-def test_a_doctors_lines_fit(name: str, said: str, then: str, look: Look) -> None:
+def test_a_doctors_lines_fit(name: str, said: str, then: str, terminal: Terminal) -> None:
     checks = [{"name": name, "status": status, "text": said, "next": then} for status in ("ok", "warning", "failed")]
-    assert max(map(measured, DOCTOR.lines(name, {"checks": checks}, View(look)))) <= look.width
+    assert max(map(measured, DOCTOR.lines(name, {"checks": checks}, View(terminal)))) <= terminal.width
 
 
 def test_an_unknown_kind_is_shown_as_an_account() -> None:
@@ -196,19 +196,19 @@ def test_an_unknown_kind_is_shown_as_an_account() -> None:
 
 
 def test_how_an_account_ended_follows_from_its_result() -> None:
-    assert ACCOUNT.ended(result(outcome("ok"))) == Ended("ok")
-    assert ACCOUNT.ended(result(outcome("missing"))) == Ended("changed")
+    assert ACCOUNT.find_end(result(outcome("ok"))) == AccountEnd("ok")
+    assert ACCOUNT.find_end(result(outcome("missing"))) == AccountEnd("changed")
     failed = result(outcome("missing"), outcome("failed"))
-    assert ACCOUNT.ended(failed) == Ended("failed", "folder /a: something is in the way")
-    assert ACCOUNT.ended({"msg": "gone"}, unreachable=True) == Ended("unreachable", "gone")
-    assert ACCOUNT.ended({"failed": True, "msg": "wrong"}) == Ended("failed", "wrong")
+    assert ACCOUNT.find_end(failed) == AccountEnd("failed", "folder /a: something is in the way")
+    assert ACCOUNT.find_end({"msg": "gone"}, unreachable=True) == AccountEnd("unreachable", "gone")
+    assert ACCOUNT.find_end({"failed": True, "msg": "wrong"}) == AccountEnd("failed", "wrong")
 
 
 def test_how_a_look_ended_follows_from_its_checks() -> None:
-    assert DOCTOR.ended({"checks": CHECKS}) == Ended("failed", "quota: the home is full")
-    assert DOCTOR.ended({"checks": CHECKS[:2]}) == Ended("ok", warned=True)
-    assert DOCTOR.ended({"checks": CHECKS[:1]}) == Ended("ok")
-    assert DOCTOR.ended({"failed": True, "msg": "an error of Ansible's"}).reason == "an error of Ansible's"
+    assert DOCTOR.find_end({"checks": CHECKS}) == AccountEnd("failed", "quota: the home is full")
+    assert DOCTOR.find_end({"checks": CHECKS[:2]}) == AccountEnd("ok", warned=True)
+    assert DOCTOR.find_end({"checks": CHECKS[:1]}) == AccountEnd("ok")
+    assert DOCTOR.find_end({"failed": True, "msg": "an error of Ansible's"}).reason == "an error of Ansible's"
     assert text(DOCTOR.lines("a@b", {"failed": True, "msg": "an error of Ansible's"}, View())).endswith("of Ansible's")
 
 
@@ -231,10 +231,10 @@ def test_of_an_audit_only_what_keeps_it_from_going_on_is_an_error() -> None:
 
 def test_a_long_new_text_is_shown_by_its_beginning_and_whole_with_v() -> None:
     after = {"content": "".join(f"line {number}\n" for number in range(100))}
-    said = [plain(line).strip() for line in difference({}, after, Look())]
+    said = [plain(line).strip() for line in difference({}, after, Terminal())]
     assert said[-1] == "and 93 more lines, which -v shows"
     assert len(said) == 9
-    every = [plain(line).strip() for line in difference({}, after, Look(), every=True)]
+    every = [plain(line).strip() for line in difference({}, after, Terminal(), every=True)]
     assert every[-1] == "+   line 99"
     edited = {"content": after["content"].replace("line 50\n", "mine\n")}
-    assert "+   line 50" in [plain(line).strip() for line in difference(edited, after, Look())]
+    assert "+   line 50" in [plain(line).strip() for line in difference(edited, after, Terminal())]

@@ -12,7 +12,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.field_types 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.fields import FIELDS
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import Catalogue, schema
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.cheatsheet import cheatsheet, one_screen, text_of
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Look, cells, plain
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Terminal, count_cells, plain
 
 SHOWN = {field.name for field in FIELDS if field.reader == PEOPLE or field.label}
 CLUSTERS = sorted(Catalogue().ids())
@@ -38,7 +38,7 @@ def complete() -> dict[str, Any]:
 
 
 def test_what_only_people_read_is_shown_and_what_has_a_label():
-    text = text_of(cheatsheet(complete(), 0, Look(width=4000)))
+    text = text_of(cheatsheet(complete(), 0, Terminal(width=4000)))
     texts = SHOWN - {"home.backup", "storage[].backup"}
     assert {field for field in texts if f"<{field}>" not in text} == set()
     assert text.count("backed up") == 2
@@ -48,8 +48,8 @@ def test_what_only_people_read_is_shown_and_what_has_a_label():
 @pytest.mark.parametrize("width", [40, 80, 100])
 def test_it_fits_the_terminal(cluster, width):
     known = Catalogue().known(cluster)
-    lines = cheatsheet(known.profile, 0, Look(width=width))
-    assert max(cells(plain(line)) for line in lines) <= width
+    lines = cheatsheet(known.profile, 0, Terminal(width=width))
+    assert max(count_cells(plain(line)) for line in lines) <= width
     assert "{" not in text_of(lines)
     for heading in ("Signing in", "Where to put what", "How to run", "More"):
         assert f"\n{heading}\n" in text_of(lines)
@@ -58,11 +58,11 @@ def test_it_fits_the_terminal(cluster, width):
 @pytest.mark.parametrize("cluster", CLUSTERS)
 def test_what_is_needed_every_day_fits_one_screen(cluster):
     profile = Catalogue().known(cluster).profile
-    lines = [plain(line) for line in one_screen(profile, "hpc-onboard cheatsheet x --all", 0, Look(width=80))]
+    lines = [plain(line) for line in one_screen(profile, "hpc-onboard cheatsheet x --all", 0, Terminal(width=80))]
     assert len(lines) <= 32
-    assert max(map(cells, lines)) <= 80
+    assert max(map(count_cells, lines)) <= 80
     text = " ".join(" ".join(lines).split())
     for said in (profile["login"]["host"], profile["container"]["runtime"], profile["conda"]["policy"], "--all"):
         assert said in text
     assert text.count("https://") >= min(2, sum("url" in source for source in profile["sources"]))
-    assert len(lines) < len(cheatsheet(profile, 0, Look(width=80)))
+    assert len(lines) < len(cheatsheet(profile, 0, Terminal(width=80)))

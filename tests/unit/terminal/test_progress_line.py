@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.run_memory import Board, Watch
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Look, plain
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Terminal, plain
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.live_line import (
     erasure,
     guard,
@@ -22,15 +22,15 @@ from hypothesis import strategies as st
 
 from tests.testbed.screen import Screen
 
-WIDE = Look()
+WIDE = Terminal()
 FETCH = {"step": "downloading Miniforge3 26.1.1-3", "done": 12_000_000, "total": 98_000_000, "unit": "bytes"}
 STEPS = {"step": "environment demo", "done": 3, "total": 5, "unit": "steps"}
 UNKNOWN = {"step": "unpacking", "done": None, "total": None, "unit": "steps"}
 
 
-def line(progress: dict[str, Any], *names: str, look: Look = WIDE, seconds: float = 12, total: int = 6) -> str:
+def line(progress: dict[str, Any], *names: str, screen: Terminal = WIDE, seconds: float = 12, total: int = 6) -> str:
     """The live line as text."""
-    return plain(live(Moment(names, 4, total, seconds), progress, look))
+    return plain(live(Moment(names, 4, total, seconds), progress, screen))
 
 
 def test_it_says_how_many_how_long_and_who() -> None:
@@ -40,7 +40,7 @@ def test_it_says_how_many_how_long_and_who() -> None:
 
 def test_names_that_do_not_fit_are_counted() -> None:
     names = [f"user{number}@cluster" for number in range(20)]
-    assert line({}, *names, look=Look(60)).endswith("user0@cluster, user1@cluster and 18 more")
+    assert line({}, *names, screen=Terminal(60)).endswith("user0@cluster, user1@cluster and 18 more")
 
 
 def test_a_long_step_has_a_bar_and_amounts() -> None:
@@ -58,7 +58,7 @@ def test_of_several_long_steps_each_has_its_turn() -> None:
 
 
 def test_in_ascii_the_bar_is_one_too() -> None:
-    said = line({"a@b": STEPS}, "a@b", look=Look(80, True))
+    said = line({"a@b": STEPS}, "a@b", screen=Terminal(80, True))
     assert said.isascii()
     assert "############--------" in said
 
@@ -75,11 +75,11 @@ progresses = st.fixed_dictionaries(
 
 @given(st.lists(hostile, max_size=8), st.data(), looks, st.floats(0, 1e6), st.integers(0, 999))
 def test_it_is_one_line_that_leaves_the_last_cell_free(
-    names: list[str], data: st.DataObject, look: Look, seconds: float, total: int
+    names: list[str], data: st.DataObject, screen: Terminal, seconds: float, total: int
 ) -> None:
     progress = data.draw(st.dictionaries(st.sampled_from([*names, "x"]), progresses))
-    said = live(Moment(names, 3, total, seconds), progress, look)
-    assert measured(said) < look.width
+    said = live(Moment(names, 3, total, seconds), progress, screen)
+    assert measured(said) < screen.width
     assert plain(said).isprintable()
 
 

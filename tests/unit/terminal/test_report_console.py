@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.audit_report import groups, lines, text
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Look, plain
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Terminal, plain
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from report_example import REPORTS, WAIVER, account, example, finding, large, report
@@ -28,7 +28,7 @@ def measured(said: str) -> int:
 @pytest.mark.parametrize("wide", [40, 60, 80, 132])
 @pytest.mark.parametrize("ascii_only", [False, True])
 def test_no_line_is_wider_than_the_terminal(name: str, wide: int, ascii_only: bool) -> None:
-    for line in lines(REPORTS[name], Look(wide, ascii_only)):
+    for line in lines(REPORTS[name], Terminal(wide, ascii_only)):
         assert measured(plain(line)) <= wide, plain(line)
         assert {span.style for span in line} <= STYLES
 
@@ -36,7 +36,7 @@ def test_no_line_is_wider_than_the_terminal(name: str, wide: int, ascii_only: bo
 @settings(max_examples=50, deadline=None)
 @given(reports, st.integers(40, 120))
 def test_nothing_of_an_account_moves_the_cursor_or_hides(document: dict[str, Any], wide: int) -> None:
-    said = text(document, Look(wide))
+    said = text(document, Terminal(wide))
     assert all(line.isprintable() for line in said.split("\n"))
     assert all(measured(line) <= wide for line in said.split("\n"))
 
@@ -81,13 +81,13 @@ def test_the_matrix_has_a_column_for_each_capability() -> None:
 
 
 def test_where_the_matrix_does_not_fit_the_exceptions_are_listed() -> None:
-    said = text(example(), Look(40))
+    said = text(example(), Terminal(40))
     assert "│" not in said
     assert "go42tum@lrz\n  ◆ critical  enroot credentials\n" in said
 
 
 def test_in_ascii_every_state_has_a_symbol_of_its_own() -> None:
-    said = text(example(), Look(80, ascii=True))
+    said = text(example(), Terminal(80, ascii=True))
     assert said.isascii()
     assert "# critical   ! high   ~ medium   , low   i info   * ok   - does not apply" in said
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.account import View
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import plain
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.ssh_config import Names
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.ssh_config import SshConfigRenderer
 
 AFTER = {
     "~/.ssh/hpc.onboard.conf": "Host wilson\n    User ada\n",
@@ -27,7 +27,7 @@ def result(status: str, foreseen: bool, **more: Any) -> dict[str, Any]:
 
 
 def lines(found: dict[str, Any]) -> list[str]:
-    return [plain(line).rstrip() for line in Names().lines("a", found, View())]
+    return [plain(line).rstrip() for line in SshConfigRenderer().lines("a", found, View())]
 
 
 def test_what_would_be_written_is_shown_with_the_names() -> None:
@@ -49,12 +49,12 @@ def test_what_was_written_is_not_shown_again() -> None:
 
 
 def test_where_nothing_would_change_the_question_has_nothing_before_it() -> None:
-    assert Names().is_quiet(result("ok", True), View())
-    assert not Names().is_quiet(result("ok", True), View(check=True))
-    assert not Names().is_quiet(result("ok", False), View())
+    assert SshConfigRenderer().is_quiet(result("ok", True), View())
+    assert not SshConfigRenderer().is_quiet(result("ok", True), View(check=True))
+    assert not SshConfigRenderer().is_quiet(result("ok", False), View())
 
 
 def test_what_is_in_the_way_is_an_error() -> None:
     found = result("blocked", False, failed=True, msg="others may write ~/.ssh/config")
-    assert Names().error(found) == "others may write ~/.ssh/config"
+    assert SshConfigRenderer().error(found) == "others may write ~/.ssh/config"
     assert lines(found)[0] == "✗ names for ssh  blocked"

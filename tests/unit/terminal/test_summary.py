@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.account import (
-    Ended,
+    AccountEnd,
     View,
     detail_of,
     renderer,
     worst,
 )
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Look
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Terminal
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.summary import (
-    Run,
+    RunSummary,
     Story,
     groups,
     limit,
@@ -27,28 +27,30 @@ from fabricated import looks, measured, text, words
 from hypothesis import given
 from hypothesis import strategies as st
 
-WIDE = Look()
+WIDE = Terminal()
 PLAY = "ansible-playbook onboard.yml"
 REFUSED = "ssh: connect to host x port 22: Connection refused. Does 'ssh {}' get there? Then run again"
 
 
-def said(accounts: dict[str, Ended], look: Look = WIDE, check: bool = False, **run: Any) -> str:
+def said(accounts: dict[str, AccountEnd], terminal: Terminal = WIDE, check: bool = False, **run: Any) -> str:
     """The recap as text."""
-    return text(recap(accounts, View(look, check, detail_of(len(accounts), 0, False)), Run(PLAY, **run))).strip("\n")
+    return text(
+        recap(accounts, View(terminal, check, detail_of(len(accounts), 0, False)), RunSummary(PLAY, **run))
+    ).strip("\n")
 
 
 def test_of_one_account_nothing_is_said_twice() -> None:
-    assert said({"a@b": Ended("changed")}) == "1 account: 1 changed\nLog in again for the changes to take effect."
-    assert said({"a@b": Ended("ok")}) == "1 account: 1 unchanged"
+    assert said({"a@b": AccountEnd("changed")}) == "1 account: 1 changed\nLog in again for the changes to take effect."
+    assert said({"a@b": AccountEnd("ok")}) == "1 account: 1 unchanged"
     failed = "1 account: 1 not up to date (1 failed)\nFix the problems above, then run:\n  "
-    assert said({"a@b": Ended("failed", "why")}) == f"{failed}{PLAY} -l 'a@b'"
+    assert said({"a@b": AccountEnd("failed", "why")}) == f"{failed}{PLAY} -l 'a@b'"
 
 
 def test_with_some_accounts_the_unreachable_come_first_each_with_reason_and_command() -> None:
     accounts = {
-        "a@w": Ended("ok"),
-        "b@w": Ended("failed", "link ~/x: it is yours"),
-        "c@w": Ended("unreachable", REFUSED.format("c@w")),
+        "a@w": AccountEnd("ok"),
+        "b@w": AccountEnd("failed", "link ~/x: it is yours"),
+        "c@w": AccountEnd("unreachable", REFUSED.format("c@w")),
     }
     assert said(accounts) == (
         "✗ unreachable  c@w\n    ssh: connect to host x port 22: Connection refused\n"
@@ -60,24 +62,28 @@ def test_with_some_accounts_the_unreachable_come_first_each_with_reason_and_comm
 
 
 def test_an_account_with_nothing_declared_is_counted_apart_and_is_not_green() -> None:
-    empty = Ended("empty", "no resources declared")
+    empty = AccountEnd("empty", "no resources declared")
     assert said({"a@b": empty}) == "1 account: 1 with no resources declared"
-    shown = recap({"a@b": empty}, View(WIDE), Run(PLAY))
+    shown = recap({"a@b": empty}, View(WIDE), RunSummary(PLAY))
     assert {span.style for line in shown for span in line} == {"note"}
-    both = {"a@b": Ended("ok"), "c@d": empty, "e@f": Ended("failed", "why")}
+    both = {"a@b": AccountEnd("ok"), "c@d": empty, "e@f": AccountEnd("failed", "why")}
     totals_of_all = "3 accounts: 1 unchanged, 1 with no resources declared, 1 not up to date (1 failed)"
     assert totals_of_all in " ".join(said(both).split())
-    many = {f"u{number}@d": Ended("ok") for number in range(12)} | {"c@d": empty}
+    many = {f"u{number}@d": AccountEnd("ok") for number in range(12)} | {"c@d": empty}
     lines = said(many).splitlines()
     assert lines[0].startswith("✓ 12 unchanged  u0@d")
     assert lines[1] == "- 1 with no resources declared  c@d"
 
 
-def sixty() -> dict[str, Ended]:
+def sixty() -> dict[str, AccountEnd]:
     """60 accounts: the cluster w does not answer, one has a folder in the way, some were changed."""
-    accounts = {f"u{number:02}@d": Ended("ok") for number in range(40)}
-    accounts |= {f"v{number:02}@w": Ended("unreachable", REFUSED.format(f"v{number:02}@w")) for number in range(15)}
-    return accounts | {f"c{number}@d": Ended("changed") for number in range(4)} | {"f@d": Ended("failed", "why")}
+    accounts = {f"u{number:02}@d": AccountEnd("ok") for number in range(40)}
+    accounts |= {
+        f"v{number:02}@w": AccountEnd("unreachable", REFUSED.format(f"v{number:02}@w")) for number in range(15)
+    }
+    return (
+        accounts | {f"c{number}@d": AccountEnd("changed") for number in range(4)} | {"f@d": AccountEnd("failed", "why")}
+    )
 
 
 def test_with_sixty_accounts_the_exceptions_fit_on_one_screen() -> None:
@@ -93,51 +99,53 @@ def test_with_sixty_accounts_the_exceptions_fit_on_one_screen() -> None:
 
 def test_with_many_accounts_a_step_is_said_once_with_the_number_of_accounts() -> None:
     step = {"id": "vpn", "text": "Set up the VPN.", "url": "https://vpn.example"}
-    accounts = {f"u{number}@w": Ended("unreachable", "x", (step,)) for number in range(12)}
+    accounts = {f"u{number}@w": AccountEnd("unreachable", "x", (step,)) for number in range(12)}
     assert said(accounts).count("Set up the VPN. (12 accounts)\n  https://vpn.example") == 1
 
 
 ends = st.builds(
-    Ended, st.sampled_from(["empty", "ok", "changed", "failed", "unreachable"]), words, st.just(()), st.booleans()
+    AccountEnd, st.sampled_from(["empty", "ok", "changed", "failed", "unreachable"]), words, st.just(()), st.booleans()
 )
 
 
 @given(st.dictionaries(words, ends, min_size=1, max_size=14), looks, st.booleans(), words, st.booleans())
 def test_no_line_is_wider_than_the_terminal(
-    accounts: dict[str, Ended], look: Look, check: bool, typed: str, doctor: bool
+    accounts: dict[str, AccountEnd], terminal: Terminal, check: bool, typed: str, doctor: bool
 ) -> None:
-    view = View(look, check, detail_of(len(accounts), 0, False))
-    lines = recap(accounts, view, Run(typed, 3.0, (typed,), (typed, typed), doctor))
-    assert max(map(measured, lines)) <= look.width
+    view = View(terminal, check, detail_of(len(accounts), 0, False))
+    lines = recap(accounts, view, RunSummary(typed, 3.0, (typed,), (typed, typed), doctor))
+    assert max(map(measured, lines)) <= terminal.width
 
 
 def test_in_ascii_everything_is_said() -> None:
-    assert said(sixty(), Look(60, True), keyrings=("GNOME Keyring",)).isascii()
+    assert said(sixty(), Terminal(60, True), keyrings=("GNOME Keyring",)).isascii()
 
 
 def test_where_keys_came_from_is_said_once_at_the_end() -> None:
-    lines = said({"a@b": Ended("ok"), "b@b": Ended("ok")}, keyrings=("GNOME Keyring (x.Keyring)",)).splitlines()
+    lines = said(
+        {"a@b": AccountEnd("ok"), "b@b": AccountEnd("ok")}, keyrings=("GNOME Keyring (x.Keyring)",)
+    ).splitlines()
     assert lines[-1] == "Keys came from GNOME Keyring (x.Keyring)."
 
 
 def test_a_check_promises_nothing() -> None:
-    assert said({"a@b": Ended("changed")}, check=True) == "1 account: 1 would change"
+    assert said({"a@b": AccountEnd("changed")}, check=True) == "1 account: 1 would change"
 
 
 def test_sandboxes_are_said_to_be_some() -> None:
-    words = said({"a@b": Ended("ok"), "b@b": Ended("ok")}, sandboxes=("i/.sandbox/a@b", "i/.sandbox/b@b"))
+    words = said({"a@b": AccountEnd("ok"), "b@b": AccountEnd("ok")}, sandboxes=("i/.sandbox/a@b", "i/.sandbox/b@b"))
     assert "all of it lies in i/.sandbox." in words
 
 
 @pytest.mark.parametrize(
     ("ended", "words"),
     [
-        ([Ended("ok"), Ended("ok")], "2 accounts: 2 ready"),
-        ([Ended("ok", warned=True), Ended("ok")], "2 accounts: 1 ready, 1 ready, with warnings"),
-        ([Ended("failed"), Ended("changed")], "2 accounts: 1 ready, 1 not ready (1 failed)"),
+        ([AccountEnd("ok"), AccountEnd("ok")], "2 accounts: 2 ready"),
+        ([AccountEnd("ok", warned=True), AccountEnd("ok")], "2 accounts: 1 ready, 1 ready, with warnings"),
+        ([AccountEnd("failed"), AccountEnd("changed")], "2 accounts: 1 ready, 1 not ready (1 failed)"),
     ],
 )
-def test_a_doctors_last_line_says_who_is_ready(ended: list[Ended], words: str) -> None:
+def test_a_doctors_last_line_says_who_is_ready(ended: list[AccountEnd], words: str) -> None:
     accounts = {f"u{number}@b": end for number, end in enumerate(ended)}
     assert totals(accounts, False, True) == words
     assert totals(accounts, False, True, "machine") == words.replace("accounts", "machines")
@@ -158,7 +166,7 @@ def test_the_first_sentence_of_a_reason_is_enough(reason: str, first: str) -> No
 
 
 def test_the_same_reason_is_the_same_whatever_the_name_in_it() -> None:
-    accounts = {name: Ended("failed", f"look at 'ssh {name}'") for name in ("a@w", "b@d")}
+    accounts = {name: AccountEnd("failed", f"look at 'ssh {name}'") for name in ("a@w", "b@d")}
     assert [group.names for group in groups(accounts)] == [["a@w", "b@d"]]
 
 
@@ -176,28 +184,30 @@ def test_a_limit_is_one_that_a_person_can_read(names: list[str], option: str) ->
 
 
 def test_the_worst_of_several_tasks_counts() -> None:
-    order = [Ended("ok"), Ended("changed"), Ended("failed"), Ended("unreachable")]
+    order = [AccountEnd("ok"), AccountEnd("changed"), AccountEnd("failed"), AccountEnd("unreachable")]
     for number, end in enumerate(order):
         for other in order[: number + 1]:
             assert worst(other, end) == worst(end, other) == end
 
 
 def test_a_story_keeps_what_the_last_lines_need() -> None:
-    story, refused = Story(), Ended("unreachable", REFUSED.format("a@b"))
+    story, refused = Story(), AccountEnd("unreachable", REFUSED.format("a@b"))
     story.add("a@b", {"sandbox": "/s", "keyring": "a keyring"}, refused, renderer("account"))
-    story.add("lead", {"then": "", "checks": []}, Ended("ok"), renderer("rotation_lead"))
+    story.add("lead", {"then": "", "checks": []}, AccountEnd("ok"), renderer("rotation_lead"))
     assert (list(story.accounts), list(story.sandboxes), list(story.keyrings)) == (["a@b"], ["/s"], ["a keyring"])
     assert (story.then, story.is_look, story.is_bad()) == ("", False, True)
     assert story.same_as("a@b", refused) is None
-    assert story.same_as("c@d", Ended("unreachable", REFUSED.format("c@d"))) == "a@b"
+    assert story.same_as("c@d", AccountEnd("unreachable", REFUSED.format("c@d"))) == "a@b"
 
 
 def test_a_share_that_went_well_later_counts() -> None:
     story = Story()
     for state in ("failed", "changed", "ok"):
-        story.add("a@b", {}, Ended(state), renderer("rotation_share"))
-    assert story.accounts == {"a@b": Ended("changed")}
+        story.add("a@b", {}, AccountEnd(state), renderer("rotation_share"))
+    assert story.accounts == {"a@b": AccountEnd("changed")}
 
 
 def test_after_offboarding_nothing_is_said_to_be_there() -> None:
-    assert said({"a@b": Ended("changed")}, emptied=True).endswith("Open shells keep the former settings. Log in again.")
+    assert said({"a@b": AccountEnd("changed")}, emptied=True).endswith(
+        "Open shells keep the former settings. Log in again."
+    )

@@ -5,15 +5,15 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import (
-    Look,
-    cells,
+    Terminal,
     command,
-    indented,
-    laid,
-    pieces,
+    count_cells,
+    indented_lines,
+    labelled_lines,
     plain,
-    shortened,
-    told,
+    split_word,
+    truncate,
+    wrap_text,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import clean
 from fabricated import looks, measured, text, widths, words
@@ -41,71 +41,74 @@ from tests.testbed.screen import Screen
 def test_cells_are_counted_as_a_terminal_does(said: str, wide: int) -> None:
     screen = Screen()
     screen.feed(said)
-    assert cells(said) == screen.column == wide
+    assert count_cells(said) == screen.column == wide
 
 
 @given(words.map(clean), st.integers(0, 30), st.sampled_from([0, 4, 6, 17]), widths)
 def test_laid_text_fits_and_is_whole(said: str, first: int, indent: int, width: int) -> None:
-    lines = laid(said, first, indent, width)
-    assert all(start + cells(line) <= width for start, line in lines)
+    lines = wrap_text(said, first, indent, width)
+    assert all(start + count_cells(line) <= width for start, line in lines)
     assert "".join(line for _start, line in lines).replace(" ", "") == said.replace(" ", "").replace("\n", "")
 
 
 @given(words.map(clean), st.integers(2, 40))
 def test_pieces_fit_and_make_the_word(said: str, room: int) -> None:
     word = said.replace("\n", "").replace(" ", "")
-    assert "".join(pieces(word, room)) == word
-    assert all(cells(piece) <= room for piece in pieces(word, room))
+    assert "".join(split_word(word, room)) == word
+    assert all(count_cells(piece) <= room for piece in split_word(word, room))
 
 
 @given(words.map(clean), st.integers(0, 60), st.sampled_from(["…", "..."]))
 def test_what_is_shortened_fits(said: str, room: int, ellipsis: str) -> None:
-    assert cells(shortened(said, room, ellipsis)) <= room
-    assert cells(said) > room or shortened(said, room, ellipsis) == said
+    assert count_cells(truncate(said, room, ellipsis)) <= room
+    assert count_cells(said) > room or truncate(said, room, ellipsis) == said
 
 
 def test_a_long_path_has_a_line_of_its_own_and_can_be_copied() -> None:
     path = "/dss/dssfs04/lwp-dss-0002/pr12ab/pr12ab-dss-0000/go42tum/a_long_name_too"
-    lines = told("+", "created", "changed", f"link ~/dss -> {path}", Look(80))
+    lines = labelled_lines("+", "created", "changed", f"link ~/dss -> {path}", Terminal(80))
     assert [plain(line).strip() for line in lines] == ["+ created      link ~/dss ->", path]
 
 
 def test_a_short_command_in_a_sentence_is_not_torn() -> None:
     lines = [
-        plain(line) for line in indented("refused. Does 'ssh go42tum@lrz' get there (as you)? Then on", 4, Look(40))
+        plain(line)
+        for line in indented_lines("refused. Does 'ssh go42tum@lrz' get there (as you)? Then on", 4, Terminal(40))
     ]
     assert lines == ["    refused. Does 'ssh go42tum@lrz' get", "    there (as you)? Then on"]
-    lines = [plain(line) for line in indented("It is yours: move it away (mv ~/a ~/a.mine), then", 0, Look(40))]
+    lines = [
+        plain(line) for line in indented_lines("It is yours: move it away (mv ~/a ~/a.mine), then", 0, Terminal(40))
+    ]
     assert lines == ["It is yours: move it away", "(mv ~/a ~/a.mine), then"]
 
 
 def test_only_a_path_wider_than_the_terminal_is_broken_and_that_behind_a_slash() -> None:
     path = "/dss/dssfs04/lwp-dss-0002/pr12ab/pr12ab-dss-0000/go42tum/a_long_name_too"
-    lines = [plain(line) for line in indented(path, 4, Look(40))]
+    lines = [plain(line) for line in indented_lines(path, 4, Terminal(40))]
     assert lines == ["    /dss/dssfs04/lwp-dss-0002/pr12ab/", "    pr12ab-dss-0000/go42tum/", "    a_long_name_too"]
 
 
 @given(words, looks)
-def test_a_word_and_its_text_fit(said: str, look: Look) -> None:
-    assert all(measured(line) <= look.width for line in told("?", "not measured", "error", said, look))
+def test_a_word_and_its_text_fit(said: str, screen: Terminal) -> None:
+    assert all(measured(line) <= screen.width for line in labelled_lines("?", "not measured", "error", said, screen))
 
 
 def test_a_command_that_is_broken_can_still_be_copied() -> None:
     typed = "ansible-playbook -i somewhere/accounts.yml onboard.yml --check -l 'simone@wilson,ada@dfki'"
-    said = text(command(typed, 2, Look(40)))
+    said = text(command(typed, 2, Terminal(40)))
     assert said.replace("\\\n", " ").split() == typed.split()
     assert all(line.endswith(" \\") for line in said.splitlines()[:-1])
-    assert text(command(typed, 2, Look(120))) == f"  {typed}"
+    assert text(command(typed, 2, Terminal(120))) == f"  {typed}"
 
 
 @given(words, looks)
-def test_any_command_fits(said: str, look: Look) -> None:
-    assert all(measured(line) <= look.width for line in command(said, 4, look))
+def test_any_command_fits(said: str, screen: Terminal) -> None:
+    assert all(measured(line) <= screen.width for line in command(said, 4, screen))
 
 
 def test_an_argument_wider_than_the_terminal_stands_alone() -> None:
     typed = f"ansible-playbook -i /{'long/' * 12}accounts.yml onboard.yml -l 'a@b'"
-    assert text(command(typed, 2, Look(80))).split("\n") == [
+    assert text(command(typed, 2, Terminal(80))).split("\n") == [
         "  ansible-playbook -i \\",
         f"    /{'long/' * 12}accounts.yml \\",
         "    onboard.yml -l 'a@b'",
@@ -113,5 +116,5 @@ def test_an_argument_wider_than_the_terminal_stands_alone() -> None:
 
 
 def test_a_command_is_not_broken_between_an_option_and_its_value() -> None:
-    lines = text(command("ansible-playbook onboard.yml -l 'simone@wilson'", 2, Look(40))).splitlines()
+    lines = text(command("ansible-playbook onboard.yml -l 'simone@wilson'", 2, Terminal(40))).splitlines()
     assert lines == ["  ansible-playbook onboard.yml \\", "    -l 'simone@wilson'"]
