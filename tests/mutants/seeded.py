@@ -108,8 +108,8 @@ BUGS = (
         [
             (
                 "_engine/engine.py",
-                "task.gone_through(lambda: DryRunHost(task.real()), reconcile, False, settled)",
-                "task.gone_through(task.real, reconcile, False, settled)",
+                "task.run_all(lambda: DryRunHost(task.make_host()), reconcile, False, settled)",
+                "task.run_all(task.make_host, reconcile, False, settled)",
             )
         ],
     ),

@@ -14,9 +14,9 @@ from .plan import WAIT_SECONDS
 
 
 class AccountLock:
-    """Held between enter and exit; the file is gone afterwards.
+    """A context manager that holds the account's lock; its file is removed afterwards.
 
-    It is made in the home as that was opened: the path of one in an area of many may lead elsewhere by then.
+    The file is created in the opened home: its path may point elsewhere by then if others can rename folders above.
     """
 
     def __init__(self, host: Host, wait: float = WAIT_SECONDS) -> None:
@@ -27,20 +27,17 @@ class AccountLock:
         self._folder = self._host.open_parent(path, "locking ")
         self._file = LockFile(self._folder.handle, NAME, stays=False, shown=self._host.real(path))
         try:
-            self._hold()
-        except AccountError:
-            self._folder.close()
-            raise
-        return self
-
-    def _hold(self) -> None:
-        try:
             self._file.acquire(self._wait)
         except LockBusy as error:
+            self._folder.close()
             text = "another run is at work on this account (%s): wait for it, or end it, then run again"
             raise AccountError(text % error) from None
-        except OSError as error:
-            raise as_account_error(error, "locking the account by ~/" + NAME) from None
+        except (AccountError, OSError) as error:
+            self._folder.close()
+            if isinstance(error, OSError):
+                raise as_account_error(error, "locking the account by ~/" + NAME) from None
+            raise
+        return self
 
     def __exit__(
         self,

@@ -1,8 +1,8 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What becomes of each thing that is to go, by what is noted on the account and by what is there.
+"""Decide what happens to each resource whose removal is declared, by the receipt and by what is there.
 
-What hpc-onboard created is removed. What the user had stays: as it is, or with what was changed of it put back.
+What hpc-onboard created is removed. What the user had stays: unchanged, or with its former values restored.
 """
 
 from typing import Dict, Mapping, Optional
@@ -22,33 +22,36 @@ DOUBLED = "the file has several entries for this key, and hpc-onboard created on
 
 
 def settle_kept(task: Task) -> Task:
-    """Return the task with what stays settled, and with a PutBack in the place of what gets something back."""
-    seen = task.gone_through(task.real, examine, False, {})
-    own: Mapping[str, Document] = notes.parse_notes(seen.receipt["after"])
-    found: Dict[int, Document] = {}
-    noted = own or task.real().receipt_copy
+    """Return the task with the outcomes of what stays, and with a RestoredKey for what gets former values back."""
+    seen = task.run_all(task.make_host, examine, False, {})
+    own = notes.parse_notes(seen.receipt["after"])
+    noted: Mapping[str, Document] = own or task.make_host().receipt_copy
     is_lost = not own and bool(noted)
+    settled: Dict[int, Document] = {}
     resources = list(task.resources)
-    for position, (entry, resource) in enumerate(zip(task.plan["resources"], task.resources)):
-        there = seen.documents[position]
-        if seen.receipt["status"] in FAILURES:  # whose it is cannot be known
-            found[position] = receipt.blocked_outcome(Outcome(resource.identity, {}, {}).document())
+    for at, resource in enumerate(task.resources):
+        before = seen.documents[at]["before"]
+        note = noted.get(note_key(resource.KIND, resource.identity), {})
+        if seen.receipt["status"] in FAILURES:  # who created it is unknown
+            settled[at] = receipt.blocked_outcome(Outcome(resource.identity, {}, {}).document())
             continue
-        note = noted.get(notes.key(entry, resource.identity), {})
-        if _is_doubled(resource, note, there["before"]):
-            found[position] = Outcome.unmet(resource.identity, "blocked", DOUBLED).document()
+        if _is_doubled(resource, note, before):
+            settled[at] = Outcome.unmet(resource.identity, "blocked", DOUBLED).document()
             continue
-        why = _why_it_stays(task, resource, note, noted, there["before"], is_lost)
-        if is_lost and why is not None and resource.IS_RESTORED and there["before"]:
-            found[position] = Outcome.unmet(resource.identity, "blocked", LOST % why).document()
+        why = _why_it_stays(task, resource, note, noted, before, is_lost)
+        if is_lost and why is not None and resource.IS_RESTORED and before:
+            settled[at] = Outcome.unmet(resource.identity, "blocked", LOST % why).document()
             continue
-        if resource.IS_RESTORED and why in (None, ADOPTED) and _is_changed(note):
-            resources[position] = RestoredKey(resource, note)
+        is_modified = note.get("replaced") or (note.get("was") and not note["made"])
+        if resource.IS_RESTORED and why in (None, ADOPTED) and is_modified:
+            resources[at] = RestoredKey(resource, note)
         elif why is not None:
-            is_there = there["before"] or there["status"] in FAILURES
-            found[position] = receipt.kept_outcome(resource.identity, why if is_there else "")
-    changed = frozenset(at for at, one in enumerate(resources) if one is not task.resources[at])
-    return task._replace(resources=resources, alone=KeptResources(found, seen.receipt["after"], changed))
+            outcome = Outcome(resource.identity, {}, {})
+            if before or seen.documents[at]["status"] in FAILURES:
+                outcome.remarks = ["%s: %s: it stays" % (resource.identity, why)]
+            settled[at] = outcome.document()
+    restored = frozenset(at for at, one in enumerate(resources) if one is not task.resources[at])
+    return task._replace(resources=resources, kept=KeptResources(settled, seen.receipt["after"], restored))
 
 
 def _is_doubled(resource: Resource, note: Document, found: State) -> bool:
@@ -57,22 +60,17 @@ def _is_doubled(resource: Resource, note: Document, found: State) -> bool:
     return bool(resource.IS_RESTORED and is_written and any(found.get(field, "1") != "1" for field in notes.NUMBERS))
 
 
-def _is_changed(note: Document) -> bool:
-    """Return True if something of the user's was changed: another key replaced, or a mode of what was adopted."""
-    return bool(note.get("replaced") or (note.get("was") and not note["made"]))
-
-
 def _why_it_stays(
     task: Task, resource: Resource, note: Document, noted: Mapping[str, Document], found: State, is_lost: bool
 ) -> Optional[str]:
-    """Return why a thing stays though it is to go; None where it goes."""
+    """Return why a resource stays although its removal is declared; None if it is removed."""
     others = notes.other_clusters(noted, note_key(resource.KIND, resource.identity), task.cluster)
     if others:
         return "set up for %s, too" % " and ".join(others)
     if not note:
         return "hpc-onboard did not create it, or the receipt does not say so"
     own = notes.fingerprint_key_id(task.plan["fingerprint_key"])
-    is_edited = resource.KEEPS_USER_EDITS or is_lost  # without a receipt, equal content is all that shows whose it is
+    is_edited = resource.KEEPS_USER_EDITS or is_lost  # without a receipt, only equal content shows who created it
     if is_edited and (note["made"] or note.get("replaced")) and notes.is_changed_by_user(note, found, own):
         kept = "; your former key is in ~/%s" % former_copies.FOLDER if note.get("replaced") else ""
         return "changed since hpc-onboard wrote it" + kept

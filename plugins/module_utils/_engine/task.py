@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is to be done on the account, and what was seen there: what the steps of the engine hand to each other."""
+"""What is to be done on the account and what was observed there: the values that the engine's steps pass on."""
 
 from typing import Any, Callable, Dict, FrozenSet, List, Mapping, NamedTuple, Optional
 
@@ -10,62 +10,61 @@ from .._receipt import receipt, rotations
 from .isolation import Document, Pass, run_isolated
 from .plan import Loop
 
-News = Mapping[str, Optional[Document]]  # what is to be noted, by key: see notes.joined
+News = Mapping[str, Optional[Document]]  # the changes of a receipt, by key: see notes.merge_changes
 
 
 class Observation(NamedTuple):
-    """The outcomes of the receipt, as it was found, and of the resources."""
+    """The outcomes of one pass: of the receipt, as it was found, and of the resources."""
 
     receipt: Document
     documents: List[Document]
-    drafts: bool  # whether a killed run has left drafts
+    has_drafts: bool  # a killed run has left drafts
 
 
 class KeptResources(NamedTuple):
-    """What stays though it is to go: the outcomes by position, and the receipt by which that was decided.
+    """What stays although its removal is declared: outcomes by position, and the receipt that decided it.
 
-    put_back: the positions of what stays, and gets back what was changed of it.
+    restored: positions of resources that stay and get the user's former values back.
     """
 
     documents: Dict[int, Document]
     receipt: State
-    put_back: FrozenSet[int] = frozenset()
+    restored: FrozenSet[int] = frozenset()
 
 
 class Task(NamedTuple):
-    """What is to be done: a plan, its resources, and how the account is looked at."""
+    """A plan, its resources, and how to reach the account."""
 
     plan: Mapping[str, Any]
     resources: List[Resource]
-    real: Callable[[], Host]
-    seconds: float
-    keyed: rotations.KeyGuard
-    alone: KeptResources = KeptResources({}, {})
+    make_host: Callable[[], Host]
+    seconds: float  # for one resource
+    key_guard: rotations.KeyGuard
+    kept: KeptResources = KeptResources({}, {})
 
     @property
     def cluster(self) -> str:
-        """The id of the cluster that this account is on; others may share its home."""
+        """Return the id of the account's cluster; others may share its home."""
         return str(self.plan.get("cluster") or "")
 
-    def looked(self, resources: List[Resource]) -> List[Document]:
-        """The outcomes of a look that changes nothing."""
-        return run_isolated(resources, Pass(self.real, examine, False, self.seconds), {})
+    def examine_only(self, resources: List[Resource]) -> List[Document]:
+        """Return the outcomes of examining these resources."""
+        return run_isolated(resources, Pass(self.make_host, examine, False, self.seconds), {})
 
-    def gone_through(
-        self, host: Callable[[], Host], loop: Loop, locked: bool, settled: Dict[int, Document]
+    def run_all(
+        self, make_host: Callable[[], Host], loop: Loop, locked: bool, settled: Dict[int, Document]
     ) -> Observation:
-        """Take all through a loop, in one child. The receipt is first, so that it waits for nothing that fails."""
-        own = [receipt.Receipt({})] + self._drafts()  # type: List[Resource]
-        behind = {position + len(own): document for position, document in settled.items()}
-        documents = run_isolated(
-            own + self.resources, Pass(host, self.keyed.guard_keys(loop), locked, self.seconds, 1), behind
-        )
-        return Observation(documents[0], documents[len(own) :], len(own) > 1 and documents[1]["status"] in CHANGES)
+        """Take everything through a loop, in one child. The receipt is first, so that it waits for nothing that fails.
 
-    def _drafts(self) -> List[Resource]:
-        """What clears away after runs that were killed, where their work is not done again."""
-        if not self.plan.get("only_made"):
-            return []
-        from .._receipt.stale_drafts import StaleDrafts  # here, because few runs take anything out
+        settled: outcomes by position of resources that are not touched again.
+        """
+        own = [receipt.Receipt({})]  # type: List[Resource]
+        if self.plan.get("only_made"):
+            from .._receipt.stale_drafts import StaleDrafts  # few runs remove anything
 
-        return [StaleDrafts(self.resources)]
+            own.append(StaleDrafts(self.resources))
+        shifted = {position + len(own): document for position, document in settled.items()}
+        guarded = Pass(make_host, self.key_guard.guard_keys(loop), locked, self.seconds, 1)
+        documents = run_isolated(own + self.resources, guarded, shifted)
+        has_drafts = len(own) > 1 and documents[1]["status"] in CHANGES
+        return Observation(documents[0], documents[len(own) :], has_drafts)

@@ -1,10 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a run is about to make, as it is noted first; and that nothing else is made.
+"""Note what a run is about to create before it does, and let it create nothing else.
 
-The look and the run behind it are not one moment: a process of ours may have been ended while it looked, a folder may
-have answered only the second time, another run may have taken away what was there. What was not foreseen is not noted,
-so nobody would own up to it: it waits for the next run.
+Between the preview and the run the account may change: another run removes something, a folder answers only the second
+time, a process ends. What was not previewed is not noted, so the receipt would not show that hpc-onboard created it: it
+waits for the next run.
 """
 
 from typing import Dict, List
@@ -16,37 +16,34 @@ from .isolation import Document
 from .plan import Loop
 from .task import Observation, Task
 
-WHY = "it is not as it was when this run began: run again"
+CHANGED_SINCE = "it has changed since this run began; run again"
 
 
 def plan_records(seen: Observation, ahead: Observation) -> List[Document]:
-    """The outcomes that are noted before anything is made, with the folders that are going to be made for them.
+    """Return the outcomes to note before anything is created, with the folders that will be created for them.
 
-    A thing is as it was seen; but what will be lacking, or can be had, or cannot, only once the things before it are
-    made, is as it was foreseen. The receipt's own folders are noted with the receipt.
+    An outcome is the examined one, unless the resource depends on others: then the preview knows whether it will be
+    missing or blocked. The receipt's own folders are noted with the receipt.
     """
-    return [
-        dict(
-            foreseen if _is_decided_later(one["status"], foreseen["status"]) else one,
-            folders=[folder for folder in foreseen["folders"] if folder not in receipt.FOLDERS],
-        )
-        for one, foreseen in zip(seen.documents, ahead.documents)
-    ]
-
-
-def _is_decided_later(seen: str, foreseen: str) -> bool:
-    return (foreseen in CHANGES and seen not in CHANGES) or (foreseen == "blocked" and seen in CHANGES)
+    planned = []
+    for one, preview in zip(seen.documents, ahead.documents):
+        will_change = preview["status"] in CHANGES and one["status"] not in CHANGES
+        will_wait = preview["status"] == "blocked" and one["status"] in CHANGES
+        folders = [folder for folder in preview["folders"] if folder not in receipt.FOLDERS]
+        planned.append(dict(preview if will_change or will_wait else one, folders=folders))
+    return planned
 
 
 def restrict_to_planned(loop: Loop, task: Task, seen: Observation, ahead: Observation) -> Loop:
-    """The loop, in which a thing that was not foreseen to be made, or could not be, is only looked at."""
+    """Return the loop, which only examines a resource that the preview would not create or change."""
     held: Dict[str, str] = {}
-    for entry, resource, one, foreseen in zip(task.plan["resources"], task.resources, seen.documents, ahead.documents):
-        if entry["options"].get("state") != "absent" and foreseen["status"] not in CHANGES:
-            failed = [each for each in (foreseen, one) if each["status"] in FAILURES]
-            held[note_key(resource.KIND, resource.identity)] = failed[0]["reason"] if failed else WHY
+    pairs = zip(ahead.documents, seen.documents)
+    for entry, resource, (preview, one) in zip(task.plan["resources"], task.resources, pairs):
+        if entry["options"].get("state") != "absent" and preview["status"] not in CHANGES:
+            failed = [each for each in (preview, one) if each["status"] in FAILURES]
+            held[note_key(resource.KIND, resource.identity)] = failed[0]["reason"] if failed else CHANGED_SINCE
 
-    def taken(resource: Resource, host: Host) -> Outcome:
+    def restricted(resource: Resource, host: Host) -> Outcome:
         why = held.get(note_key(resource.KIND, resource.identity))
         if why is None:
             return loop(resource, host)
@@ -55,4 +52,4 @@ def restrict_to_planned(loop: Loop, task: Task, seen: Observation, ahead: Observ
             outcome.status, outcome.reason = "failed", why
         return outcome
 
-    return taken
+    return restricted

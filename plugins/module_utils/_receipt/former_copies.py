@@ -1,9 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Files as they were before a key of the user's in them was replaced: private copies, which offboarding puts back.
+"""Private copies of files in which a key of the user was replaced; offboarding restores them.
 
-A copy is in a folder that only its owner can open. Its name is made from the note of the thing, so nothing else has to
-say where it is. The first copy counts: it is what the user had.
+Only the user can open their folder. A copy's name follows from the key of its note, so nothing else records it. The
+first copy is kept: it is what the user had.
 """
 
 import os
@@ -16,7 +16,7 @@ FOLDER = ".config/hpc.onboard/former"
 
 
 def copy_path(host: Host, key: str) -> str:
-    """Return the path of the copy for a thing, given by the key of its note."""
+    """Return the path of the copy for a resource. key: the key of its note."""
     return os.path.join(host.home, FOLDER, digest(key.encode("utf-8")).hex()[:16])
 
 
@@ -29,7 +29,7 @@ def save_copy(host: Host, key: str, content: bytes) -> None:
 
 
 def read_copy(host: Host, key: str) -> Optional[bytes]:
-    """Return the copy; None where there is none."""
+    """Return the content of the copy, or None if there is none."""
     path = copy_path(host, key)
     found = host.entry(path)
     return host.read(path) if found and found.kind == "file" and found.mine else None

@@ -1,12 +1,11 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a receipt says, and how it changes: pure functions over its document.
+"""The notes of a receipt and how a run changes them: pure functions over its document.
 
-A note is about one thing that is managed: what was declared, which clusters ask for it, and how it was left, as hashes.
-It knows where the thing comes from. Created: "made". Adopted: neither "made" nor "replaced". Replaced: the user had
-another key there, and a private copy is kept. "was" holds the former values of what was changed around it.
-Clusters that share a home share a receipt. What stands in a note or a receipt and is not known here (a later minor
-version wrote it) stays as it is.
+A note describes one resource: its options, the clusters that declare it, and hashes of the state that a run left. It
+also says where the resource comes from. Created: "made". Adopted: neither "made" nor "replaced". Replaced: the user
+had another key there, and a private copy of it is kept. "was" has the former values of what was changed around it.
+Clusters that share a home share a receipt.
 """
 
 import json
@@ -16,132 +15,99 @@ from .._core.resource import CHANGES, State, hash_fields, note_key
 from .._formats.hashes import digest
 
 Document = Dict[str, Any]
-SCHEMA = "hpc.onboard/receipt/2.1"
-INTENDED, DONE = "intended", "done"  # states of a note: about to be made, or as it was left
+SCHEMA = "hpc.onboard/receipt/1.0"
+INTENDED, DONE = "intended", "done"  # states of a note: about to be created or changed, and as the run left it
 HIDDEN = ("password", "content")  # options that are never noted
-FORMER = 5  # ways in which a thing was left, that are remembered until it is done anew
-NUMBERS = ("lines", "entries", "keys")  # fields that say how many entries of a file stand for one key
-KEPT = ("mode", "folder mode", "leads to", "form", "order") + NUMBERS  # how a thing is kept, and not what it says
-KEY = "key "  # how the fingerprint of a key begins
-ROTATION = "rotation "  # how the fields of marks begin, in the state of a receipt; no kind has this name
+FORMER = 5  # states of earlier runs that a note keeps until the next change is done
+NUMBERS = ("lines", "entries", "keys")  # fields that count the entries of a file for one key
+KEPT = ("mode", "folder mode", "leads to", "form", "order") + NUMBERS  # fields about how content is stored
+KEY = "key "  # the first characters of a key's fingerprint
+ROTATION = "rotation "  # the first characters of a mark's field in the state; no resource type has this name
 RELEASED = {}  # type: Document
-"""What is to be noted of a thing that this cluster does not ask for any more, though it is still there."""
+"""The note of a resource that this cluster no longer declares, though it is still there."""
 
 
 # -- the document ------------------------------------------------------------------------------
 
 
-def upgraded(found: Document) -> Document:
-    """A receipt of any version that is read, as one of this version, with all that is not known in it."""
-    notes = {key: upgraded_note(note) for key, note in found["resources"].items()}
-    return dict(found, resources=notes, keys=found.get("keys", {}))
-
-
-def upgraded_note(note: Document) -> Document:
-    """A note of any version that is read, as one of this version.
-
-    1.0 said 'done' and did not know of clusters. Its hashes of fingerprints go: they were made with one key for all
-    accounts, which could be compared by them.
-    """
-    if "state" in note:
-        return dict(note)
-    added = {
-        "state": DONE if note.get("done") else INTENDED,
-        "hashes": {field: one for field, one in note["hashes"].items() if not field.endswith("password")},
-        "keyed": {},
-        "clusters": [],
-        "for": note.get("for", ""),
-    }
-    return {name: value for name, value in dict(note, **added).items() if name not in ("done", "fingerprints")}
-
-
 def to_state(document: Document) -> State:
-    """A receipt as the state of a resource: each note by its key, and the mark of each secret's last rotation."""
-    found = {key: _text(note) for key, note in document["resources"].items()}
-    found.update({ROTATION + name: _text(mark) for name, mark in document["keys"].items()})
+    """Return the notes and marks of a receipt as the state of a resource: key -> JSON."""
+    found = {key: json.dumps(note, sort_keys=True) for key, note in document["resources"].items()}
+    found.update({ROTATION + name: json.dumps(mark, sort_keys=True) for name, mark in document["keys"].items()})
     return {key: found[key] for key in sorted(found)}
 
 
-def _text(value: Document) -> str:
-    return json.dumps(value, sort_keys=True)
+def parse_notes(state: State) -> Dict[str, Document]:
+    """Return the notes in the state of a receipt, by their keys."""
+    return {key: json.loads(text) for key, text in state.items() if not key.startswith(ROTATION)}
 
 
-def parse_notes(found: State) -> Dict[str, Document]:
-    """The notes of a state."""
-    return {key: json.loads(text) for key, text in found.items() if not key.startswith(ROTATION)}
-
-
-def parse_marks(found: State) -> Dict[str, Document]:
-    """The marks of a state, by secret."""
-    return {key[len(ROTATION) :]: json.loads(text) for key, text in found.items() if key.startswith(ROTATION)}
+def parse_marks(state: State) -> Dict[str, Document]:
+    """Return the marks of rotations in the state of a receipt, by the names of their secrets."""
+    return {key[len(ROTATION) :]: json.loads(text) for key, text in state.items() if key.startswith(ROTATION)}
 
 
 # -- what changes ------------------------------------------------------------------------------
 
 
 def merge_changes(
-    found: State, news: Mapping[str, Optional[Document]], cluster: str, rotations: Mapping[str, Document]
+    state: State, news: Mapping[str, Optional[Document]], cluster: str, rotations: Mapping[str, Document]
 ) -> Document:
-    """The notes and marks of a state with what is new in them.
+    """Return a receipt's resources and keys with the changes of a run.
 
-    news: by key what is noted; None where a thing is gone; RELEASED where this cluster asks for it no more.
-    rotations: by secret that is installed, what the installing machine knows: {sequence, known, mark}; its mark (None:
-    of no rotation) takes the place of one that it knows, and never of a newer one.
+    news: new notes by key; None: the resource is gone; RELEASED: this cluster no longer declares it.
+    rotations: by the name of an installed secret, what the sender knows: {sequence, known, mark}. Its mark replaces an
+    older one, never a newer one; None removes it.
     """
-    before = parse_notes(found)
-    noted = dict(before)
+    before = parse_notes(state)
+    notes = dict(before)
     for key, new in news.items():
         if new:
-            noted[key] = _merged(before.get(key), new)
+            notes[key] = _merge_note(before.get(key), new)
         elif new is None or not other_clusters(before, key, cluster):
-            noted.pop(key, None)
+            notes.pop(key, None)
         else:
-            noted[key] = dict(before[key], clusters=[one for one in before[key]["clusters"] if one != cluster])
-    keys = parse_marks(found)
-    for name, one in rotations.items():
-        old, new = keys.get(name), one["mark"]
-        if old and (is_newer(old, one) or (new and new["rotation"] == old["rotation"])):
+            notes[key] = dict(before[key], clusters=[one for one in before[key]["clusters"] if one != cluster])
+    marks = parse_marks(state)
+    for name, rotation in rotations.items():
+        old, mark = marks.get(name), rotation["mark"]
+        if old and (is_newer(old, rotation) or (mark and mark["rotation"] == old["rotation"])):
             continue
-        if new:
-            keys[name] = dict(new)
-        else:
-            keys.pop(name, None)
-        if old != new:
-            noted.update(_key_unknown(noted, name, news))
-    return {"resources": noted, "keys": keys}
+        marks.pop(name, None)
+        if mark:
+            marks[name] = dict(mark)
+        if old != mark:
+            _forget_fingerprints(notes, name, news)
+    return {"resources": notes, "keys": marks}
 
 
-def _key_unknown(noted: Mapping[str, Document], secret: str, news: Mapping[str, Any]) -> Dict[str, Document]:
-    """The notes of what holds a secret that has just been rotated, without what they say of the key before."""
-    return {
-        key: dict(note, keyed={})
-        for key, note in noted.items()
-        if key not in news and note["keyed"] and note.get("secret", secret) == secret
-    }
+def _forget_fingerprints(notes: Dict[str, Document], secret: str, news: Mapping[str, Any]) -> None:
+    """Remove the hashes of the former key from the notes about a secret that was just rotated."""
+    for key, note in notes.items():
+        if key not in news and note["keyed"] and note.get("secret", secret) == secret:
+            notes[key] = dict(note, keyed={})
 
 
-def is_newer(mark: Mapping[str, Any], rotations: Mapping[str, Any]) -> bool:
-    """Whether a mark is of a rotation that a machine does not know, and not of one before those that it knows."""
-    return mark["rotation"] not in rotations["known"] and bool(mark["sequence"] >= rotations["sequence"])
+def is_newer(mark: Mapping[str, Any], rotation: Mapping[str, Any]) -> bool:
+    """Return True if a mark is of a rotation that the sender does not know and that is not older than its last one."""
+    return mark["rotation"] not in rotation["known"] and bool(mark["sequence"] >= rotation["sequence"])
 
 
-def _merged(old: Optional[Document], new: Document) -> Document:
-    """A note with what is new in it: what we made stays ours, and each cluster's share in it stays."""
+def _merge_note(old: Optional[Document], new: Document) -> Document:
+    """Return the new note with what the old one knows: who created the resource, its clusters, its former states."""
     if old is None:
         return new
-    is_changing = "found" in new  # another key is there since
-    kept = {
-        "made": bool(new["made"] or old["made"]),
-        "for": new["for"] or old["for"],
-        "clusters": sorted(set(old["clusters"]) | set(new["clusters"])),
-        "keyed": new["keyed"] if is_changing else dict(old["keyed"], **new["keyed"]),
-    }
-    merged = dict(old, **dict(new, **kept))
-    was = dict(new.get("was", {}), **old.get("was", {}))  # the first one counts: it is what the user had
+    is_changing = "found" in new  # another key is there, so hashes of the former one no longer apply
+    merged = dict(old, **new)
+    merged["made"] = bool(new["made"] or old["made"])
+    merged["for"] = new["for"] or old["for"]
+    merged["clusters"] = sorted(set(old["clusters"]) | set(new["clusters"]))
+    merged["keyed"] = new["keyed"] if is_changing else dict(old["keyed"], **new["keyed"])
+    was = dict(new.get("was", {}), **old.get("was", {}))  # the first values are those of the user
     if was:
         merged["was"] = was
     if new["state"] == DONE or "found" not in old:
-        merged.pop("found", None)  # it is told once, of what stood there before us
+        merged.pop("found", None)  # only the first run saw what was there before hpc-onboard
     elif old["state"] == INTENDED:
         merged["found"] = old["found"]  # the first attempt failed, and what is there now may be its work
     if new["state"] == DONE:
@@ -154,11 +120,11 @@ def _merged(old: Optional[Document], new: Document) -> Document:
 
 
 def recover_notes(news: Mapping[str, Optional[Document]], copy: Mapping[str, Document]) -> Dict[str, Document]:
-    """Return the notes of a copy that the receipt has lost: of what was created and is as it was left, and the rest.
+    """Return the notes of the sender's copy that the lost receipt had: of unchanged created resources, and the rest.
 
-    The rest is declared no more, or a folder that was created for something; offboarding looks before it removes any.
+    The rest is no longer declared, or a folder that was created for something; offboarding looks before it removes any.
     """
-    found = {key: one for key, one in copy.items() if key not in news}
+    found = {key: note for key, note in copy.items() if key not in news}
     for key, new in news.items():
         old = copy.get(key)
         if new and old and old["made"] and old["hashes"] == new["hashes"]:
@@ -166,135 +132,131 @@ def recover_notes(news: Mapping[str, Optional[Document]], copy: Mapping[str, Doc
     return found
 
 
-def other_clusters(noted: Mapping[str, Document], key: str, cluster: str) -> List[str]:
-    """The further clusters that a thing is for; a folder that was made for a thing is for those of the thing."""
-    note = noted.get(key, {})
-    if note.get("for"):
-        note = noted.get(note["for"], {})
-    return [one for one in note.get("clusters", []) if one != cluster]
+def _clusters_of(notes: Mapping[str, Mapping[str, Any]], key: str) -> List[str]:
+    """Return the clusters that declare a resource; a folder that was created for one belongs to those of that one."""
+    note = notes.get(key, {})
+    return list(notes.get(note.get("for") or key, {}).get("clusters", []))
 
 
-def belongs_to(noted: Mapping[str, Mapping[str, Any]], key: str, cluster: str) -> bool:
-    """Whether a cluster may take a noted thing for its own.
+def other_clusters(notes: Mapping[str, Document], key: str, cluster: str) -> List[str]:
+    """Return the clusters other than this one that declare a resource."""
+    return [one for one in _clusters_of(notes, key) if one != cluster]
 
-    What was noted before clusters were is everybody's, unless the home is known to be shared by now.
+
+def belongs_to(notes: Mapping[str, Mapping[str, Any]], key: str, cluster: str) -> bool:
+    """Return True if a cluster may remove a noted resource as its own.
+
+    One that was noted without a cluster belongs to any, unless other notes show that clusters share the home. A folder
+    whose resource is noted no more belongs to any as well.
     """
-    note = noted[key]
-    if note.get("for"):
-        note = noted.get(note["for"]) or {"clusters": [cluster]}
-    if note["clusters"]:
-        return cluster in note["clusters"]
-    return not any(one != cluster for each in noted.values() for one in each["clusters"])
+    note = notes[key]
+    if note.get("for") and not notes.get(note["for"]):
+        return True
+    clusters = _clusters_of(notes, key)
+    if clusters:
+        return cluster in clusters
+    return not any(one != cluster for each in notes.values() for one in each["clusters"])
 
 
 # -- notes -------------------------------------------------------------------------------------
 
 
-def key(declared: Mapping[str, Any], identity: str) -> str:
-    """What a resource is noted under."""
-    return note_key(declared["kind"], identity)
-
-
 def folder_key(folder: str) -> str:
-    """What a folder that nobody declared is noted under."""
-    return key({"kind": "directory"}, "folder %s" % folder)
+    """Return the key of the note about a folder that was created for another resource."""
+    return note_key("directory", "folder %s" % folder)
 
 
 def folder_notes(made_for: str, capability: str, folders: List[str], done: bool) -> Dict[str, Document]:
-    """What is noted of folders that were made, or are about to be, for a thing, given by its key."""
-    common: Document = {"kind": "directory", "capability": capability, "keyed": {}, "clusters": []}
-    common.update({"made": True, "state": DONE if done else INTENDED, "for": made_for})
+    """Return the notes of folders that are created for a resource, given by its key."""
     return {
-        folder_key(folder): dict(
-            common, identity="folder %s" % folder, options={"path": folder}, hashes=hash_fields({"is": "folder"})
-        )
+        folder_key(folder): {
+            **{"kind": "directory", "capability": capability, "identity": "folder %s" % folder},
+            **{"options": {"path": folder}, "hashes": hash_fields({"is": "folder"}), "keyed": {}, "clusters": []},
+            **{"made": True, "state": DONE if done else INTENDED, "for": made_for},
+        }
         for folder in folders
     }
 
 
 def is_keyed(value: str) -> bool:
-    """Whether a field's value is made of fingerprints, which say nothing beside those of another key."""
+    """Return True if a field's value is a fingerprint, which is comparable only under the same fingerprint key."""
     return value.startswith(KEY)
 
 
-def make_note(declared: Mapping[str, Any], document: Mapping[str, Any], own: str, cluster: str, done: bool) -> Document:
-    """What is noted of a resource that is, or is about to be, as wanted.
+def make_note(declared: Mapping[str, Any], outcome: Mapping[str, Any], own: str, cluster: str, done: bool) -> Document:
+    """Return the note of a resource that is, or is about to be, up to date.
 
-    own: which key the fingerprints in its state are made with; what is hashed of them is kept apart for each such key.
+    own: id of the fingerprint key (fingerprint_key_id); hashes of fingerprints are kept apart for each such key.
     """
-    after, changed = document["after"], document["status"] in CHANGES
-    options = {name: value for name, value in declared["options"].items() if name not in HIDDEN}
+    after, is_changed = outcome["after"], outcome["status"] in CHANGES
     keyed = {field: value for field, value in after.items() if is_keyed(value)}
-    found = {} if done or not changed else {"found": hash_fields(content_fields(document["before"]))}
-    whole = {
+    had_key = any(is_keyed(value) for value in outcome["before"].values())  # any key is an entry of the user's
+    note = {
         "kind": declared["kind"],
         "capability": declared["capability"],
-        "identity": document["identity"],
-        "options": options,
+        "identity": outcome["identity"],
+        "options": {name: value for name, value in declared["options"].items() if name not in HIDDEN},
         "hashes": hash_fields({field: value for field, value in after.items() if field not in keyed}),
         "keyed": {own: hash_fields(keyed)} if keyed else {},
         "clusters": [cluster] if cluster else [],
-        "made": _is_created(document),
+        "made": is_changed and not had_key,
         "state": DONE if done else INTENDED,
         "for": "",
     }
     secret = str(declared.get("key") or "").partition("@")[0]
-    rest: Document = {"secret": secret} if secret else {}
-    if changed and document.get("was"):
-        rest["was"] = document["was"]
-    if document.get("evidence", {}).get("replaces"):
-        rest["replaced"] = True
-    return dict(whole, **found, **rest)
+    if secret:
+        note["secret"] = secret
+    if is_changed and not done:
+        note["found"] = hash_fields(content_fields(outcome["before"]))
+    if is_changed and outcome.get("was"):
+        note["was"] = outcome["was"]
+    if outcome.get("evidence", {}).get("replaces"):
+        note["replaced"] = True
+    return note
 
 
-def _is_created(document: Mapping[str, Any]) -> bool:
-    """Return True if nothing of the user's was there: a key that was there, whichever, is the user's entry."""
-    held_key = any(is_keyed(value) for value in document["before"].values())
-    return document["status"] in CHANGES and not held_key
+def content_fields(state: Mapping[str, str]) -> Dict[str, str]:
+    """Return the fields of a state that a user fills in, without those about how they are stored."""
+    return {field: value for field, value in state.items() if field not in KEPT}
 
 
-def content_fields(found: Mapping[str, str]) -> Dict[str, str]:
-    """The fields of a state that a person fills in, and not those that say how it is kept."""
-    return {field: value for field, value in found.items() if field not in KEPT}
+def is_changed_by_user(note: Mapping[str, Any], state: State, own: str) -> bool:
+    """Return True if the state of a resource that is noted as made is not the one that a run left.
 
-
-def is_changed_by_user(note: Mapping[str, Any], found: State, own: str) -> bool:
-    """Whether what was found of a thing that we noted as made is not ours: changed since, or not yet touched by us.
-
-    own: which key the fingerprints in it are made with. A key of which nothing is noted with it is taken for ours:
-    another machine, or a rotation, has installed it.
+    own: id of the fingerprint key of the state. A key without a hash under it counts as left by a run: another machine,
+    or a rotation, has installed it.
     """
-    there = hash_fields(content_fields(found))
+    there = hash_fields(content_fields(state))
     if not there:
         return False
     if note["state"] == INTENDED:
         return there == note.get("found")
-    noted = dict(note["hashes"], **note["keyed"].get(own, {}))
-    untold = {field for field in there if is_keyed(found[field])} - set(noted)
-    return any(one != noted.get(field) for field, one in there.items() if field not in untold)
+    left = dict(note["hashes"], **note["keyed"].get(own, {}))
+    unknown = {field for field in there if is_keyed(state[field])} - set(left)
+    return any(value != left.get(field) for field, value in there.items() if field not in unknown)
 
 
 def notes_of_run(
     results: List[Tuple[Mapping[str, Any], Document]], own: str, cluster: str, done: bool
 ) -> Dict[str, Optional[Document]]:
-    """Return what is to be noted of a run, before it or when it is done; what is as desired counts as done already."""
+    """Return the notes of a run, before it or when it is done; what is up to date counts as done already."""
     found: Dict[str, Optional[Document]] = {}
-    for entry, document in results:
-        found.update(folder_notes(key(entry, document["identity"]), entry["capability"], document["folders"], done))
-    for entry, document in results:
-        if document["status"] not in ("ok",) + CHANGES:
+    keys = [note_key(entry["kind"], outcome["identity"]) for entry, outcome in results]
+    for key, (entry, outcome) in zip(keys, results):
+        found.update(folder_notes(key, entry["capability"], outcome["folders"], done))
+    for key, (entry, outcome) in zip(keys, results):
+        if outcome["status"] not in ("ok",) + CHANGES:
             continue
-        gone = not document["after"]
-        if entry["options"].get("state") == "absent" and (document["progress"] or not gone):
-            continue  # on its way out, which may end half-way, or a folder with something in it: noted as it was
-        if not gone or done:
-            is_done = done or document["status"] == "ok"
-            found[key(entry, document["identity"])] = (
-                None if gone else make_note(entry, document, own, cluster, is_done)
-            )
+        is_gone = not outcome["after"]
+        if entry["options"].get("state") == "absent" and (outcome["progress"] or not is_gone):
+            continue  # its removal may end half-way, or the folder is not empty: the old note stays
+        if not is_gone:
+            found[key] = make_note(entry, outcome, own, cluster, done or outcome["status"] == "ok")
+        elif done:
+            found[key] = None
     return found
 
 
 def fingerprint_key_id(fingerprint_key: str) -> str:
-    """What tells the fingerprints that are made with one key from those of another."""
+    """Return a public id of a fingerprint key (hex): 16 digits of its hash."""
     return digest(bytes.fromhex(fingerprint_key)).hex()[:16]

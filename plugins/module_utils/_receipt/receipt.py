@@ -1,25 +1,25 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What we last wrote on the account, noted there: which things, made by us or found, and how they were, as hashes.
+"""What hpc-onboard created or changed on the account, noted there: which resources, and how they were left, as hashes.
 
-So an audit can say who moved, and what we made can be taken out again. It is kept like any other resource: by the
-same loop, under the same lock, and written only when it differs. A thing is noted before it is made (its state is
-"intended"), for a run that is killed in between must not leave anything that nobody owns up to. The folders that were
-made for a thing to lie in are noted with it ("for"); they go after it, when they are empty.
+So an audit can tell who changed something, and offboarding removes only what was created. The receipt is a resource: it
+goes through the same loop, under the same lock, and is written only if it differs. A resource is noted before it is
+created (its state is "intended"), so that a killed run leaves nothing that is noted nowhere. The folders that were
+created for a resource are noted with it ("for"); they are removed after it, when they are empty.
 
-A receipt that cannot be read, or that a newer version wrote, is left as it is, and nothing is made beside it: what it
-says is all that tells our things from the account's own. docs/formats.md describes it.
+A receipt that is damaged or of another version is left as it is, and nothing is created or removed: nothing else tells
+the resources of hpc-onboard from those of the user. docs/formats.md describes it.
 """
 
 import json
 import os
 from typing import Any, List, Mapping, Optional
 
-from .._core.document_version import LATER, compare, refusal
+from .._core.document_version import refusal
 from .._core.errors import AccountError
 from .._core.files import draft_path
 from .._core.host import Host
-from .._core.resource import CHANGES, Outcome, Resource, State
+from .._core.resource import CHANGES, Resource, State
 from .notes import (
     DONE,
     INTENDED,
@@ -31,18 +31,17 @@ from .notes import (
     parse_marks,
     parse_notes,
     to_state,
-    upgraded,
 )
 
 PLACE = ".config/hpc.onboard/receipt.json"
-ABOVE = "~/" + os.path.dirname(os.path.dirname(PLACE))  # the folder above our own: it goes with the notes themselves
+ABOVE = "~/" + os.path.dirname(os.path.dirname(PLACE))  # the folder above the receipt's own: removed with the receipt
 FOLDERS = (ABOVE, "~/" + os.path.dirname(PLACE))
 OWN = {os.path.basename(name) for one in (PLACE, os.path.dirname(PLACE)) for name in (one, draft_path(one))}
 IDENTITY = "receipt ~/" + PLACE
 EMPTY = {"resources": {}, "keys": {}}  # type: Document
 NOW_WHAT = "restore it from a backup, or move it away (mv -n ~/%s ~/receipt.json.damaged); then run again" % PLACE
 
-EACH = ""  # in a form: whatever a value is called
+EACH = ""  # in a form: every value, whatever its name
 HASHES = {EACH: str}
 OF_NOTE = {
     **dict.fromkeys(("kind", "capability", "identity", "for", "secret"), str),
@@ -51,13 +50,14 @@ OF_NOTE = {
     **{"was": {EACH: str}, "replaced": bool},
 }  # type: Document
 OF_MARK = {"sequence": int, "rotation": str, "machine": str, "controller": str, "when": str}  # type: Document
-MAY_LACK = ("secret", "found", "former", "controller", "was", "replaced")
-LARGEST = 1024 * 1024  # bytes of the whole: an answer tells it all, in up to 3.5 times as many, and may have 4 MiB
-LEVELS = 20  # within each other; ours are six
+OPTIONAL = ("secret", "found", "former", "controller", "was", "replaced")
+LARGEST = 1024 * 1024  # bytes; an answer holds the whole receipt in up to 3.5 times as many, and may have 4 MiB
+LEVELS = 20  # of nesting; a receipt has six
+MOST_DIGITS = 20  # of a number; old Pythons take minutes for a million of them
 
 
 class Receipt(Resource):
-    """The notes of an account, one for each resource. Without anything to note it only tells what is noted."""
+    """The notes of an account as a resource. Without news it only reads them."""
 
     KIND = "receipt"
 
@@ -69,11 +69,11 @@ class Receipt(Resource):
         decided_by: Optional[State] = None,
         things: Optional[Mapping[str, Resource]] = None,
     ) -> None:
-        """news: by key what is to be noted, and of which rotations (see joined); cluster: for which one.
+        """Take the changes of a run (see merge_changes).
 
-        decided_by: the receipt by which it was decided what is noted no more, and things: by key what the notes are
-        about. A note that is another one by now was made by a run on another login node, of a thing that it is about to
-        make, and a thing that is there again was made by one: its note stays.
+        decided_by: the receipt by which this run decided to remove notes. things: the resources, by the keys of their
+        notes. A note that differs from decided_by stays: a run on another login node is about to create its resource.
+        So does the note of a resource that is there again.
         """
         self._news, self._cluster, self._rotations = news, cluster, rotations or {}
         self._decided_by, self._things = decided_by, things or {}
@@ -86,122 +86,127 @@ class Receipt(Resource):
         return self
 
     def touches(self, host: Host) -> List[str]:
-        return [self._path(host)]
-
-    def _path(self, host: Host) -> str:
-        return os.path.join(host.home, PLACE)
+        return [os.path.join(host.home, PLACE)]
 
     def desired(self, host: Host) -> State:
-        """What is noted; once nothing is left to note, not even the notes' own folder, nor any mark."""
+        """Return the notes after the run; none if nothing is left to note, so that the folder and all marks go too."""
         found = self.inspect(host)
-        document = merge_changes(found, self._current(found, host), self._cluster, self._rotations)
+        document = merge_changes(found, self._news_to_keep(found, host), self._cluster, self._rotations)
         is_marked = document["keys"] != parse_marks(found) or not self._news
         if set(document["resources"]) <= {folder_key(ABOVE)} and not (document["keys"] and is_marked):
             return {}
         return to_state(document)
 
-    def _current(self, found: State, host: Host) -> Mapping[str, Optional[Document]]:
-        """The news, without those that take away a note of another run."""
+    def _news_to_keep(self, found: State, host: Host) -> Mapping[str, Optional[Document]]:
+        """Return the news without those that would remove a note of another run."""
         before = self._decided_by
         if before is None:
             return self._news
         return {
             key: new
             for key, new in self._news.items()
-            if new or (found.get(key) == before.get(key) and not (new is None and self._is_there(key, host)))
+            if new or (found.get(key) == before.get(key) and not (new is None and self._may_exist(key, host)))
         }
 
-    def _is_there(self, key: str, host: Host) -> bool:
-        """Whether a thing that was taken out is there, or cannot be looked at."""
+    def _may_exist(self, key: str, host: Host) -> bool:
+        """Return True if a removed resource is there again, or cannot be inspected."""
         try:
             return key in self._things and bool(self._things[key].bound(host).inspect(host))
         except (AccountError, OSError):
             return True
 
     def inspect(self, host: Host) -> State:
-        found = to_state(self._document(host))
+        found = to_state(self._read(host))
         host.receipt_notes = parse_notes(found) or host.receipt_copy
-        return found or _left_above(host)
+        if found:
+            return found
+        key, above = folder_key(ABOVE), host.expand(ABOVE)
+        # an earlier run may have removed the receipt and failed to remove the folder above it, which it had created
+        is_left = key in host.receipt_copy and host.resolved_kind(above) == "folder" and not host.names(above)
+        return to_state({"resources": {key: host.receipt_copy[key]}, "keys": {}}) if is_left else {}
 
-    def _document(self, host: Host) -> Document:
-        """The receipt as it is on the disk, in the words of this version. Raises AccountError where it must be left."""
-        path = self._path(host)
-        found = host.entry(path)
+    def _read(self, host: Host) -> Document:
+        """Return the receipt on the disk. Raises AccountError if it cannot be used, with what to do."""
+        (path,) = self.touches(host)
+        found, folder = host.entry(path), os.path.dirname(path)
         if found is None:
-            problem = host.why_blocked(os.path.dirname(path)) or _foreign(host, os.path.dirname(path))
+            above = host.entry(folder)
+            problem = host.why_blocked(folder)
+            if not problem and above and above.kind == "folder" and above.is_foreign:
+                problem = "%s belongs to another user; move it away, then run again" % host.shown(folder)
             if problem:
                 raise AccountError(problem)
             return EMPTY
         if found.kind != "file" or not found.mine or found.links != 1:
-            raise AccountError("%s is no plain file of yours: move it away, then run again" % host.shown(path))
+            text = "%s is not a regular file of yours with a single hard link; move it away, then run again"
+            raise AccountError(text % host.shown(path))
         content = host.read(path)
         if len(content) > LARGEST:
-            raise AccountError("%s is larger than 1 MiB: no run has written that: %s" % (host.shown(path), NOW_WHAT))
+            text = "%s is larger than 1 MiB, so hpc-onboard did not write it; %s"
+            raise AccountError(text % (host.shown(path), NOW_WHAT))
         try:
             return parse_receipt(content.decode("utf-8"))
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-            what = "%s (what was made on this account)" % host.shown(path)
-            raise AccountError("%s is damaged: %s" % (what, NOW_WHAT)) from None
+            text = "%s (what hpc-onboard created on this account) is damaged; %s"
+            raise AccountError(text % (host.shown(path), NOW_WHAT)) from None
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
-        return None  # inspect raises what there is
+        return None  # inspect raises
 
     def apply(self, host: Host) -> None:
-        path, wanted, before = self._path(host), self.desired(host), self._document(host)
-        old, noted = host.read(path) if host.entry(path) else None, parse_notes(wanted)
-        unknown = {name: value for name, value in before.items() if name not in ("schema", "resources", "keys")}
-        if wanted or unknown:
-            missing = _missing(host, os.path.dirname(path))
+        (path,), state = self.touches(host), self.desired(host)
+        before = self._read(host)
+        old = host.read(path) if host.entry(path) else None
+        if state:
+            missing = _missing_folders(host, os.path.dirname(path))
             above = [ABOVE] if host.expand(ABOVE) in missing else []
-            noted.update(folder_notes(self.KIND, self.KIND, above, True))
-            schema = before["schema"] if compare(before.get("schema"), SCHEMA) == LATER else SCHEMA
-            document = dict(unknown, schema=schema, resources=noted, keys=parse_marks(wanted))
+            notes = dict(parse_notes(state), **folder_notes(self.KIND, self.KIND, above, True))
+            document = {"schema": SCHEMA, "resources": notes, "keys": parse_marks(state)}
             content = (json.dumps(document, indent=1, sort_keys=True) + "\n").encode("utf-8")
             if len(content) > LARGEST:
-                raise AccountError("what is to be noted in %s is more than 1 MiB: declare less" % host.shown(path))
-            _put(host, missing, path, old, content)
+                raise AccountError("the record in %s would exceed 1 MiB; declare fewer resources" % host.shown(path))
+            _write(host, missing, path, old, content)
         elif old is not None:
-            _take_out(host, path, [host.expand(ABOVE)] if folder_key(ABOVE) in before["resources"] else [])
+            _remove(host, path, [host.expand(ABOVE)] if folder_key(ABOVE) in before["resources"] else [])
         else:
             host.remove(host.expand(ABOVE))
 
 
 def parse_receipt(text: str) -> Document:
-    """The document in a receipt's text, in the words of this version: nothing in it has another form than we write.
+    """Return the document in a receipt's text, if all of it has the form that hpc-onboard writes: it may be forged.
 
-    Anybody may have written it. Raises AccountError for a newer one; ValueError, TypeError, KeyError, AttributeError or
-    RecursionError for a damaged one.
+    Raises AccountError for another version; ValueError, TypeError, KeyError, AttributeError or RecursionError for a
+    damaged one.
     """
-    found = json.loads(text, parse_int=_number)
-    why = refusal(found["schema"], SCHEMA, "the receipt on this account", NOW_WHAT)
+    document: Document = json.loads(text, parse_int=_parse_number)
+    why = refusal(document["schema"], SCHEMA, "the receipt on this account", NOW_WHAT)
     if why:
         raise AccountError(why)
-    document = upgraded(found)
     forms = [(note, OF_NOTE) for note in document["resources"].values()]
     forms += [(mark, OF_MARK) for mark in document["keys"].values()]
-    if not _is_plain(document, LEVELS) or not all(_has_form(*one) for one in forms):
+    if not _is_plain(document, LEVELS) or not all(_has_form(value, form) for value, form in forms):
         raise ValueError
     return document
 
 
 def check_notes(notes: Any) -> Mapping[str, Document]:
-    """Return the notes of a sender's copy, if they have the form of notes. Raises AccountError."""
+    """Return the notes of the sender's copy. Raises AccountError if they do not have the form of notes."""
     try:
         if _is_plain(notes, LEVELS) and all(_has_form(note, OF_NOTE) for note in notes.values()):
             return dict(notes)
     except (KeyError, TypeError, AttributeError):
         pass
-    raise AccountError("the copy of the receipt that came with the plan is damaged")
+    raise AccountError("the plan's copy of the receipt is damaged")
 
 
-def _number(digits: str) -> int:
-    if len(digits) > 20:  # old Pythons take minutes for a million of them
+def _parse_number(digits: str) -> int:
+    if len(digits) > MOST_DIGITS:
         raise ValueError
     return int(digits)
 
 
 def _is_plain(value: Any, levels: int) -> bool:
-    """Whether a value can be told again: nothing is nested without end, and no number is endless or none."""
+    """Return True if a value can be part of an answer: it has few levels, and no number is infinite or NaN."""
     if isinstance(value, (dict, list)):
         below = value.values() if isinstance(value, dict) else value
         return levels > 0 and all(_is_plain(one, levels - 1) for one in below)
@@ -209,7 +214,7 @@ def _is_plain(value: Any, levels: int) -> bool:
 
 
 def _has_form(value: Any, form: Any) -> bool:
-    """Whether a value is made as a form of OF_NOTE or OF_MARK says."""
+    """Return True if a value matches OF_NOTE, OF_MARK or a part of them. Raises KeyError if it lacks a field."""
     if isinstance(form, list):
         return isinstance(value, list) and all(_has_form(one, form[0]) for one in value)
     if isinstance(form, tuple):
@@ -218,25 +223,11 @@ def _has_form(value: Any, form: Any) -> bool:
         return isinstance(value, form)
     if EACH in form:
         return isinstance(value, dict) and all(_has_form(one, form[EACH]) for one in value.values())
-    return all(_has_form(value[name], one) for name, one in form.items() if name in value or name not in MAY_LACK)
+    return all(_has_form(value[name], one) for name, one in form.items() if name in value or name not in OPTIONAL)
 
 
-def _foreign(host: Host, folder: str) -> Optional[str]:
-    """Return why a folder tells nothing about this account: another user owns it, and decides what is in it."""
-    found = host.entry(folder)
-    is_foreign = found and found.kind == "folder" and found.is_foreign
-    return "%s belongs to another user; move it away, then run again" % host.shown(folder) if is_foreign else None
-
-
-def _left_above(host: Host) -> State:
-    """Return the note of the folder above, if hpc-onboard created it and all in it is gone with the receipt."""
-    key, above = folder_key(ABOVE), host.expand(ABOVE)
-    is_left = key in host.receipt_copy and host.resolved_kind(above) == "folder" and not host.names(above)
-    return to_state({"resources": {key: host.receipt_copy[key]}, "keys": {}}) if is_left else {}
-
-
-def _missing(host: Host, folder: str) -> List[str]:
-    """The folders that are to be made for one, the topmost first."""
+def _missing_folders(host: Host, folder: str) -> List[str]:
+    """Return the folders to create for one, the topmost first."""
     found: List[str] = []
     while host.resolved_kind(folder) == "nothing":
         found.insert(0, folder)
@@ -244,8 +235,8 @@ def _missing(host: Host, folder: str) -> List[str]:
     return found
 
 
-def _put(host: Host, folders: List[str], path: str, old: Optional[bytes], content: bytes) -> None:
-    """Write the receipt with the folders that it lacks, all at once: nobody would own up to them without it."""
+def _write(host: Host, folders: List[str], path: str, old: Optional[bytes], content: bytes) -> None:
+    """Write the receipt and the folders that it lacks in one step: without it, nothing shows who created them."""
     if not folders:
         host.write(path, old, content, 0o600)
         return
@@ -253,7 +244,7 @@ def _put(host: Host, folders: List[str], path: str, old: Optional[bytes], conten
     empty_draft(host, draft_path(top))
 
     def fill(draft: str) -> None:
-        _put(host, [draft + one[len(top) :] for one in folders[1:]], draft + path[len(top) :], old, content)
+        _write(host, [draft + one[len(top) :] for one in folders[1:]], draft + path[len(top) :], old, content)
 
     try:
         host.make_folder(top, 0o755, fill)
@@ -262,8 +253,8 @@ def _put(host: Host, folders: List[str], path: str, old: Optional[bytes], conten
         raise
 
 
-def _take_out(host: Host, path: str, above: List[str]) -> None:
-    """Remove the receipt with its own folder, and with the one above it where that is ours, all that holds no more."""
+def _remove(host: Host, path: str, above: List[str]) -> None:
+    """Remove the receipt with its own folder, and with the one above it if that was created, if they hold no more."""
     folder = os.path.dirname(path)
     if host.names(folder) != [os.path.basename(path)]:
         host.remove(path)
@@ -273,7 +264,7 @@ def _take_out(host: Host, path: str, above: List[str]) -> None:
 
 
 def _empty(host: Host, folder: str) -> None:
-    """Take out of a folder what has the name of something of ours there."""
+    """Remove from a folder what has a name that the receipt uses."""
     for name in host.names(folder):
         path = os.path.join(folder, name)
         found = host.entry(path)
@@ -284,7 +275,7 @@ def _empty(host: Host, folder: str) -> None:
 
 
 def empty_draft(host: Host, folder: str) -> None:
-    """Take out what an ended run has left of a receipt's folder that had not got its name yet."""
+    """Remove the draft of a receipt's folder that a killed run left."""
     found = host.entry(folder)
     if found and found.kind == "folder" and found.mine:
         _empty(host, folder)
@@ -292,21 +283,14 @@ def empty_draft(host: Host, folder: str) -> None:
             host.remove(folder)
 
 
-def to_answer(document: Mapping[str, Any]) -> Document:
-    """What an answer says of the receipt: the notes and marks, and why nothing could be noted."""
-    if document["status"] not in ("ok",) + CHANGES:
-        return {"notes": {}, "keys": {}, "problem": document["reason"]}
-    notes = {key: text for key, text in document["after"].items() if key in parse_notes(document["after"])}
-    return {"notes": notes, "keys": parse_marks(document["after"]), "problem": None}
+def to_answer(outcome: Mapping[str, Any]) -> Document:
+    """Return the receipt's part of an answer: notes, marks, and the problem if nothing could be noted."""
+    if outcome["status"] not in ("ok",) + CHANGES:
+        return {"notes": {}, "keys": {}, "problem": outcome["reason"]}
+    notes = {key: text for key, text in outcome["after"].items() if key in parse_notes(outcome["after"])}
+    return {"notes": notes, "keys": parse_marks(outcome["after"]), "problem": None}
 
 
-def kept_outcome(identity: str, why: str) -> Document:
-    """The outcome of a thing that stays when ours are taken out, and why; nothing is said of what is not there."""
-    outcome = Outcome(identity, {}, {})
-    outcome.remarks = ["%s: %s: it stays" % (identity, why)] if why else []
-    return outcome.document()
-
-
-def blocked_outcome(document: Mapping[str, Any]) -> Document:
-    """The outcome of a thing that would be changed, where nothing can be noted."""
-    return dict(document, status="blocked", reason="waits for: " + IDENTITY)
+def blocked_outcome(outcome: Mapping[str, Any]) -> Document:
+    """Return the outcome of a resource that would be changed, if nothing can be noted."""
+    return dict(outcome, status="blocked", reason="waits for: " + IDENTITY)

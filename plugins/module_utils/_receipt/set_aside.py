@@ -1,8 +1,8 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The command that sets a user's thing aside, and the one that restores it.
+"""Commands with which a user sets a conflicting file aside and restores it.
 
-The new name follows from the old one, so nothing is noted: whoever removes the thing that took its place looks there.
+The new name follows from the old one, so nothing is recorded: when its successor is removed, the old one is found.
 """
 
 import shlex
@@ -14,17 +14,17 @@ SUFFIX = ".mine"
 
 
 def set_aside_command(path: str) -> List[str]:
-    """Return the words of the command that moves a thing out of the way."""
+    """Return the command, as a list of words, that sets a path aside."""
     return ["mv", "-n", path, path + SUFFIX]
 
 
 def restore_command(path: str) -> List[str]:
-    """Return the words of the command that moves a thing back."""
+    """Return the command, as a list of words, that restores it."""
     return ["mv", "-n", path + SUFFIX, path]
 
 
 def advice(shown: str) -> str:
-    """Return what a user does about a thing that blocks another one."""
+    """Return what to do about a path that blocks a resource."""
     return "move it away (%s), then run again" % _line(set_aside_command(shown))
 
 

@@ -1,8 +1,8 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a run that was killed had begun and given no name yet: files and folders beside those that it was to make.
+"""Drafts that a killed run left: files and folders that do not have their final name yet.
 
-The next run that makes the same thing clears it away. Where the thing is to go instead, nobody else would.
+The next run that creates the same thing replaces its draft. Offboarding creates nothing, so it removes them here.
 """
 
 import os
@@ -16,7 +16,7 @@ from .receipt import PLACE, empty_draft
 
 
 class StaleDrafts(Resource):
-    """The drafts beside all that some resources keep, and of the receipt's own folders. None is to be there."""
+    """The drafts next to all paths of some resources, and of the receipt's own folders. Desired is none."""
 
     KIND = "drafts"
 
@@ -25,7 +25,7 @@ class StaleDrafts(Resource):
         super().__init__({})
 
     def name(self) -> str:
-        return "drafts of a run that was ended"
+        return "drafts of a killed run"
 
     def bound(self, host: Host) -> "StaleDrafts":
         return self
@@ -37,23 +37,19 @@ class StaleDrafts(Resource):
         return {}
 
     def inspect(self, host: Host) -> State:
+        receipt = os.path.join(host.home, PLACE)
+        paths = [os.path.dirname(os.path.dirname(receipt)), os.path.dirname(receipt), receipt]
+        for resource in self._resources:
+            try:
+                paths += resource.bound(host).touches(host)
+            except AccountError:
+                pass  # its own outcome says so
         found = {}
-        for path in self._places(host):
+        for path in sorted(set(paths) | {host.resolve(path) or path for path in paths}):
             draft = host.entry(draft_path(path))
             if draft and draft.mine and draft.kind in ("file", "link", "folder"):
                 found[draft_path(path)] = draft.kind
         return found
-
-    def _places(self, host: Host) -> List[str]:
-        """Where something of ours may lie, by its own name and by the one that links on the way lead to."""
-        receipt = os.path.join(host.home, PLACE)
-        found = [os.path.dirname(os.path.dirname(receipt)), os.path.dirname(receipt), receipt]
-        for resource in self._resources:
-            try:
-                found += resource.bound(host).touches(host)
-            except AccountError:
-                pass  # its own outcome says so
-        return sorted(set(found) | {host.resolve(path) or path for path in found})
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         return None

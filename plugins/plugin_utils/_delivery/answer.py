@@ -26,7 +26,7 @@ Choice = TypeVar("Choice", bound=str)
 FLAGS: tuple[Literal["theirs", "unknown_key", "replaces"], ...] = ("theirs", "unknown_key", "replaces")
 TEXTS: tuple[Literal["obstacle", "open_folder"], ...] = ("obstacle", "open_folder")
 HELD = r"none|key [0-9a-f]{12}"  # the fingerprint of a key to replace, for the ledger
-SCHEMA = "hpc.onboard/answer/1.7"  # as _engine/engine.py writes it
+SCHEMA = "hpc.onboard/answer/1.0"  # as _engine/engine.py writes it
 LARGEST = 4 * 1024 * 1024
 VERDICTS: tuple[Verdict, ...] = ("valid", "invalid", "not_entitled", "unknown")
 SEVERITIES: tuple[Severity, ...] = ("critical", "high", "medium", "low", "info")

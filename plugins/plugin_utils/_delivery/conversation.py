@@ -38,7 +38,7 @@ class Conversation:
         self._session = session
         self._entries = entries
         self._plan = {
-            "schema": "hpc.onboard/plan/1.3",
+            "schema": "hpc.onboard/plan/1.0",
             "fingerprint_key": account_key(session.name),
             "cluster": session.cluster,
             "sandbox": session.sandbox,

@@ -9,8 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...module_utils._core.errors import AccountError
+from ...module_utils._core.resource import note_key
 from ...module_utils._core.values import Options
-from ...module_utils._receipt import notes
 from .._roles.collect import DIRECT, Declared, RefusedValue, Tolerated, reason
 from .._roles.table import MODULE_UTILS, PLACES, options_of
 from .._secrets.backends import MissingKey
@@ -129,7 +129,7 @@ def drop_refused_roles(declared: Declared, tolerated: Tolerated) -> Declared:
 
 def key_of(entry: PlanEntry) -> str:
     """Return the key under which a receipt notes the entry's resource."""
-    return notes.key(entry, options_class(entry["kind"])(_complete_without_key(entry)).identity)
+    return note_key(entry["kind"], options_class(entry["kind"])(_complete_without_key(entry)).identity)
 
 
 def _complete_without_key(entry: PlanEntry) -> Given:

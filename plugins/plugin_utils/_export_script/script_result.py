@@ -27,7 +27,7 @@ from .._state.state_document import Document, parse_document
 if TYPE_CHECKING:
     from .._documents.answer import EngineAnswer
 
-SCHEMA = "hpc.onboard/script-result/1.0"  # as module_utils/_engine/by_hand.py writes it
+SCHEMA = "hpc.onboard/script-result/1.0"  # as module_utils/_engine/exported_script.py writes it
 LARGEST = _answer.LARGEST + 64 * 1024
 WORK = {"onboard": "reconcile", "audit": "examine", "offboard": "reconcile"}
 FORMS = {

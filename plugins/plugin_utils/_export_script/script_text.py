@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .._documents.declaration import PlanEntry
 
 SCHEMA = "hpc.onboard/export-script/1.0"
-MAIN = "_engine.by_hand"
+MAIN = "_engine.exported_script"
 WIDTH = 76
 HEAD = '''\
 #!/usr/bin/env python3
@@ -55,7 +55,7 @@ BOOT = (
     + """
 script = payload["script"]
 kinds = kinds_of([entry for entries in script["parts"].values() for entry in entries])
-__import__("hpc_onboard._engine.by_hand", fromlist=["main"]).main(script, kinds)
+__import__("hpc_onboard._engine.exported_script", fromlist=["main"]).main(script, kinds)
 """
 )
 

@@ -153,7 +153,10 @@ def _other(line: bytes) -> str:
     """What a first line says that is not ours."""
     word, _blank, number = line.partition(b" ")
     if line[: len(word) + 1] == MAGIC[:-1] and re.fullmatch(rb"[1-9][0-9]{0,3}", number):
-        return document_version.refusal(int(number), SCHEMA, "it", "") or "it is no such file"
+        return (
+            document_version.refusal(f"hpc.onboard/keyring/{number.decode()}.0", SCHEMA, "it", "")
+            or "it is no such file"
+        )
     return "it is no such file"
 
 

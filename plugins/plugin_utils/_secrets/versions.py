@@ -278,8 +278,7 @@ def of_document(found: Mapping[str, Any], name: str) -> Secret:
     why = document_version.refusal(found["schema"], SCHEMA, f"the record of the versions of '{name}'", _WAY_OUT)
     if why:
         raise VersionError(why)
-    later = document_version.compare(found["schema"], SCHEMA) == document_version.LATER
-    head = {"seq", "secret", "versions", *(() if later else ("schema",))}
+    head = {"schema", "seq", "secret", "versions"}
     return checked(Secret(name, tuple(_version(one) for one in found["versions"]), _more(found, head)))
 
 

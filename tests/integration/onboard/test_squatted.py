@@ -22,18 +22,21 @@ SECONDS = 5.0
 """That the engine takes at the most here: it hangs for thirty where it waits for a pipe."""
 
 SQUATTED = {  # a shell's words, in the home of the account, and what is said
-    "a pipe": (f"rm {RECEIPT}; mkfifo {RECEIPT}", "is no plain file of yours: move it away, then run again"),
+    "a pipe": (
+        f"rm {RECEIPT}; mkfifo {RECEIPT}",
+        "is not a regular file of yours with a single hard link; move it away, then run again",
+    ),
     "a socket": (
         f"rm {RECEIPT}; python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"{RECEIPT}\")'",
-        "is no plain file of yours",
+        "is not a regular file of yours",
     ),
-    "a link": (f"mv {RECEIPT} elsewhere; ln -s ~/elsewhere {RECEIPT}", "is no plain file of yours"),
-    "another name": (f"ln {RECEIPT} second", "is no plain file of yours"),
-    "a folder": (f"rm {RECEIPT}; mkdir {RECEIPT}", "is no plain file of yours"),
+    "a link": (f"mv {RECEIPT} elsewhere; ln -s ~/elsewhere {RECEIPT}", "is not a regular file of yours"),
+    "another name": (f"ln {RECEIPT} second", "is not a regular file of yours"),
+    "a folder": (f"rm {RECEIPT}; mkdir {RECEIPT}", "is not a regular file of yours"),
     "five MiB": (f"truncate -s 5M {RECEIPT}", "is larger than 4 MiB"),
     "deep": (
         f'python3 -c \'print("[" * 100000 + "]" * 100000)\' > {RECEIPT}',
-        "(what was made on this account) is damaged",
+        "(what hpc-onboard created on this account) is damaged",
     ),
 }
 
@@ -194,7 +197,7 @@ def test_a_foreign_folder_that_is_mounted_over_the_receipt_s_is_refused(bed: Any
         onboarded, audited, offboarded = (run(bed, f"{name}.yml", every) for name in ("onboard", "audit", "offboard"))
         assert (onboarded.code, offboarded.code) == (2, 2)
         assert max(seconds(audited).values()) < SECONDS
-        said = {"empty": "belongs to another user", "forged": "is no plain file of yours"}
+        said = {"empty": "belongs to another user", "forged": "is not a regular file of yours"}
         for what, account in accounts.items():
             assert said[what] in reasons(onboarded, account), what
             assert "waits for: receipt" in reasons(onboarded, account), what

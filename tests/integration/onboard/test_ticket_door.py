@@ -83,7 +83,7 @@ def test_a_home_that_no_ticket_came_along_to_is_told_apart(
     desk.realm.ticket(desk.account, option)
     for verb in ("onboard", "preflight", "audit"):
         said = desk.hears(verb, 2)
-        assert "opens only to a Kerberos ticket, and none came along" in said, claim
+        assert "opens only with a Kerberos ticket, and this session has none" in said, claim
     assert desk.realm.door.accepted == 3, "each let in: it is the home that is shut"
 
 
@@ -92,7 +92,7 @@ def test_a_home_that_is_broken_is_not_called_one_without_a_ticket(bed: Any, tmp_
     desk.realm.ticket(desk.account, "-f")
     desk.account.cluster.world.run("chmod", "0", desk.account.home)
     said = desk.hears("onboard", 2)
-    assert "none came along" not in said
+    assert "this session has none" not in said
     assert "EACCES" in said
 
 

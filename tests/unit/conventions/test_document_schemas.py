@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from account_scene import Folder, Scene
 from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import reconcile
-from ansible_collections.hpc.onboard.plugins.module_utils._engine import by_hand, engine
+from ansible_collections.hpc.onboard.plugins.module_utils._engine import engine, exported_script
 from ansible_collections.hpc.onboard.plugins.module_utils._receipt import notes, receipt
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.quick_look import Named
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import accepted, report, waivers
@@ -55,7 +55,7 @@ KNOWN = (
         done_steps.SCHEMA,
         standing.SCHEMA,
     ),
-    *(script_text.SCHEMA, by_hand.SCHEMA, exported_scripts.SCHEMA, slurm_offers.SCHEMA),
+    *(script_text.SCHEMA, exported_script.SCHEMA, exported_scripts.SCHEMA, slurm_offers.SCHEMA),
 )
 WRITTEN_BY_PEOPLE = {"accounts", "cluster", "profile"}  # which are checked, and have no version
 DETAIL: Any = {
@@ -101,7 +101,7 @@ def written(scene: Scene, state: Path) -> dict[str, Any]:
     exported_scripts.add_script("a@lrz", "0" * 16, {"made": ledger.now(), "parts": script["parts"]})
     return {
         "export-script": script,
-        "script-result": json.loads(by_hand.seal_result(script, "onboard", "reconcile", answer)),
+        "script-result": json.loads(exported_script.seal_result(script, "onboard", "reconcile", answer)),
         "exported-scripts": json.loads((state / "scripts" / "a@lrz.json").read_text()),
         "plan": plan,
         "answer": answer,

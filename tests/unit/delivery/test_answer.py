@@ -37,7 +37,7 @@ OUTCOME = {
     "was": {"mode": "0644"},
 }
 DOCUMENT: dict[str, Any] = {
-    "schema": "hpc.onboard/answer/1.6",
+    "schema": "hpc.onboard/answer/1.0",
     "outcomes": [OUTCOME],
     "error": None,
     "account": {"home": "/home/simone", "shell": "/bin/bash"},

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.module_utils._engine.by_hand import seal_result
+from ansible_collections.hpc.onboard.plugins.module_utils._engine.exported_script import seal_result
 from ansible_collections.hpc.onboard.plugins.plugin_utils._export_script import script_result
 from ansible_collections.hpc.onboard.plugins.plugin_utils._export_script.script_result import read_result
 

@@ -33,7 +33,7 @@ def test_it_is_kept_until_it_is_taken_back(state: Path) -> None:
     [
         ("{", "is damaged"),
         ('{"schema": "hpc.onboard/done-steps/1.0", "accounts": {"a": {"b": "c"}}}', "is damaged"),
-        ('{"schema": "hpc.onboard/done-steps/2.0", "accounts": {}}', "newer hpc.onboard"),
+        ('{"schema": "hpc.onboard/done-steps/2.0", "accounts": {}}', "newer hpc-onboard"),
     ],
 )
 def test_what_is_damaged_or_newer_is_said_and_stays(state: Path, text: str, said: str) -> None:

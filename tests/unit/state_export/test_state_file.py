@@ -275,7 +275,7 @@ def test_a_file_with_a_right_checksum_is_checked_all_the_same(
     new = machine("new")
     assert state(["import", str(file)]) == 2
     assert [path for path in new.parent.rglob("*.json*") if path.stat().st_size] == []
-    assert ("newer hpc.onboard" in capsys.readouterr().err) == ("newer" in change)
+    assert ("newer hpc-onboard" in capsys.readouterr().err) == ("newer" in change)
 
 
 @pytest.mark.parametrize(

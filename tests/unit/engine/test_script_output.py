@@ -7,7 +7,7 @@ import io
 from typing import Any
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.module_utils._engine.by_hand_lines import Page
+from ansible_collections.hpc.onboard.plugins.module_utils._engine.script_output import ScriptOutput
 
 LONG = "/dss/dssfs04/lwp-dss-0002/" + "pr12ab-dss-0000/" * 6 + "enroot"
 
@@ -23,7 +23,7 @@ def shown(part: str, work: str, *outcomes: dict[str, Any], encoding: str = "utf-
     """Whether it is bad, and the text."""
     stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
     answer = {"outcomes": list(outcomes), "receipt": {"problem": problem}}
-    bad = Page(stream).account("ada@robot", part, work, answer, 1.0)
+    bad = ScriptOutput(stream).print_account("ada@robot", part, work, answer, 1.0)
     stream.seek(0)
     return bad, stream.read()
 

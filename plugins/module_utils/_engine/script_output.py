@@ -1,0 +1,118 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The output of an exported script: the console's lines without colour, for 80 columns."""
+
+import sys
+import textwrap
+from typing import Any, Dict, Iterator, List, Mapping, TextIO
+
+from .._core.errors import printable
+from .._core.resource import CHANGES, FAILURES
+
+Document = Dict[str, Any]
+WIDTH, COLUMN = 80, 17
+WORDS = {
+    "ok": "unchanged",
+    "missing": "created",
+    "different": "changed",
+    "extra": "removed",
+    "blocked": "blocked",
+    "failed": "failed",
+    "unknown": "unknown",
+}
+PLANNED = {"missing": "to create", "different": "to change", "extra": "to remove"}
+FOUND = {"missing": "missing", "different": "different", "extra": "found"}
+WORDS_OF_WORK = {"foresee": dict(WORDS, **PLANNED), "examine": dict(WORDS, **FOUND)}
+MARKS = {"ok": "=", "missing": "+", "different": "~", "extra": "-", "unknown": "?"}
+GRAVE = ("critical", "high")  # severities of audit checks that fail an audit
+WATCH = "watch"  # the capability of audit checks
+
+
+class ScriptOutput:
+    """Prints to a stream, in ASCII unless it takes UTF-8."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._is_ascii = (stream.encoding or "ascii").lower().replace("-", "") != "utf8"
+
+    def print_line(self, line: str) -> None:
+        """Print one line without wrapping it: it may be a command."""
+        safe = line.encode("ascii", "replace").decode("ascii") if self._is_ascii else line
+        self._stream.write(safe + "\n")
+
+    def print_error(self, text: str) -> None:
+        """Print to stderr why the program ends."""
+        self._stream.flush()
+        for line in textwrap.wrap(text.strip(), WIDTH, break_long_words=False, break_on_hyphens=False):
+            sys.stderr.write(line.encode("ascii", "replace").decode("ascii") + "\n")
+
+    def print_account(self, name: str, part: str, work: str, answer: Mapping[str, Any], seconds: float) -> bool:
+        """Print the outcomes of an account; return True if something is not up to date."""
+        outcomes = answer["outcomes"]
+        if part == "offboard":  # what did not exist before is not mentioned
+            outcomes = [
+                one for one in outcomes if one["before"] or one["after"] or one["remarks"] or one["status"] != "ok"
+            ]
+        problem = (answer["receipt"] or {}).get("problem")
+        is_bad = bool(problem) or any(_is_bad(one, part) for one in outcomes)
+        words = WORDS_OF_WORK.get(work, WORDS)
+        counts = [(sum(one["status"] == status for one in outcomes), word) for status, word in words.items()]
+        totals = ", ".join("%d %s" % pair for pair in reversed(counts) if pair[0]) or "nothing to do"
+        marks = ("*", "x") if self._is_ascii else ("\u2713", "\u2717")
+        self.print_line("%s %s  %s  (%.1f s)" % (marks[is_bad], name, totals, seconds))
+        for line in (line for outcome in outcomes for line in _outcome_lines(outcome, words)):
+            self.print_line(line)
+        for line in _row("!", "failed", "the receipt: %s" % problem) if problem else ():
+            self.print_line(line)
+        return is_bad
+
+
+def _is_bad(outcome: Mapping[str, Any], part: str) -> bool:
+    if outcome["status"] in FAILURES:
+        return True
+    if part != "audit" or outcome["status"] == "ok":
+        return False
+    severities = outcome["evidence"].get("severities", {})
+    return outcome["capability"] != WATCH or any(one in GRAVE for one in severities.values())
+
+
+def _outcome_lines(outcome: Mapping[str, Any], words: Mapping[str, str]) -> Iterator[str]:
+    status = outcome["status"]
+    if status in CHANGES or status in FAILURES:
+        text = outcome["identity"]
+        if outcome["after"].get("target"):
+            text += " -> " + outcome["after"]["target"]
+        yield from _row(MARKS.get(status, "!"), words[status], text)
+        if outcome["reason"]:
+            yield from _row("", "", outcome["reason"])
+        if outcome["capability"] == WATCH:
+            for place, value in outcome["before"].items():
+                yield from _row("", "", "%s: %s" % (place, value))
+    for remark in outcome["remarks"]:
+        yield from _row("", "note", remark)
+
+
+def _row(mark: str, word: str, text: str) -> Iterator[str]:
+    """Yield the lines of a row: mark and word in the first column, the text in the second."""
+    head = ("  %s %s" % (mark or " ", word)).ljust(COLUMN)
+    for line in _wrap(printable(text, 2000), WIDTH - COLUMN):
+        yield (head + line).rstrip()
+        head = " " * COLUMN
+
+
+def _wrap(text: str, width: int) -> List[str]:
+    """Return the text in lines; a word longer than a line is broken after a slash if it has any."""
+    lines = [""]
+    for word in text.split(" "):
+        joined = "%s %s" % (lines[-1], word) if lines[-1] else word
+        if len(joined) <= width:
+            lines[-1] = joined
+            continue
+        if lines[-1]:
+            lines.append("")
+        while len(word) > width:
+            end = word.rfind("/", 1, width) + 1 or width
+            lines[-1], word = word[:end], word[end:]
+            lines.append("")
+        lines[-1] = word
+    return lines
