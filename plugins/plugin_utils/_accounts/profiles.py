@@ -15,6 +15,7 @@ from typing import Any
 from .._input.collection import COLLECTION
 from .._input.diagnostics import Mistake, Mistakes, Place, YamlText, nearest, read_text
 from .._input.json_schema import Checker, Schema
+from .cluster_schema import build_cluster_schema
 from .facts import Tree, Written, place_as_written, plain, spread, unwrapped
 from .source_checks import Wrong, cross_checks, source_checks, wrapper_advice
 
@@ -41,7 +42,9 @@ ASSUMED: Profile = {  # of a cluster whose profile does not say it
 
 @functools.cache
 def schema(name: str) -> Schema:
-    """A schema that ships: cluster, profile or accounts."""
+    """Return the schema of plain values (cluster), of a profile as it is written (profile), or of an accounts file."""
+    if name == "cluster":
+        return build_cluster_schema()
     text = (COLLECTION / "docs" / "schemas" / f"{name}.schema.json").read_text(encoding="utf-8")
     loaded: Schema = json.loads(text)
     return loaded
