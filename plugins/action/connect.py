@@ -14,11 +14,11 @@ from typing import Literal
 from ansible.plugins.action import ActionBase
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.open_sessions import may_be_shared, socket_of
-from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication import login_advice, renewing, ssh_login
-from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication.login_diagnosis import LoginDiagnosis
+from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication import login_check, renewing, ssh_login
+from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication.login_diagnosis import FailedLogin
 from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication.questions import of_account as questions_of
 from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication.terminal import name_of_terminal
-from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication.unattended import Question
+from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication.unattended import LoginQuestion
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import AccountSession
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.connection import Variables
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import LoginResult
@@ -38,75 +38,79 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
         """Open a session if the login asks the user and no session is open."""
         super().run(tmp, task_vars)
         _validation, arguments = self.validate_argument_spec({"ahead": {"type": "bool", "default": False}})
-        found = self._connected(task_vars, arguments["ahead"])
+        result = self._log_in(task_vars, arguments["ahead"])
         if arguments["ahead"]:
-            found["kind"] = "login_before"
-        if "msg" in found:
-            found["unreachable" if arguments["ahead"] else "failed"] = True
-        return found
+            result["kind"] = "login_before"
+        if "msg" in result:
+            result["unreachable" if arguments["ahead"] else "failed"] = True
+        return result
 
-    def _connected(self, task_vars: Variables | None, ahead: bool) -> LoginResult:
+    def _log_in(self, task_vars: Variables | None, ahead: bool) -> LoginResult:
         session = AccountSession(self, task_vars)
         if session.sandbox or self._connection.transport != "ssh":
-            return _result("unasked")
+            return login_result("unasked")
         try:
-            return _entered(session, ahead)
+            return log_in(session, ahead)
         except NoTerminal:
-            return _result("refused", login_advice.advice(session.name))
+            return login_result("refused", login_check.advise_connect(session.name))
         except NotAnswered:
-            return _result("refused", "the question was not answered")
+            return login_result("refused", "the question was not answered")
         except AccountError as error:
-            return _result("refused", str(error))
+            return login_result("refused", str(error))
 
 
-def _entered(session: AccountSession, ahead: bool) -> LoginResult:
-    """Return what came of the account's certificate or ticket, and of a connection. Raises what a question raises."""
+def log_in(session: AccountSession, ahead: bool) -> LoginResult:
+    """Renew the account's certificate or ticket if needed, then log in. Raise what a question raises.
+
+    ahead: the work follows in the same run, so log in only if that needs the user.
+    """
     variables = session.connection.variables
     if "by_hand" in variables["account"]:
-        return _result("closed", login_advice.by_hand(session.name))
+        return login_result("closed", login_check.advise_script(session.name))
     state: State = "entered"
     if "lapses" in variables["account"]:
-        found, why = renewing.renewed(variables, TERMINAL, asked)
-        if found == "ended":
-            return _result("ended", why)
-        state = "renewed" if found == "renewed" else state
+        credential_state, reason = renewing.renew_credential(variables, TERMINAL, asked)
+        if credential_state == "ended":
+            return login_result("ended", reason)
+        state = "renewed" if credential_state == "renewed" else state
     path = session.connection.control_socket
     if path and ssh_login.is_open(path):
-        return _result("open")
+        return login_result("open")
     if ahead and path is None:
-        return _result(state)
-    asks = path or "asks_each_time" in variables["account"]
-    return _asked(session, variables) if asks else _tried(session, variables)
-
-
-def _tried(session: AccountSession, variables: Variables) -> LoginResult:
-    """Return what came of a connection in which nobody is asked; if a question is in its way, the user is asked."""
-    why, questions = ssh_login.tried(ssh_arguments(variables, session.name))
-    if not why:
-        return _result("entered")
+        return login_result(state)
+    if path or session.connection.asks_each_time:
+        return log_in_asking(session, variables)
+    output, questions = ssh_login.connect_unattended(ssh_arguments(variables, session.name))
+    if not output:
+        return login_result("entered")
     if questions and TERMINAL:
-        return _asked(session, variables)
-    return _refused(session, why, questions)
+        return log_in_asking(session, variables)
+    return login_failure(session, output, questions)
 
 
-def _asked(session: AccountSession, variables: Variables) -> LoginResult:
-    """Return what came of a connection in which the user is asked. It stays as a session where the site allows that."""
+def log_in_asking(session: AccountSession, variables: Variables) -> LoginResult:
+    """Log in and ask the user. Keep the session if the site allows to share it."""
     if not TERMINAL:
-        has_session = session.connection.control_socket is not None
-        return _result("closed", login_advice.advice(session.name) if has_session else login_advice.unshared())
-    arguments, questions = ssh_arguments(variables, session.name), questions_of(variables)
+        if session.connection.control_socket is None:
+            return login_result("closed", login_check.advise_terminal())
+        return login_result("closed", login_check.advise_connect(session.name))
+    arguments, ask_and_tell = ssh_arguments(variables, session.name), questions_of(variables)
     if not may_be_shared(variables):
-        why = ssh_login.connect([*arguments, "true"], *questions)
-        return _refused(session, why) if why else _result("each_time")
+        output = ssh_login.connect([*arguments, "true"], *ask_and_tell)
+        return login_failure(session, output) if output else login_result("each_time")
     path = session.connection.control_socket or str(socket_of(arguments))
-    why = ssh_login.open_session(arguments, path, ssh_login.hours(variables["cluster"].get("auth") or {}), *questions)
-    return _refused(session, why) if why else _result("opened")
+    hours = ssh_login.hours(variables["cluster"].get("auth") or {})
+    output = ssh_login.open_session(arguments, path, hours, *ask_and_tell)
+    return login_failure(session, output) if output else login_result("opened")
 
 
-def _refused(session: AccountSession, why: str, questions: Sequence[Question] = ()) -> LoginResult:
-    return _result("refused", LoginDiagnosis(session.name, session.connection.variables).told(why, questions))
+def login_failure(session: AccountSession, output: str, questions: Sequence[LoginQuestion] = ()) -> LoginResult:
+    """Return the result of a login that failed. output: of ssh. questions: that ssh did not ask the user."""
+    login = FailedLogin(session.name, session.connection.variables)
+    return login_result("refused", login.explain(output, questions))
 
 
-def _result(state: State, why: str = "") -> LoginResult:
-    found: LoginResult = {"kind": "login", "changed": False, "state": state}
-    return {**found, "msg": why} if why else found
+def login_result(state: State, reason: str = "") -> LoginResult:
+    """Return the result of the task. reason: why the login failed, or empty."""
+    result: LoginResult = {"kind": "login", "changed": False, "state": state}
+    return {**result, "msg": reason} if reason else result

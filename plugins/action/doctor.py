@@ -223,12 +223,12 @@ def certificates(host: InventoryHost, found: dict[str, list[str]]) -> Iterator[C
 def credentials(host: InventoryHost) -> Iterator[Check]:
     """Check the Kerberos ticket that the account wants, or say why no certificate lets the user in."""
     now = datetime.now(UTC)
-    held = credential.of_account(host.variables, now)
+    held = credential.find_credential(host.variables, now)
     if held and (held.kind == "ticket" or held.problem or not held.place):
         order = renew(host, held.place)
-        yield doctor_checks.credential(host.name, held.sentence(now), held.lets_nobody_in(now), order)
+        yield doctor_checks.credential(host.name, held.describe(now), held.is_unusable(now), order)
 
 
 def renew(host: InventoryHost, place: str) -> str:
     """The command that makes a new certificate or ticket for the account."""
-    return shlex.join(renewers.renewal(host.variables["cluster"], renewers.user_of(host.variables), place))
+    return shlex.join(renewers.renewal_command(host.variables["cluster"], renewers.user_of(host.variables), place))

@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import place_checks
-from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication import login_advice, login_gate, ssh_login
-from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication.login_diagnosis import LoginDiagnosis
+from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication import login_check, ssh_login
+from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication.login_diagnosis import FailedLogin
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._readiness import preflight, preflight_report
 from ansible_collections.hpc.onboard.plugins.plugin_utils.account_action import AccountAction, Arguments, Result
@@ -45,7 +45,7 @@ class ActionModule(AccountAction):
         if failure.began:
             return preflight.seen("not_ready", failure.text)
         connection = session.connection
-        return preflight.shut(failure.output, LoginDiagnosis(session.name, connection.variables), connection.unanswered)
+        return preflight.shut(failure.output, FailedLogin(session.name, connection.variables), connection.unanswered)
 
     def report_error(self, session: AccountSession, arguments: Arguments, message: str) -> Result:
         """Return the state of an account that gave no answer, or the refusal of a setting."""
@@ -58,8 +58,8 @@ def check_login(session: AccountSession) -> PreflightAccount:
     """Log in to the account, unless this machine already knows that it cannot."""
     connection = session.connection
     if connection.control_socket and not ssh_login.is_open(connection.control_socket):
-        return preflight.seen("needs_person", "", login_advice.advice(session.name))
-    why = login_gate.reason(connection.variables, may_ask=False)
+        return preflight.seen("needs_person", "", login_check.advise_connect(session.name))
+    why = login_check.find_block(connection.variables, may_ask=False)
     if why:
         return preflight.known(session.variables) or preflight.seen("needs_person", "", why)
     connection.refuse_questions()

@@ -104,8 +104,8 @@ def _lapses(variables: Mapping[str, Any]) -> bool:
     from .._authentication import credential  # most have keys
 
     now = datetime.now(UTC)
-    held = credential.of_account(variables, now)
-    return held is not None and held.wants_renewal(now)
+    held = credential.find_credential(variables, now)
+    return held is not None and held.needs_renewal(now)
 
 
 def _is_at_terminal() -> bool:

@@ -12,8 +12,8 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .._authentication.credential import Credential, of_account
-from .._authentication.renewers import renewal, user_of
+from .._authentication.credential import Credential, find_credential
+from .._authentication.renewers import renewal_command, user_of
 from .._delivery import manual_steps
 from .._documents.fix import FixStep, advice, local_command
 from .._input.command_line import command
@@ -41,7 +41,7 @@ def findings(variables: Variables, now: datetime.datetime, max_age: int = MAX_AG
     """
     cluster = variables["cluster"]
     found = profile_age(cluster, now.date(), max_age)
-    held = of_account(variables, now)
+    held = find_credential(variables, now)
     found += ending(cluster, held, user_of(variables), now) if held else []
     unseen = [step for step in cluster.get("human_steps", ()) if "done" not in step]
     if not unseen:
@@ -76,9 +76,9 @@ def ending(cluster: Cluster, held: Credential, user: str, now: datetime.datetime
     """Whether what lets the person in has ended, or ends soon. user: on the cluster."""
     if held.end is not None and not held.problem and held.end - now > SOON:
         return []
-    kind: Class = "missing" if held.end is None else BROKEN if held.lets_nobody_in(now) else AT_RISK
+    kind: Class = "missing" if held.end is None else BROKEN if held.is_unusable(now) else AT_RISK
     name = f"{held.kind} for {cluster['name']}"
-    text = f"{held.sentence(now)} for {cluster['name']}" if held.end is None else held.sentence(now)
+    text = f"{held.describe(now)} for {cluster['name']}" if held.end is None else held.describe(now)
     return [_finding("SES-001", name, held.place, kind, text, _renewal(cluster, user, held.place))]
 
 
@@ -106,7 +106,7 @@ def open_steps(
 
 def _renewal(cluster: Cluster, user: str, place: str) -> FixStep:
     """How a new one is had: our command for the renewer, or the profile's where that is nothing but words."""
-    words = renewal(cluster, user, place)
+    words = renewal_command(cluster, user, place)
     if words:
         return local_command(*words)
     said = str(cluster["auth"].get("command", ""))

@@ -1,8 +1,8 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The program by which ssh asks the user (SSH_ASKPASS): it hands the question to the run, and prints the answer.
+"""The program through which ssh asks the user (SSH_ASKPASS): it sends the question to the run and prints the answer.
 
-ssh starts it, also for a jump host, with the question as its one argument. It needs nothing but the standard library.
+ssh starts it with the question as its only argument, also for a jump host. It imports only the standard library.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ import signal
 import socket
 import sys
 
-LINE = "HPC_ONBOARD_ASKED_BY"  # the variable that names the socket of the run
-UNASKED = "HPC_ONBOARD_UNASKED"  # the variable that names the file for questions, if nobody is to be asked
+SOCKET = "HPC_ONBOARD_QUESTION_SOCKET"  # the variable with the path of the run's socket
+NOTES = "HPC_ONBOARD_QUESTION_FILE"  # the variable with the path of the file for questions, if the user is not asked
 PASSPHRASE = re.compile(r"Enter (?:passphrase|PIN) for ")
 LOCAL = re.compile(rf"{PASSPHRASE.pattern}|.*continue connecting", re.DOTALL)
-"""Questions of ssh itself. Without an answer it takes another key, or ends; to any other it would send an empty one."""
+"""Questions of ssh itself. Without an answer, ssh tries another key or ends. To a site, it would send an empty one."""
 
 
 def main(question: str) -> int:
-    """Print the answer. Without one the ssh that asks is ended: it would send an empty one, which the site counts."""
+    """Print the user's answer. Without one, end the ssh that asks: it would send an empty answer, which sites count."""
     kind = os.environ.get("SSH_ASKPASS_PROMPT", "")
-    if LINE not in os.environ:
-        return unasked(kind, question)
+    if SOCKET not in os.environ:
+        return note_question(kind, question)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
-        line.connect(os.environ[LINE])
+        line.connect(os.environ[SOCKET])
         line.sendall(json.dumps([kind, question]).encode() + b"\n")
-        with line.makefile(encoding="utf-8") as said:
-            answer = said.readline()
+        with line.makefile(encoding="utf-8") as stream:
+            answer = stream.readline()
     if not answer:
         os.kill(os.getppid(), signal.SIGTERM)
         return 1
@@ -38,11 +38,11 @@ def main(question: str) -> int:
     return 0
 
 
-def unasked(kind: str, question: str) -> int:
-    """Note the question for the run, and answer nothing."""
-    if kind == "none":  # a security key waits to be touched
+def note_question(kind: str, question: str) -> int:
+    """Write the question to the run's file, and print no answer."""
+    if kind == "none":  # a security key waits for a touch
         return 0
-    with open(os.environ[UNASKED], "a", encoding="utf-8") as file:
+    with open(os.environ[NOTES], "a", encoding="utf-8") as file:
         file.write(json.dumps(question) + "\n")
     if not LOCAL.match(question):
         os.kill(os.getppid(), signal.SIGTERM)

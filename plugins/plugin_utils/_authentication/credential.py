@@ -1,9 +1,8 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Until when a person is let in without a question: by the certificate that ssh would offer, or the Kerberos ticket.
+"""Finds the certificate that ssh would offer for an account, or the Kerberos ticket, and when it expires.
 
-It is read on this machine, from files, agent and ticket cache; nothing connects. What a program printed goes in, a
-moment comes out.
+It is read on this machine from files, agent and ticket cache; nothing connects.
 """
 
 from __future__ import annotations
@@ -14,14 +13,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, NamedTuple
 
-from .._input.programs import Answer, ask, ssh_settings
+from .._input.programs import LocalOutput, ask, ssh_settings
 from .._input.ssh_arguments import ARGUMENTS, SSH_VARIABLES, ssh_arguments
 from .._text.ssh_certificate import Certificate, read
 from .renewers import CERTIFICATE, USUAL_KEY, user_of
 
-SECONDS = 10  # for a program that asks nobody anything
+SECONDS = 10  # for a program that does not ask the user
 ENGLISH = {"LC_ALL": "C", "TZ": "UTC"}
-MINUTES = timedelta(minutes=10)  # what ends so soon may end in the middle of a run
+MARGIN = timedelta(minutes=10)  # a credential that expires this soon may expire during a run
 STAMP = "%Y-%m-%d %H:%M UTC"
 AGENT = "the agent"
 EPOCH = datetime.min.replace(tzinfo=UTC)
@@ -30,17 +29,17 @@ PRINCIPAL = re.compile(r"^\s*(?:Default principal|Principal): (?P<user>[^@\s]+)@
 NO_TICKET = re.compile(r"no (credentials|ticket)|not found|no such file", re.IGNORECASE)  # of MIT, of Heimdal
 
 
-class Offered(NamedTuple):
-    """A certificate that ssh would offer, and where it is: the path of a file, or the agent."""
+class OfferedCertificate(NamedTuple):
+    """A certificate that ssh would offer. place: the path of its file, or AGENT."""
 
     place: str
-    said: Certificate
+    certificate: Certificate
 
 
 class Credential(NamedTuple):
-    """What lets a user in for some time. place: a file, the agent, or empty. end: aware; None: there is none.
+    """A certificate or ticket. place: a file, the agent, or empty. end: when it expires, aware; None if there is none.
 
-    problem: why it lets nobody in, whenever it ends; empty if nothing is against it.
+    problem: why a site would refuse it even before it expires, or empty.
     """
 
     kind: Literal["certificate", "ticket"]
@@ -48,80 +47,78 @@ class Credential(NamedTuple):
     end: datetime | None
     problem: str = ""
 
-    def lets_nobody_in(self, now: datetime) -> bool:
-        """Return True if there is none, or it has ended, or something else is against it."""
+    def is_unusable(self, now: datetime) -> bool:
+        """Return True if there is none, or it has expired, or has another problem."""
         return bool(self.problem) or self.end is None or self.end <= now
 
-    def wants_renewal(self, now: datetime) -> bool:
-        """Return True if it lets nobody in, or may end before work that begins now is done."""
-        return self.lets_nobody_in(now) or (self.end is not None and self.end - now <= MINUTES)
+    def needs_renewal(self, now: datetime) -> bool:
+        """Return True if it is unusable, or may expire before work that begins now is done."""
+        return self.is_unusable(now) or (self.end is not None and self.end - now <= MARGIN)
 
-    def sentence(self, now: datetime) -> str:
-        """Return what is against it, or when it ended or will end."""
+    def describe(self, now: datetime) -> str:
+        """Return its problem, or when it expires or has expired, as a clause."""
         if self.problem and not (self.end and self.end <= now):
             return self.problem
         if self.end is None:
-            return f"there is no {'Kerberos ticket' if self.kind == 'ticket' else 'certificate'}"
-        return f"the {self.kind} {'ended' if self.end <= now else 'ends'} on {self.end.strftime(STAMP)}"
+            return f"you have no {'Kerberos ticket' if self.kind == 'ticket' else 'certificate'}"
+        return f"the {self.kind} {'expired' if self.end <= now else 'expires'} on {self.end.strftime(STAMP)}"
 
 
-def of_account(variables: Mapping[str, Any], now: datetime) -> Credential | None:
-    """Return the credential of an account if its cluster wants one; None if it wants none, or nothing is known of it.
+def find_credential(variables: Mapping[str, Any], now: datetime) -> Credential | None:
+    """Return the credential that the cluster of an account requires; None if it requires none, or its state is unknown.
 
-    variables: Ansible's, with no template in those of ssh. If the accounts file says how the user gets in (door), no
-    credential is wanted.
+    variables: Ansible's, with no template in those of ssh. An account with 'auth' in the accounts file needs none.
     """
     auth = variables["cluster"].get("auth") or {}
     archetype = auth.get("archetype")
     if (variables.get("account") or {}).get("auth"):
         return None
     if archetype == "certificate":
-        return _held_certificate(variables, now)
+        return _find_certificate(variables, now)
     if archetype == "kerberos":
-        said = ask(["klist"], SECONDS, ENGLISH)  # without -c: Heimdal's has another meaning for it
-        return ticket(said, user_of(variables), str(auth.get("realm", "")))
+        output = ask(["klist"], SECONDS, ENGLISH)  # without -c: it has another meaning for Heimdal
+        return read_ticket(output, user_of(variables), str(auth.get("realm", "")))
     return None
 
 
-# -- what was printed ------------------------------------------------------------------------------
+# -- reading the output of programs ----------------------------------------------------------------
 
 
-def certificate(offered: Iterable[Offered], user: str, own: str, now: datetime) -> Credential:
-    """Return the certificate that lets the user in longest; if none does, the newest one and what is against it.
+def choose_certificate(offered: Iterable[OfferedCertificate], user: str, own: str, now: datetime) -> Credential:
+    """Return the certificate that is usable longest; if none is, the one that expires last, with its problem.
 
-    offered: what ssh would offer. own: the path of the certificate that the site's program writes. If there is one,
-    whoever signed it is the site, and certificates of others are left out.
+    own: the path of the certificate that the site's program writes. If it exists, its signer is the site, and
+    certificates of other signers are ignored.
     """
     every = list(offered)
-    site = {one.said.authority for one in every if one.place == own}
-    every = [one for one in every if not site or one.said.authority in site]
-    judged = [_judged(one, user, now) for one in every]
-    nowhere = Credential("certificate", "", None)
-    return max(judged, key=lambda one: (not one.problem, one.end or EPOCH), default=nowhere)
+    site = {one.certificate.authority for one in every if one.place == own}
+    credentials = [_check_certificate(one, user, now) for one in every if not site or one.certificate.authority in site]
+    missing = Credential("certificate", "", None)
+    return max(credentials, key=lambda one: (not one.problem, one.end or EPOCH), default=missing)
 
 
-def _judged(one: Offered, user: str, now: datetime) -> Credential:
-    start, end = (moment.replace(tzinfo=UTC) for moment in (one.said.start, one.said.end))
-    names = one.said.principals
+def _check_certificate(offered: OfferedCertificate, user: str, now: datetime) -> Credential:
+    start, end = (moment.replace(tzinfo=UTC) for moment in (offered.certificate.start, offered.certificate.end))
+    names = offered.certificate.principals
     problem = ""
     if start > now:
         problem = f"the certificate is not valid before {start.strftime(STAMP)}"
     elif user and user not in {name.partition("@")[0] for name in names}:
         problem = f"the certificate is for {', '.join(names) or 'no user'}, not for {user}"
-    return Credential("certificate", one.place, end, problem)
+    return Credential("certificate", offered.place, end, problem)
 
 
-def ticket(said: Answer, user: str, realm: str) -> Credential | None:
-    """Return the ticket that others are got by. said: by klist, in UTC. None if there is no klist, or it is not clear.
+def read_ticket(klist: LocalOutput, user: str, realm: str) -> Credential | None:
+    """Return the ticket-granting ticket in the output of klist, in UTC; None if it is unclear, or klist is missing.
 
-    user, realm: whose ticket the site wants; empty if that is not known.
+    user, realm: that the site expects; empty if unknown.
     """
-    if said.code != 0:
-        return Credential("ticket", "", None) if NO_TICKET.search(said.errors) else None
-    named = PRINCIPAL.search(said.output)
+    if klist.code != 0:
+        return Credential("ticket", "", None) if NO_TICKET.search(klist.errors) else None
+    named = PRINCIPAL.search(klist.output)
     if not named:
         return None
-    end = max(ticket_ends(said.output, named["realm"]), default=None)
+    end = max(_list_ticket_ends(klist.output, named["realm"]), default=None)
     problem = ""
     if realm and named["realm"] != realm:
         problem = f"the Kerberos ticket is of the realm {named['realm']}, not of {realm}"
@@ -130,9 +127,9 @@ def ticket(said: Answer, user: str, realm: str) -> Credential | None:
     return Credential("ticket", "", end, problem)
 
 
-def ticket_ends(text: str, realm: str) -> list[datetime]:
-    """Return when the tickets end that others of a realm are got by, as klist of MIT and of Heimdal prints them."""
-    found = []
+def _list_ticket_ends(text: str, realm: str) -> list[datetime]:
+    """Return when the ticket-granting tickets of a realm expire, as klist of MIT and of Heimdal prints it."""
+    ends = []
     for line in text.splitlines():
         if f" krbtgt/{realm}@" not in line:
             continue
@@ -140,49 +137,50 @@ def ticket_ends(text: str, realm: str) -> list[datetime]:
         heimdal = re.match(r"^\w+ +\d+ [\d:]+ \d{4} +(\w+ +\d+ [\d:]+ \d{4}) ", line)
         if mit:
             form = "%m/%d/%Y %H:%M:%S" if len(mit[1]) == 19 else "%m/%d/%y %H:%M:%S"
-            found.append(datetime.strptime(mit[1], form))
+            ends.append(datetime.strptime(mit[1], form))
         elif heimdal:
-            found.append(datetime.strptime(heimdal[1], "%b %d %H:%M:%S %Y"))
-    return [end.replace(tzinfo=UTC) for end in found]
+            ends.append(datetime.strptime(heimdal[1], "%b %d %H:%M:%S %Y"))
+    return [end.replace(tzinfo=UTC) for end in ends]
 
 
-# -- looking ---------------------------------------------------------------------------------------
+# -- running programs ------------------------------------------------------------------------------
 
 
 def _destination(variables: Mapping[str, Any]) -> list[str]:
-    """The arguments of ssh that lead to the account."""
+    """Return the arguments of ssh for the account."""
     values = {name: str(variables[name]) for name in SSH_VARIABLES if variables.get(name)}
     name = str(variables.get("inventory_hostname", ""))
     try:
         return ssh_arguments(values, name)
-    except ValueError:  # Ansible will not connect with such arguments either, and says so
+    except ValueError:  # Ansible refuses such arguments, too, with a message
         return ssh_arguments({name: values[name] for name in values if name not in ARGUMENTS}, name)
 
 
-def _held_certificate(variables: Mapping[str, Any], now: datetime) -> Credential | None:
-    """Return the certificate that ssh would show for the account; None if ssh does not say what it would do."""
-    found = ssh_settings(_destination(variables), SECONDS)
-    if not found:
+def _find_certificate(variables: Mapping[str, Any], now: datetime) -> Credential | None:
+    """Return the certificate that ssh would offer for the account; None if ssh refuses its settings."""
+    settings = ssh_settings(_destination(variables), SECONDS)
+    if not settings:
         return None
     own = os.path.expanduser(f"{USUAL_KEY}{CERTIFICATE}")
-    return certificate(_offered(found), found.get("user", [""])[-1], own, now)
+    return choose_certificate(_list_offered(settings), settings.get("user", [""])[-1], own, now)
 
 
-def _offered(found: Mapping[str, Sequence[str]]) -> Iterator[Offered]:
-    """Yield the certificates that ssh would offer. found: what ssh -G says."""
-    named = [*found.get("certificatefile", ()), *(f"{file}{CERTIFICATE}" for file in found.get("identityfile", ()))]
+def _list_offered(settings: Mapping[str, Sequence[str]]) -> Iterator[OfferedCertificate]:
+    """Yield the certificates that ssh would offer. settings: the output of ssh -G."""
+    keys = settings.get("identityfile", ())
+    named = [*settings.get("certificatefile", ()), *(f"{file}{CERTIFICATE}" for file in keys)]
     for file in dict.fromkeys(os.path.expanduser(file) for file in named):
         if os.path.isfile(file):
-            yield from _read(file, ["ssh-keygen", "-L", "-f", file])
-    agent = os.path.expandvars(os.path.expanduser(found.get("identityagent", ["SSH_AUTH_SOCK"])[-1]))
+            yield from _read_certificate(file, ["ssh-keygen", "-L", "-f", file])
+    agent = os.path.expandvars(os.path.expanduser(settings.get("identityagent", ["SSH_AUTH_SOCK"])[-1]))
     socket = os.environ.get("SSH_AUTH_SOCK", "") if agent == "SSH_AUTH_SOCK" else agent
     if socket not in ("", "none"):
         held = ask(["ssh-add", "-L"], SECONDS, {**ENGLISH, "SSH_AUTH_SOCK": socket}).output
         for line in IN_AGENT.findall(held):
-            yield from _read(AGENT, ["ssh-keygen", "-L", "-f", "-"], f"{line}\n")
+            yield from _read_certificate(AGENT, ["ssh-keygen", "-L", "-f", "-"], f"{line}\n")
 
 
-def _read(place: str, command: Sequence[str], text: str = "") -> Iterator[Offered]:
-    said = read(ask(command, SECONDS, ENGLISH, text).output)
-    if said:
-        yield Offered(place, said)
+def _read_certificate(place: str, command: Sequence[str], text: str = "") -> Iterator[OfferedCertificate]:
+    certificate = read(ask(command, SECONDS, ENGLISH, text).output)
+    if certificate:
+        yield OfferedCertificate(place, certificate)

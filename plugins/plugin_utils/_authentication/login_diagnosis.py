@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Why a login failed, from the output of ssh and the keys on this machine, and what to do for this account."""
+"""Explains why a login failed, from the output of ssh and the keys on this machine, and what the user can do."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from .._input.programs import ask, ssh_settings
 from .._input.ssh_arguments import ssh_arguments, typed
 from .._text.ssh_words import PROXY_ENDED, State, host_of, meaning, removal
 from . import host_keys
-from .unattended import Question
+from .unattended import LoginQuestion
 
 SECONDS = 5
 METHODS = re.compile(r"Permission denied \(([a-z0-9,@.-]+)\)")
 LOCKED = re.compile(r"incorrect passphrase|passphrase supplied")
 LONG_SOCKET = re.compile(r"too long for Unix domain socket|ControlPath too long")
 PRINT = re.compile(r"SHA256:[A-Za-z0-9+/=]+")
-ASKED = {"session", "asks_each_time"}  # marks of an account whose login asks the user (_accounts/open_sessions.py)
+ASKING = {"session", "asks_each_time"}  # marks of an account whose login asks the user (_accounts/open_sessions.py)
 TYPED = {"password", "keyboard-interactive"}  # methods that ask the user
-NO_AGENT = 2  # exit code of ssh-add, where none answers
+NO_AGENT = 2  # exit code of ssh-add without an agent
 
 
 class Diagnosis(NamedTuple):
@@ -40,155 +40,168 @@ class Diagnosis(NamedTuple):
 
 
 @dataclass(frozen=True)
-class LoginDiagnosis:
-    """A failed login. variables: of the account, those of ssh as they are used, and the profile of its cluster."""
+class FailedLogin:
+    """A login that failed. variables: of the account, with those of ssh as text, and the profile of its cluster."""
 
     account: str
     variables: Mapping[str, Any]
 
     @property
     def arguments(self) -> list[str]:
-        """Those of ssh, the host last."""
+        """The arguments of ssh, the host last."""
         return ssh_arguments(self.variables, self.account)
 
     @property
     def cluster(self) -> Mapping[str, Any]:
-        """The profile, empty without one."""
+        """The profile of the cluster; empty without one."""
         return self.variables.get("cluster") or {}
 
-    def judged(self, words: str, unasked: Sequence[Question] = ()) -> Diagnosis:
-        """Return what ssh's last words mean here. words: in one line. unasked: what ssh would have asked the user."""
-        asked = next((one for one in unasked if one.is_of_site), None)
-        if asked:
-            text = f"{self._which(asked.hop)} asks for what only you can type: {asked.text}"
-            return Diagnosis("needs_person", text, f"At a terminal: {self._connect()}")
-        new = next((one for one in unasked if one.is_of_host_key), None)
-        state: State = "host_key_unknown" if new else meaning(words)
-        hop = new.hop if new else host_of(words)
-        host, login = self.arguments[-1], (self.cluster.get("login") or {}).get("host")
-        if state == "refused":
-            return self._refused(words, hop)
-        if state == "host_key_unknown":
-            text = f"this machine has never met {self._which(hop)}: its host key is not in your known hosts"
-            return Diagnosis(
-                state, text, f"At a terminal, it is compared with what the site publishes: {self._connect()}"
-            )
-        if state == "host_key_changed":
-            key = PRINT.search(words)
-            shows = f"{self._which(hop)} shows {f'the key {key[0]}' if key else 'a key'}"
-            advice = "Connect no more until the site says that it has a new key. Then remove the old one:"
-            order = removal(words) or ["ssh-keygen", "-R", str(host)]
-            return Diagnosis(state, f"{shows}, and your known_hosts has another one", f"{advice} {shlex.join(order)}")
-        if state == "unresolved":
-            said = f"the entry of {self.account} in your accounts file" if host != login else "the cluster's profile"
-            advice = f"Is the network there, does the name need the VPN, is it right? It comes from {said}"
-            return Diagnosis(state, f"no host of the name {host} is known here", advice)
-        if state == "dropped":
-            advice = "The login node turns connections away: it is busy, or had too many from here. Wait some minutes"
-            return Diagnosis(state, words, advice)
-        if LONG_SOCKET.search(words):
-            text = f"the path of the socket for kept connections is too long on this machine ({words})"
-            return Diagnosis(state, text, "Give it a shorter folder: export ANSIBLE_SSH_CONTROL_PATH_DIR=/tmp/cp-$USER")
-        if PROXY_ENDED.search(words):
-            return Diagnosis(state, f"the jump host let nothing through ({words})", f"{self._try_it} -v")
-        advice = f"Is the network there, does the site want its VPN or a jump host? {self._try_it}"
-        return Diagnosis(state, words or "ssh ended without a word", advice)
+    def diagnose(self, output: str, questions: Sequence[LoginQuestion] = ()) -> Diagnosis:
+        """Return what the output of ssh means for this account.
 
-    def told(self, words: str, unasked: Sequence[Question] = ()) -> str:
-        """Return what ssh said, and what to do. unasked: see `judged`; empty if the user was asked."""
-        shut = self.judged(words, unasked)
-        return words if shut.state in ("unreachable", "dropped") else f"{shut.text}. {shut.next}"
+        output: in one line. questions: that ssh did not ask the user.
+        """
+        asked = next((question for question in questions if question.is_of_site), None)
+        if asked:
+            text = f"{self._name_host(asked.hop)} asks for something that only you can type: {asked.text}"
+            return Diagnosis("needs_person", text, f"At a terminal, run: {self._connect}")
+        new = next((question for question in questions if question.is_of_host_key), None)
+        state: State = "host_key_unknown" if new else meaning(output)
+        hop = new.hop if new else host_of(output)
+        if state == "refused":
+            return self._diagnose_refusal(output, hop)
+        if state == "host_key_unknown":
+            text = f"the host key of {self._name_host(hop)} is not in your known_hosts"
+            advice = f"At a terminal, compare it with the key that the site publishes: {self._connect}"
+            return Diagnosis(state, text, advice)
+        if state == "host_key_changed":
+            return self._diagnose_changed_key(output, hop)
+        if state == "unresolved":
+            return self._diagnose_name()
+        if state == "dropped":
+            advice = "The login node is busy, or had too many connections from here. Wait some minutes"
+            return Diagnosis(state, output, advice)
+        if LONG_SOCKET.search(output):
+            text = f"the path of the socket for shared SSH sessions is too long on this machine ({output})"
+            return Diagnosis(state, text, "Set a shorter folder: export ANSIBLE_SSH_CONTROL_PATH_DIR=/tmp/cp-$USER")
+        if PROXY_ENDED.search(output):
+            return Diagnosis(state, f"the jump host closed the connection ({output})", f"{self._try} -v")
+        advice = f"Check the network: the site may require its VPN or a jump host. {self._try}"
+        return Diagnosis(state, output or "ssh ended without output", advice)
+
+    def explain(self, output: str, questions: Sequence[LoginQuestion] = ()) -> str:
+        """Return the diagnosis in one text; only the output if there is no more to say of it."""
+        diagnosis = self.diagnose(output, questions)
+        if diagnosis.state in ("unreachable", "dropped"):
+            return output
+        return f"{diagnosis.text}. {diagnosis.next}"
+
+    def _diagnose_changed_key(self, output: str, hop: str) -> Diagnosis:
+        key = PRINT.search(output)
+        text = (
+            f"{self._name_host(hop)} shows {f'the key {key[0]}' if key else 'a key'}, but your known_hosts has another"
+        )
+        remove = removal(output) or ["ssh-keygen", "-R", str(self.arguments[-1])]
+        advice = f"Do not connect until the site confirms the new key. Then remove the old one: {shlex.join(remove)}"
+        return Diagnosis("host_key_changed", text, advice)
+
+    def _diagnose_name(self) -> Diagnosis:
+        host, login = self.arguments[-1], (self.cluster.get("login") or {}).get("host")
+        source = f"the entry of {self.account} in your accounts file" if host != login else "the cluster's profile"
+        advice = f"Check the network, the site's VPN, and the name, which is from {source}"
+        return Diagnosis("unresolved", f"the host name {host} cannot be resolved", advice)
+
+    def _diagnose_refusal(self, output: str, hop: str) -> Diagnosis:
+        """Return whether the site requires more than a key, the key cannot be used, or the user is unknown."""
+        match = METHODS.search(output)
+        methods = set(match[1].split(",")) if match else set()
+        host = self._settings.get("hostname", [str(self.arguments[-1])])[0]
+        if not self._is_login(hop):
+            text = f"the jump host {hop} refuses the keys of this machine ({output})"
+            return Diagnosis(
+                "refused", text, f"Check that your public key is installed there. {self._keys_by}{self._try}"
+            )
+        if "Too many authentication failures" in output:
+            text = f"{host} refuses so many keys: ssh offers each one that your agent holds ({output})"
+            advice = f"Name the one for this site in ~/.ssh/config: Host {host}, IdentityFile FILE, IdentitiesOnly yes"
+            return Diagnosis("refused", text, advice)
+        if TYPED & methods and ASKING & set(self.variables.get("account") or ()):
+            advice = "Was it mistyped, or was the code used before? The site counts refusals. Try again"
+            return Diagnosis("refused", f"your input was not accepted ({output})", advice)
+        if TYPED & methods and "publickey" not in methods:
+            text = f"{host} does not accept a key alone: it asks for a password or a code ({output})"
+            advice = f"Set 'auth: ask' in the entry of {self.account}; then, at a terminal, run: {self._connect}"
+            return Diagnosis("refused", text, advice)
+        return self._diagnose_keys(output, host)
+
+    def _diagnose_keys(self, output: str, host: str) -> Diagnosis:
+        user = self._settings.get("user", ["you"])[0]
+        keys = OfferedKeys(self._settings)
+        if not keys.files and not keys.held:
+            advice = f"Make one: ssh-keygen -t ed25519. {self._keys_by}"
+            return Diagnosis("refused", "ssh has no key to offer on this machine", advice.strip())
+        is_limited = self._settings.get("identitiesonly", [""])[0] == "yes"
+        locked = keys.list_locked() if not keys.held or is_limited else []
+        if locked and locked == keys.files:
+            add = shlex.join(["ssh-add", *locked])
+            text = f"your key has a passphrase, and no ssh agent holds it: {', '.join(locked)}"
+            return Diagnosis("refused", text, add if keys.has_agent else f'eval "$(ssh-agent)" && {add}')
+        text = f"{host} refuses the user {user} with the keys of this machine ({output})"
+        advice = f"Check that {user} is your name there and your public key is installed. {self._keys_by}{self._try}"
+        return Diagnosis("refused", text, advice)
 
     @cached_property
-    def _found(self) -> dict[str, list[str]]:
-        """What ssh would do there, by setting."""
+    def _settings(self) -> dict[str, list[str]]:
+        """The output of ssh -G for the account."""
         return ssh_settings(self.arguments, SECONDS)
 
     @property
-    def _try_it(self) -> str:
+    def _try(self) -> str:
         return f"Try 'ssh {typed(self.variables, self.account)}'"
 
-    def _is_login(self, hop: str) -> bool:
-        """Return True if a host is the account's own, not a jump host before it. hop: as ssh names it, or empty."""
-        every = host_keys.names(self._found, self.arguments[-1])
-        return hop in ("", *every, *(name.partition("]")[0].lstrip("[") for name in every))
-
-    def _which(self, hop: str) -> str:
-        return f"the login node {hop}".strip() if self._is_login(hop) else f"the jump host {hop}"
-
-    def _refused(self, words: str, hop: str) -> Diagnosis:
-        """Whether it is the door that wants more than a key, the key that cannot be used, or the user."""
-        said = METHODS.search(words)
-        methods = set(said[1].split(",")) if said else set()
-        found = self._found
-        host = found.get("hostname", [str(self.arguments[-1])])[0]
-        user = found.get("user", ["you"])[0]
-        if not self._is_login(hop):
-            text = f"the jump host {hop} refuses the keys that ssh has here ({words})"
-            return Diagnosis("refused", text, f"Is your public key in place there? {self._of_keys()}{self._try_it}")
-        if "Too many authentication failures" in words:
-            text = f"{host} refuses so many keys: ssh shows each that your agent holds ({words})"
-            advice = f"Name the one for this site in ~/.ssh/config: Host {host}, IdentityFile FILE, IdentitiesOnly yes"
-            return Diagnosis("refused", text, advice)
-        if TYPED & methods and ASKED & set(self.variables.get("account") or ()):
-            text = f"what was typed was not taken ({words})"
-            advice = "Was it mistyped, or a code that has served already? The site counts refusals. Try again"
-            return Diagnosis("refused", text, advice)
-        if TYPED & methods and "publickey" not in methods:
-            text = f"{host} lets nobody in by a key alone: it asks for a password or a code ({words})"
-            advice = f"Write 'auth: ask' into the entry of {self.account}; then, at a terminal: {self._connect()}"
-            return Diagnosis("refused", text, advice)
-        here = Keys(found)
-        if not here.files and not here.held:
-            advice = f"Make one: ssh-keygen -t ed25519. {self._of_keys()}"
-            return Diagnosis("refused", "there is no key here that ssh could show", advice.strip())
-        locked = here.locked() if not here.held or "identitiesonly yes" in _flat(found) else []
-        if locked and locked == here.files:
-            add = shlex.join(["ssh-add", *locked])
-            agent = add if here.agent else f'eval "$(ssh-agent)" && {add}'
-            text = f"your key has a passphrase, and no ssh agent holds it: {', '.join(locked)}"
-            return Diagnosis("refused", text, agent)
-        text = f"{host} refuses the user {user} with the keys that ssh has here ({words})"
-        return Diagnosis(
-            "refused", text, f"Is {user} your name there, and your public key in place? {self._of_keys()}{self._try_it}"
-        )
-
+    @property
     def _connect(self) -> str:
         return shlex.join([*command("connect"), "-l", self.account])
 
-    def _of_keys(self) -> str:
-        """Where keys are put in place, in the site's words; with a blank behind."""
+    @property
+    def _keys_by(self) -> str:
+        """How keys are installed at the site, as a sentence with a space after it; empty if the profile has nothing."""
         auth = self.cluster.get("auth") or {}
-        said = [str(auth[name]) for name in ("keys_by", "keys_url") if auth.get(name)]
-        return f"Keys are put there by: {', '.join(said)}. " if said else ""
+        ways = [str(auth[name]) for name in ("keys_by", "keys_url") if auth.get(name)]
+        return f"Keys are installed by: {', '.join(ways)}. " if ways else ""
+
+    def _is_login(self, hop: str) -> bool:
+        """Return True if a host is the account's own, not a jump host before it. hop: as ssh names it, or empty."""
+        names = host_keys.list_names(self._settings, self.arguments[-1])
+        return hop in ("", *names, *(name.partition("]")[0].lstrip("[") for name in names))
+
+    def _name_host(self, hop: str) -> str:
+        return f"the login node {hop}".strip() if self._is_login(hop) else f"the jump host {hop}"
 
 
-class Keys:
-    """The keys that ssh would show: files of this machine, as its settings name them, and those that an agent holds."""
+class OfferedKeys:
+    """The keys that ssh offers: in files that its settings name, and held by an agent, by fingerprint."""
 
-    def __init__(self, found: Mapping[str, Sequence[str]]) -> None:
-        """found: what ssh -G says."""
+    def __init__(self, settings: Mapping[str, Sequence[str]]) -> None:
+        """settings: the output of ssh -G."""
         home = pwd.getpwuid(os.getuid()).pw_dir
-        named = [str(Path(home, path[2:]) if path.startswith("~/") else path) for path in found.get("identityfile", ())]
-        self.files = [path for path in named if os.path.isfile(path)]
-        where = found.get("identityagent", ["SSH_AUTH_SOCK"])[0]
-        own = {} if where == "SSH_AUTH_SOCK" else {"SSH_AUTH_SOCK": "" if where == "none" else where}
-        said = ask(["ssh-add", "-l"], SECONDS, own)
-        self.agent = said.code not in (None, NO_AGENT)
-        self.held = set(PRINT.findall(said.output))
+        named = [Path(home, path[2:]) if path.startswith("~/") else path for path in settings.get("identityfile", ())]
+        self.files = [str(path) for path in named if os.path.isfile(path)]
+        agent = settings.get("identityagent", ["SSH_AUTH_SOCK"])[0]
+        own = {} if agent == "SSH_AUTH_SOCK" else {"SSH_AUTH_SOCK": "" if agent == "none" else agent}
+        listed = ask(["ssh-add", "-l"], SECONDS, own)
+        self.has_agent = listed.code not in (None, NO_AGENT)
+        self.held = set(PRINT.findall(listed.output))
 
-    def locked(self) -> list[str]:
-        """Those files that want a passphrase and that no agent holds."""
-        return [path for path in self.files if _wants_passphrase(path) and not self._print(path) & self.held]
-
-    def _print(self, path: str) -> set[str]:
-        return set(PRINT.findall(ask(["ssh-keygen", "-lf", path], SECONDS).output))
+    def list_locked(self) -> list[str]:
+        """Return the files that have a passphrase and whose key no agent holds."""
+        return [path for path in self.files if _has_passphrase(path) and not _fingerprints(path) & self.held]
 
 
-def _wants_passphrase(path: str) -> bool:
-    said = ask(["ssh-keygen", "-y", "-P", "", "-f", path], SECONDS, {"LC_ALL": "C"})
-    return said.code != 0 and bool(LOCKED.search(said.errors))
+def _fingerprints(path: str) -> set[str]:
+    return set(PRINT.findall(ask(["ssh-keygen", "-lf", path], SECONDS).output))
 
 
-def _flat(found: Mapping[str, Sequence[str]]) -> set[str]:
-    return {f"{word} {values[0]}" for word, values in found.items()}
+def _has_passphrase(path: str) -> bool:
+    done = ask(["ssh-keygen", "-y", "-P", "", "-f", path], SECONDS, {"LC_ALL": "C"})
+    return done.code != 0 and bool(LOCKED.search(done.errors))

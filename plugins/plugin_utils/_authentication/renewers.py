@@ -1,9 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The programs that make a new certificate or ticket, which profiles name: their arguments are ours alone.
+"""The programs that make a new certificate or ticket. A profile only names one; its arguments are from here.
 
-Sources: github.com/eth-cscs/cscs-key; smallstep.com/docs/step-cli/reference/ssh/login (who it is for, and of which
-provisioner, stands in step's own defaults.json); kinit(1) of MIT Kerberos; docs.nersc.gov, sshproxy.
+Sources: github.com/eth-cscs/cscs-key; smallstep.com/docs/step-cli/reference/ssh/login (the user and the provisioner are
+in step's own defaults.json); kinit(1) of MIT Kerberos; docs.nersc.gov, sshproxy.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Facts = Mapping[str, Any]
 
 CERTIFICATE = "-cert.pub"
 USUAL_KEY = "~/.ssh/cscs-key"
-HOME = {  # program -> where a person gets it
+SOURCES = {  # program -> where to install it from
     "cscs-key": "https://github.com/eth-cscs/cscs-key/releases (or 'brew install eth-cscs/tap/cscs-key')",
     "step": "https://smallstep.com/docs/step-cli/installation",
     "kinit": "your system's packages (krb5-user or krb5-workstation)",
@@ -25,29 +25,29 @@ HOME = {  # program -> where a person gets it
 }
 
 
-def renewal(cluster: Facts, user: str, place: str) -> list[str]:
-    """The command that makes a new credential for an account; empty where its profile names no renewer.
+def renewal_command(cluster: Facts, user: str, place: str) -> list[str]:
+    """Return the command that makes a new credential for an account; [] if its profile names no program.
 
-    user: on the cluster. place: the file of the certificate that ends, where it is one.
+    user: on the cluster. place: the file of the old certificate, if it is in one.
     """
     auth = cluster.get("auth") or {}
-    order = ORDERS.get(str(auth.get("renewer", "")))
-    return order(auth, user, place) if order else []
+    make_command = RENEWERS.get(str(auth.get("renewer", "")))
+    return make_command(auth, user, place) if make_command else []
 
 
 def user_of(variables: Facts) -> str:
-    """Who an account is on its cluster. variables: Ansible's."""
+    """Return the user name of an account on its cluster. variables: Ansible's."""
     return str((variables.get("account") or {}).get("user") or variables.get("ansible_user") or "")
 
 
-def is_there(command: list[str]) -> bool:
-    """Whether the command's program is found."""
+def has_program(command: list[str]) -> bool:
+    """Return True if the program of the command is on the PATH."""
     return shutil.which(command[0]) is not None
 
 
-def absence(command: list[str]) -> str:
-    """What to do where the program is not found."""
-    return f"{command[0]} is not on your PATH; it comes from {HOME[command[0]]}"
+def explain_missing_program(command: list[str]) -> str:
+    """Return where to install the program of the command from."""
+    return f"{command[0]} is not on your PATH; install it from {SOURCES[command[0]]}"
 
 
 def _cscs_key(_auth: Facts, _user: str, place: str) -> list[str]:
@@ -69,7 +69,7 @@ def _sshproxy(_auth: Facts, user: str, _place: str) -> list[str]:
     return ["sshproxy.sh", "-u", user]
 
 
-ORDERS: dict[str, Callable[[Facts, str, str], list[str]]] = {
+RENEWERS: dict[str, Callable[[Facts, str, str], list[str]]] = {
     "cscs-key": _cscs_key,
     "step": _step,
     "kinit": _kinit,

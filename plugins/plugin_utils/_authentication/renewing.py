@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A new certificate or ticket, made at the terminal by the program that the profile names, if the person agrees."""
+"""Renews a certificate or ticket at the user's terminal, by the program that the profile names, if the user agrees."""
 
 from __future__ import annotations
 
@@ -9,37 +9,40 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from . import credential, login_advice, terminal
-from .renewers import is_there, renewal, user_of
+from . import terminal
+from .credential import find_credential
+from .login_check import advise_renewal
+from .renewers import has_program, renewal_command, user_of
 
 State = Literal["good", "renewed", "ended"]
 
 
-def renewed(variables: Mapping[str, Any], where: str, ask: Callable[[str], str]) -> tuple[State, str]:
-    """What came of it, and why nothing is tried where it still has ended.
+def renew_credential(variables: Mapping[str, Any], where: str, ask: Callable[[str], str]) -> tuple[State, str]:
+    """Offer to renew the credential of an account. Return its state, and why nothing is tried if it is "ended".
 
-    variables: Ansible's, of an account. where: the terminal; empty where there is none, and nobody is asked. ask: gives
-    what the person types. Raises NoTerminal, NotAnswered.
+    variables: Ansible's, of the account. where: the user's terminal; if empty, nothing is offered. ask: shows a
+    question and returns the answer. Raise NoTerminal, NotAnswered.
     """
     now = datetime.now(UTC)
-    held = credential.of_account(variables, now)
-    if held is None or not held.wants_renewal(now):
+    credential = find_credential(variables, now)
+    if credential is None or not credential.needs_renewal(now):
         return "good", ""
-    has_ended = held.lets_nobody_in(now)
-    order = renewal(variables.get("cluster") or {}, user_of(variables), held.place)
-    if not where or not order or not is_there(order):
-        return ("ended", login_advice.ended(variables, held, now)) if has_ended else ("good", "")
-    words = shlex.join(order)
-    said = ask(f"{variables.get('inventory_hostname', 'it')}: {held.sentence(now)}. Run '{words}' now? [y/N] ")
-    if said.strip().lower() not in ("y", "yes"):
-        return ("ended", login_advice.ended(variables, held, now)) if has_ended else ("good", "")
+    advice = advise_renewal(variables, credential, now)
+    unchanged: tuple[State, str] = ("ended", advice) if credential.is_unusable(now) else ("good", "")
+    renewal = renewal_command(variables.get("cluster") or {}, user_of(variables), credential.place)
+    if not where or not renewal or not has_program(renewal):
+        return unchanged
+    words = shlex.join(renewal)
+    name = variables.get("inventory_hostname", "it")
+    answer = ask(f"{name}: {credential.describe(now)}. Run '{words}' now? [y/N] ")
+    if answer.strip().lower() not in ("y", "yes"):
+        return unchanged
     try:
-        code = terminal.run(order, where)
-    except OSError as error:  # after 'su', the terminal is another user's
-        said = login_advice.ended(variables, held, now)
-        return "ended", f"{said}. '{words}' could not be started at {where} ({error.strerror}): run it yourself"
+        code = terminal.run_at_terminal(renewal, where)
+    except OSError as error:  # after 'su', the terminal belongs to another user
+        return "ended", f"{advice}. '{words}' could not be started at {where} ({error.strerror}): run it yourself"
     now = datetime.now(UTC)
-    held = credential.of_account(variables, now)
-    if held is None or not held.lets_nobody_in(now):
+    credential = find_credential(variables, now)
+    if credential is None or not credential.is_unusable(now):
         return "renewed", ""
-    return "ended", f"'{words}' ended with {code}, and {held.sentence(now)}, so nothing was tried"
+    return "ended", f"'{words}' ended with exit code {code}, but {credential.describe(now)}, so nothing was tried"

@@ -1,9 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Open the session by which an account is entered: ssh itself asks the person, through the run that they look at.
+"""Logs in to an account by ssh, which asks the user through the run, and keeps the SSH session for later commands.
 
-One attempt, each thing asked once: what a site refuses it counts. The session is a master connection of ssh, which
-stays when the run has ended and goes when nobody has used it for some time.
+There is one attempt, and each question is asked once: sites count refusals. The session is a master connection of ssh,
+which stays after the run and ends when it was not used for some time.
 """
 
 from __future__ import annotations
@@ -29,27 +29,27 @@ from .._state.fingerprint_key import make_private, state_folder
 from .._text.sanitise import flat
 from .._text.ssh_words import without_asides
 from . import askpass
-from .unattended import Question, leading_to, program, unattended
+from .unattended import LoginQuestion, askpass_environment, unattended, write_askpass
 
 Ask = Callable[[str], str]
-HOURS = 4  # that a session stays after its last use, where the site names no number
-LONGEST = 90  # bytes of a socket's path: ssh makes it under a longer name first, and 107 fit
-REFUSED = "the answer was not taken"
-MOST = 2000  # characters of what ssh said
-LONG = 60  # seconds; many sites wait no longer for an answer than two minutes (LoginGraceTime)
+HOURS = 4  # that a session stays after its last use, unless the profile has another number
+LONGEST = 90  # bytes of a socket's path: ssh creates it under a longer name first, and 107 are allowed
+REFUSED = "the answer was not accepted"
+MOST = 2000  # characters of the output of ssh
+LONG = 60  # seconds; many sites wait at most two minutes for an answer (LoginGraceTime)
 TOO_LATE = "the answer came after {seconds:.0f} s, and the site did not wait so long ({said})"
-SILENT = "ssh ended without a word"
-GLANCE = 0.2  # seconds between two looks whether ssh has ended
-TELLS = "none"  # what ssh says of a text that wants no answer: that a security key waits to be touched
+SILENT = "ssh ended without output"
+INTERVAL = 0.2  # seconds between two checks if ssh has ended
+NOTICE = "none"  # the prompt type of a text without an answer: a security key waits for a touch
 
 
 def hours(auth: Mapping[str, Any]) -> int:
-    """How long a session may stay unused. auth: what the cluster's profile says of its door."""
+    """Return how many hours a session may stay unused. auth: of the cluster's profile."""
     return int(auth.get("session_hours") or HOURS)
 
 
 def is_open(path: str) -> bool:
-    """Whether somebody listens at the socket: a session that ended by a crash leaves its file."""
+    """Return True if a session listens at the socket: one that crashed leaves its file."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
         try:
             line.connect(path)
@@ -59,10 +59,11 @@ def is_open(path: str) -> bool:
 
 
 def open_session(arguments: Sequence[str], path: str, hours: int, ask: Ask, tell: Callable[[str], None]) -> str:
-    """Open the session; what ssh said where it was not let in, else nothing.
+    """Open a session. Return the output of ssh if that failed, else an empty text.
 
-    arguments: of ssh, the host last. path: of the socket. hours: that the session stays unused. ask: gives what the
-    person types, unseen. What ask raises ends the attempt. Raises AccountError where no socket can lie there.
+    arguments: of ssh, the host last. path: of the socket. hours: that the session may stay unused. ask: returns the
+    user's hidden input; what it raises ends the attempt. tell: shows a text. Raise AccountError for a path that is too
+    long.
     """
     _make_folder(Path(path))
     options = ["-MNf", "-o", "ControlMaster=yes", "-o", f"ControlPath={path}", "-o", f"ControlPersist={hours * 3600}"]
@@ -70,9 +71,9 @@ def open_session(arguments: Sequence[str], path: str, hours: int, ask: Ask, tell
 
 
 def connect(arguments: Sequence[str], ask: Ask, tell: Callable[[str], None]) -> str:
-    """Let ssh connect once, asking through the run; what it said where it failed, else nothing."""
+    """Let ssh connect once, with the user's answers. Return its output if it failed, else an empty text."""
     command = ["ssh", "-o", "NumberOfPasswordPrompts=1", *arguments]
-    with _asking() as (line, environment), tempfile.TemporaryFile() as errors:
+    with _question_socket() as (line, environment), tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
@@ -82,37 +83,37 @@ def connect(arguments: Sequence[str], ask: Ask, tell: Callable[[str], None]) -> 
             start_new_session=True,
         )
         passphrases: dict[str, str] = {}
-        took = 0.0  # seconds of the longest answer
+        longest = 0.0  # seconds that the user took for an answer
         try:
             while process.poll() is None:
-                began = time.monotonic()
+                started = time.monotonic()
                 _answer(line, ask, tell, passphrases)
-                took = max(took, time.monotonic() - began)
+                longest = max(longest, time.monotonic() - started)
         finally:
             if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)  # and what it has started for a jump host
+                os.killpg(process.pid, signal.SIGKILL)  # with what it started for a jump host
                 process.wait()
         if process.returncode == 0:
             return ""
         errors.seek(0)
-        said = _in_one_line(errors.read(8192).decode(errors="replace")) or REFUSED
-        return TOO_LATE.format(seconds=took, said=said) if took > LONG else said
+        output = _join_lines(errors.read(8192).decode(errors="replace")) or REFUSED
+        return TOO_LATE.format(seconds=longest, said=output) if longest > LONG else output
 
 
-def tried(arguments: Sequence[str]) -> tuple[str, list[Question]]:
-    """Let ssh connect once, asking nobody. Give what it said if it failed, and what it would have asked."""
+def connect_unattended(arguments: Sequence[str]) -> tuple[str, list[LoginQuestion]]:
+    """Let ssh connect once without asking. Return its output if it failed, else an empty text, and its questions."""
     with unattended() as questions:
-        said = run(["ssh", "-v", "-o", "ConnectTimeout=10", *arguments, "true"], LONG)
-    return "" if said.code == 0 else _in_one_line(without_asides(said.errors)) or SILENT, questions
+        done = run(["ssh", "-v", "-o", "ConnectTimeout=10", *arguments, "true"], LONG)
+    return "" if done.code == 0 else _join_lines(without_asides(done.errors)) or SILENT, questions
 
 
 @contextmanager
-def answered_meanwhile(ask: Ask, tell: Callable[[str], None]) -> Iterator[None]:
-    """Let whatever runs within start ssh, and answer what that asks; one at a time on this machine.
+def answer_questions(ask: Ask, tell: Callable[[str], None]) -> Iterator[None]:
+    """Answer the questions of any ssh that the block starts; one block at a time on this machine.
 
-    The processes that it starts are led here by their environment. What ask raises is raised in the end.
+    The environment leads ssh to this process. At the end, raise what ask raised.
     """
-    with _alone(), _asking() as (line, environment):
+    with _only_one(), _question_socket() as (line, environment):
         before, ended = dict(os.environ), threading.Event()
         passphrases: dict[str, str] = {}
         faults: list[Exception] = []
@@ -124,7 +125,7 @@ def answered_meanwhile(ask: Ask, tell: Callable[[str], None]) -> Iterator[None]:
             except Exception as error:
                 faults.append(error)
             finally:
-                line.close()  # no further question waits for an answer
+                line.close()  # so that no further question waits for an answer
 
         helper = threading.Thread(target=answer, daemon=True)
         os.environ.update(environment)
@@ -141,8 +142,8 @@ def answered_meanwhile(ask: Ask, tell: Callable[[str], None]) -> Iterator[None]:
 
 
 @contextmanager
-def _alone() -> Iterator[None]:
-    """Wait until no other process asks a person for ssh."""
+def _only_one() -> Iterator[None]:
+    """Wait until no other process of this machine asks questions of ssh."""
     path = state_folder() / "ssh" / "asking"
     make_private(path.parent)
     with path.open("w") as file:
@@ -152,35 +153,35 @@ def _alone() -> Iterator[None]:
 
 def _make_folder(path: Path) -> None:
     if len(os.fsencode(path)) > LONGEST:
-        raise AccountError(f"no session can lie at {path}: the path is too long; set XDG_STATE_HOME to a shorter one")
+        raise AccountError(f"the path of the SSH session {path} is too long: set XDG_STATE_HOME to a shorter folder")
     make_private(path.parent)
     path.parent.chmod(0o700)
-    path.unlink(missing_ok=True)  # nobody listens there any more
+    path.unlink(missing_ok=True)  # of a session that has ended
 
 
 @contextmanager
-def _asking() -> Iterator[tuple[socket.socket, Mapping[str, str]]]:
-    """The socket at which ssh's questions come, and the variables that lead them there."""
+def _question_socket() -> Iterator[tuple[socket.socket, Mapping[str, str]]]:
+    """Provide the socket for the questions of ssh, and the variables that lead ssh to it."""
     with (
         tempfile.TemporaryDirectory(prefix="hpc.onboard-") as folder,
         socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line,
     ):
         line.bind(f"{folder}/questions")
         line.listen()
-        yield line, {**leading_to(program()), askpass.LINE: f"{folder}/questions"}
+        yield line, {**askpass_environment(write_askpass()), askpass.SOCKET: f"{folder}/questions"}
 
 
 def _answer(line: socket.socket, ask: Ask, tell: Callable[[str], None], passphrases: dict[str, str]) -> None:
     """Answer one question, if one comes soon.
 
-    passphrases: what was typed for which key, by question. A key may open a jump host and the host behind it.
+    passphrases: answers by question, since a key may open a jump host and the host behind it.
     """
-    if not select.select([line], [], [], GLANCE)[0]:
+    if not select.select([line], [], [], INTERVAL)[0]:
         return
-    asked, _address = line.accept()
-    with asked, asked.makefile("rw", encoding="utf-8") as stream:
+    client, _address = line.accept()
+    with client, client.makefile("rw", encoding="utf-8") as stream:
         kind, question = json.loads(stream.readline())
-        if kind == TELLS:
+        if kind == NOTICE:
             tell(flat(question))
             return
         answer = passphrases.get(question)
@@ -191,6 +192,6 @@ def _answer(line: socket.socket, ask: Ask, tell: Callable[[str], None], passphra
         stream.write(f"{answer}\n")
 
 
-def _in_one_line(words: str) -> str:
-    """Return the end of what ssh said."""
-    return " | ".join(flat(line) for line in words.replace("\r", "").split("\n") if line.strip())[-MOST:]
+def _join_lines(output: str) -> str:
+    """Return the end of the output of ssh in one line."""
+    return " | ".join(flat(line) for line in output.replace("\r", "").split("\n") if line.strip())[-MOST:]

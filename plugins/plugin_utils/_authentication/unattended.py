@@ -1,8 +1,8 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Connections in which ssh asks nobody anything, at any hop: what it would have asked is noted, and nothing is sent.
+"""Runs ssh so that it asks nothing, on any host on the path: its questions are recorded and not answered.
 
-BatchMode reaches neither the ssh of a jump host nor one that a ProxyCommand starts. The environment does.
+BatchMode does not reach the ssh of a jump host or of a ProxyCommand. Environment variables do.
 """
 
 from __future__ import annotations
@@ -23,35 +23,35 @@ from . import askpass
 
 HOST_KEY = re.compile(r"The authenticity of host '(?P<host>[^' ]+)")
 TYPED = re.compile(r"\(?[^\s@]+@(?P<host>[^\s')]+)(?:\) |'s password)")
-LARGEST = 10_000  # bytes of questions that are read
+LARGEST = 10_000  # characters of questions
 
 
-class Question(NamedTuple):
-    """What ssh would have asked. hop: the host that it is about, as ssh names it; empty if ssh names none."""
+class LoginQuestion(NamedTuple):
+    """A question of ssh. hop: the host that it is about, as ssh names it, or empty."""
 
     text: str
     hop: str
 
     @property
     def is_of_host_key(self) -> bool:
-        """True if it is whether a host key is trusted."""
+        """True if ssh asks whether to trust a host key."""
         return HOST_KEY.search(self.text) is not None
 
     @property
     def is_of_site(self) -> bool:
-        """True if a host has asked it; ssh itself asks for passphrases, and whether a host key is trusted."""
+        """True if a host asks, not ssh itself, which asks for passphrases and whether to trust a host key."""
         return askpass.LOCAL.match(self.text) is None
 
 
 @contextmanager
-def unattended() -> Iterator[list[Question]]:
-    """Let whatever runs within start ssh, which finds nobody who answers; give what it would have asked, at the end.
+def unattended() -> Iterator[list[LoginQuestion]]:
+    """Let no ssh that the block starts ask the user. At its end, the list has the questions.
 
-    If no file can be written on this machine, ssh asks as it always does.
+    If this machine cannot write files, ssh asks as usual.
     """
-    file, before, questions = folder() / f"unasked.{os.getpid()}", dict(os.environ), list[Question]()
+    file, before, questions = session_folder() / f"unasked.{os.getpid()}", dict(os.environ), list[LoginQuestion]()
     with suppress(OSError):
-        os.environ.update({**leading_to(program()), askpass.UNASKED: str(file)})
+        os.environ.update({**askpass_environment(write_askpass()), askpass.NOTES: str(file)})
     try:
         yield questions
     finally:
@@ -59,29 +59,26 @@ def unattended() -> Iterator[list[Question]]:
         os.environ.update(before)
         if file.exists():
             noted = file.read_text(encoding="utf-8", errors="replace")[:LARGEST].splitlines()
-            questions += [_read(json.loads(line)) for line in noted if line.endswith('"')]
+            questions += [_read_question(json.loads(line)) for line in noted if line.endswith('"')]
             file.unlink()
 
 
-def leading_to(path: Path) -> dict[str, str]:
-    """Return the variables by which ssh asks a program.
-
-    Before OpenSSH 8.4 it does so if there is a display, and no terminal.
-    """
+def askpass_environment(path: Path) -> dict[str, str]:
+    """Return the variables that make ssh ask through a program. Before OpenSSH 8.4, that needs a display."""
     return {"SSH_ASKPASS": str(path), "SSH_ASKPASS_REQUIRE": "force", "DISPLAY": os.environ.get("DISPLAY") or ":"}
 
 
-def folder() -> Path:
-    """Return the folder of this machine in which logins are noted."""
+def session_folder() -> Path:
+    """Return the folder for sockets of SSH sessions and for questions."""
     return state_folder() / "ssh"
 
 
-def program() -> Path:
-    """Return the program that ssh asks. It is written if it is not there, or another Python runs it. Raises OSError."""
-    path = folder() / "askpass"
+def write_askpass() -> Path:
+    """Return the path of the program that ssh asks through, which is written if it has changed. Raise OSError."""
+    path = session_folder() / "askpass"
     text = f'#!/bin/sh\nexec {shlex.join([sys.executable, "-I", "-S", askpass.__file__])} "$@"\n'
     if not path.exists() or path.read_text(errors="replace") != text:
-        make_private(folder())
+        make_private(session_folder())
         new = path.with_name(f"askpass.{os.getpid()}")
         new.write_text(text)
         new.chmod(0o700)
@@ -89,6 +86,6 @@ def program() -> Path:
     return path
 
 
-def _read(question: str) -> Question:
+def _read_question(question: str) -> LoginQuestion:
     named = HOST_KEY.search(question) or TYPED.match(question)
-    return Question(flat(question.strip()), named["host"] if named else "")
+    return LoginQuestion(flat(question.strip()), named["host"] if named else "")

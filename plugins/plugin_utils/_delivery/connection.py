@@ -12,7 +12,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from .._authentication import turns
-from .._authentication.unattended import Question, unattended
+from .._authentication.unattended import LoginQuestion, unattended
 from .._input.ssh_arguments import SSH_VARIABLES, login, mention_a_proxy, typed
 from . import answer as _answer
 from . import payload, session_limits
@@ -54,7 +54,7 @@ class AccountConnection:
     ) -> None:
         """variables: Ansible's for the host to connect to. places, become: see AccountSession."""
         self.blocked = ""
-        self.unanswered: list[Question] = []
+        self.unanswered: list[LoginQuestion] = []
         self.host_variables = variables
         self._action, self._name, self._places, self._become = action, name, places, become
         self._account: Variables = variables.get("account") or {}
@@ -146,9 +146,9 @@ class AccountConnection:
         """Return how to send where a login may be blocked now; then ssh fails before it connects."""
         if LOGIN_MARKS.isdisjoint(self._account):
             return send
-        from .._authentication import login_gate
+        from .._authentication import login_check
 
-        send, self.blocked = login_gate.passing(send, self._action._connection, self.variables, self._may_ask)
+        send, self.blocked = login_check.check_login(send, self._action._connection, self.variables, self._may_ask)
         return send
 
     def _noting_questions(self, send: Callable[[], CommandOutput]) -> Callable[[], CommandOutput]:

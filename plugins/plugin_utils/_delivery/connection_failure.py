@@ -11,7 +11,7 @@ import subprocess
 import traceback
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .._authentication import login_advice, login_diagnosis
+from .._authentication import login_check, login_diagnosis
 from .._text import ssh_words
 from .._text.sanitise import harmless_lines
 from . import payload
@@ -57,12 +57,12 @@ def explain(connection: AccountConnection, error: Exception) -> ConnectionFailur
         return ConnectionFailure(f"{text} uses it, then run again ({output})", began, output)
     if connection.blocked or connection.control_socket:
         before = (connection.host_variables.get(LOGIN_BEFORE) or {}).get("msg")
-        return ConnectionFailure(connection.blocked or before or login_advice.advice(connection.name), began)
+        return ConnectionFailure(connection.blocked or before or login_check.advise_connect(connection.name), began)
     if ssh_words.is_dropped_at_the_door(output) and not connection.unanswered:
         text = f"the login node dropped the connection before the login, as it does if too many come at once ({output})"
         advice = "Run again later, or for fewer accounts at a time (-f 2)"
         return ConnectionFailure(f"{text}. {advice}", began, output, ssh_words.may_knock_again(output))
-    diagnosis = login_diagnosis.LoginDiagnosis(connection.name, connection.variables).judged(
+    diagnosis = login_diagnosis.FailedLogin(connection.name, connection.variables).diagnose(
         output, connection.unanswered
     )
     return ConnectionFailure(f"{diagnosis.text}. {diagnosis.next}", began, output)

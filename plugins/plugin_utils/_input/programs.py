@@ -12,15 +12,17 @@ from typing import NamedTuple
 from .ssh_arguments import settings
 
 
-class Answer(NamedTuple):
-    """code: None where the program is not there, or did not end in time."""
+class LocalOutput(NamedTuple):
+    """What a program printed. code: its exit code; None if it is missing or did not end in time."""
 
     code: int | None
     output: str
     errors: str
 
 
-def ask(command: Sequence[str], seconds: float, environment: Mapping[str, str] | None = None, text: str = "") -> Answer:
+def ask(
+    command: Sequence[str], seconds: float, environment: Mapping[str, str] | None = None, text: str = ""
+) -> LocalOutput:
     """Run a program. environment: what is set beside this process's own variables. text: all of its standard input."""
     try:
         done = subprocess.run(
@@ -34,8 +36,8 @@ def ask(command: Sequence[str], seconds: float, environment: Mapping[str, str] |
             errors="replace",
         )
     except (OSError, ValueError, subprocess.TimeoutExpired):
-        return Answer(None, "", "")
-    return Answer(done.returncode, done.stdout, done.stderr)
+        return LocalOutput(None, "", "")
+    return LocalOutput(done.returncode, done.stdout, done.stderr)
 
 
 def ssh_settings(arguments: Sequence[str], seconds: float) -> dict[str, list[str]]:

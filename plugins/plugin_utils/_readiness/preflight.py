@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from .._audit import findings, place_checks
 from .._audit.account import here
-from .._authentication.login_diagnosis import LoginDiagnosis
-from .._authentication.unattended import Question
+from .._authentication.login_diagnosis import FailedLogin
+from .._authentication.unattended import LoginQuestion
 from .._delivery.conversation import Conversation
 from .._documents.fix import render_in_one_line
 from .._text.ssh_words import State
@@ -56,9 +56,9 @@ def asked(session: AccountSession) -> PreflightAccount:
     return seen("open", "")
 
 
-def shut(words: str, door: LoginDiagnosis, unasked: Sequence[Question]) -> PreflightAccount:
+def shut(words: str, login: FailedLogin, unasked: Sequence[LoginQuestion]) -> PreflightAccount:
     """Return what ssh's failure means, and what to do. words: ssh's. unasked: what it would have asked the user."""
-    why = door.judged(words, unasked)
+    why = login.diagnose(words, unasked)
     return seen(why.state, why.text, why.next)
 
 

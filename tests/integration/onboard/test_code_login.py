@@ -44,7 +44,7 @@ def test_a_code_is_asked_for_once_and_no_program_ever_tries_the_door(bed: Any) -
         ran = desk.types(verb)
         said = " ".join((ran.stdout + ran.stderr).split())
         assert ran.returncode == exit_code, said
-        assert "needs a person" in said
+        assert "the login needs you" in said
         assert f"connect -l {account.name}" in said
     told = " ".join(desk.types("doctor").stdout.split())
     assert f"no session is open: at a terminal a run asks first. hpc-onboard connect -l {account.name}" in told
@@ -55,9 +55,9 @@ def test_a_code_is_asked_for_once_and_no_program_ever_tries_the_door(bed: Any) -
     wrong.sendline("000000")
     exit_code, said = ended(wrong)
     assert exit_code == 4, said
-    assert "what was typed was not taken" in said
+    assert "your input was not accepted" in said
     assert "Permission denied" in said
-    assert "lets nobody in" not in said
+    assert "does not accept a key alone" not in said
     assert (door.connections, door.refused) == (1, 1), "one attempt: a site counts"
 
     door.admit([account])

@@ -62,7 +62,7 @@ PASSWORDS = {"PasswordAuthentication": "yes", "AuthenticationMethods": "any"}
 METHODS = "  PreferredAuthentications publickey,keyboard-interactive,password"
 JUMPS: list[tuple[str, Callable[[Path], str], dict[str, str], str]] = [
     ("it asks for a password", lambda folder: METHODS, PASSWORDS, ASKS),
-    ("it refuses the key", lambda folder: "", {}, "refuses the keys that ssh has here"),
+    ("it refuses the key", lambda folder: "", {}, "refuses the keys of this machine"),
 ]
 
 

@@ -69,13 +69,13 @@ def test_each_reason_has_its_sentence_and_its_command(bed: Any, tmp_path: Path) 
     )
     connect = "hpc-onboard connect -l "
     wanted = {
-        unknown.name: ("this machine has never met", connect + unknown.name),
+        unknown.name: ("is not in your known_hosts", connect + unknown.name),
         locked.name: (f"no ssh agent holds it: {key}", f'eval "$(ssh-agent)" && ssh-add {key}'),
-        password.name: ("lets nobody in by a key alone", f"'auth: ask' into the entry of {password.name}"),
-        wrong.name: (f"refuses the user {wrong.user} with the keys", f"Is {wrong.user} your name there"),
-        keyless.name: ("there is no key here that ssh could show", "ssh-keygen -t ed25519"),
+        password.name: ("does not accept a key alone", f"'auth: ask' in the entry of {password.name}"),
+        wrong.name: (f"refuses the user {wrong.user} with the keys", f"Check that {wrong.user} is your name there"),
+        keyless.name: ("ssh has no key to offer on this machine", "ssh-keygen -t ed25519"),
         nowhere.name: (
-            f"no host of the name {nowhere.name.replace('@', '-')} is known",
+            f"the host name {nowhere.name.replace('@', '-')} cannot be resolved",
             f"the entry of {nowhere.name}",
         ),
     }

@@ -89,7 +89,7 @@ def test_with_nothing_declared_an_expired_certificate_is_still_told(bed: Any, tm
     for verb, exit_code in (("onboard", 4), ("plan", 4), ("audit", 2)):
         ran = desk.types(verb)
         assert ran.returncode == exit_code, words(ran)
-        assert "the certificate ended on 20" in words(ran)
+        assert "the certificate expired on 20" in words(ran)
     assert signing.connections == 0
 
 

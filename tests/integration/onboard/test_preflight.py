@@ -92,7 +92,7 @@ def test_every_door_is_named_for_what_it_is(bed: Any, tmp_path: Path) -> None:
 
     looked = desk.types("audit", accounts["ended"].name)
     assert looked.returncode == 2
-    assert "the certificate ended on" in " ".join(looked.stdout.split())
+    assert "the certificate expired on" in " ".join(looked.stdout.split())
 
     alone = desk.types("preflight", accounts["open"].name)
     assert alone.returncode == 0, alone.stdout + alone.stderr

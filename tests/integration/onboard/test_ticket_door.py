@@ -45,12 +45,12 @@ def test_kinit_is_run_if_the_person_agrees_and_the_forwarded_ticket_opens_the_ho
     account, realm = desk.account, desk.realm
     for verb, exit_code in (("onboard", 4), ("preflight", 2), ("audit", 2)):
         said = desk.hears(verb, exit_code)
-        assert "there is no Kerberos ticket" in said
+        assert "you have no Kerberos ticket" in said
         assert desk.command in said
     assert realm.door.connections == 0
 
     run = desk.at_terminal("onboard")
-    run.expect(r"there is no Kerberos ticket\. Run 'kinit .*\[y/N\]")
+    run.expect(r"you have no Kerberos ticket\. Run 'kinit .*\[y/N\]")
     run.sendline("y")
     run.expect(f"Password for {account.user}@{REALM}: ")
     run.sendline(PASSWORD)
@@ -100,7 +100,7 @@ def test_a_ticket_that_has_ended_is_not_tried(bed: Any, tmp_path: Path) -> None:
     desk = Physicist(bed, tmp_path)
     desk.realm.ticket(desk.account, "-f", "-l", "1s")
     said = ""
-    while "the ticket ended on" not in said:
+    while "the ticket expired on" not in said:
         said = desk.hears("preflight", 2)
     assert desk.command in said
     assert desk.realm.door.connections == 0

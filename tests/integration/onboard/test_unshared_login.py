@@ -71,7 +71,7 @@ def test_where_sharing_is_forbidden_the_one_connection_of_a_run_asks_and_no_sess
     run.sendline("000000")
     exit_code, said = ended(run)
     assert exit_code == 4, said
-    assert "what was typed was not taken" in said, said
+    assert "your input was not accepted" in said, said
     assert "Permission denied" in said, said
     assert "auth: ask" not in said, said
     assert (door.connections, door.refused) == (3, 1), "one attempt: a site counts"

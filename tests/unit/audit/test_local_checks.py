@@ -56,11 +56,11 @@ def test_a_profiles_command_that_is_more_than_words_is_told_and_not_to_be_pasted
         (
             Credential("certificate", "k", NOW + datetime.timedelta(minutes=60)),
             "at_risk",
-            "the certificate ends on 2026",
+            "the certificate expires on 2026",
         ),
-        (Credential("certificate", "k", NOW), "broken", "the certificate ended on 2026"),
+        (Credential("certificate", "k", NOW), "broken", "the certificate expired on 2026"),
         (Credential("certificate", "k", NOW.replace(year=2027), "it is for bob"), "broken", "it is for bob"),
-        (Credential("ticket", "", None), "missing", "there is no Kerberos ticket for CSCS Daint"),
+        (Credential("ticket", "", None), "missing", "you have no Kerberos ticket for CSCS Daint"),
     ],
 )
 def test_what_lets_nobody_in_or_will_soon_is_found(held: Credential, kind: str, text: str) -> None:

@@ -21,8 +21,11 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication import
     renewing,
     terminal,
 )
-from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication.credential import Credential, Offered
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.programs import Answer
+from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication.credential import (
+    Credential,
+    OfferedCertificate,
+)
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.programs import LocalOutput
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_certificate import Certificate
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -37,23 +40,23 @@ def variables(archetype: str, config: Path, **account: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("minutes", "ended", "wanted", "says"),
     [
-        (-1, True, True, "ended on"),
-        (0, True, True, "ended on"),
-        (5, False, True, "ends on"),
-        (60, False, False, "ends on"),
+        (-1, True, True, "expired on"),
+        (0, True, True, "expired on"),
+        (5, False, True, "expires on"),
+        (60, False, False, "expires on"),
     ],
 )
 def test_what_ends_within_minutes_is_to_be_renewed_and_serves_still(
     minutes: int, ended: bool, wanted: bool, says: str
 ) -> None:
     held = Credential("certificate", "", NOW + timedelta(minutes=minutes))
-    assert (held.lets_nobody_in(NOW), held.wants_renewal(NOW), says in held.sentence(NOW)) == (ended, wanted, True)
+    assert (held.is_unusable(NOW), held.needs_renewal(NOW), says in held.describe(NOW)) == (ended, wanted, True)
 
 
 def test_no_ticket_has_ended() -> None:
     held = Credential("ticket", "", None)
-    assert (held.lets_nobody_in(NOW), held.wants_renewal(NOW)) == (True, True)
-    assert held.sentence(NOW) == "there is no Kerberos ticket"
+    assert (held.is_unusable(NOW), held.needs_renewal(NOW)) == (True, True)
+    assert held.describe(NOW) == "you have no Kerberos ticket"
 
 
 @pytest.fixture
@@ -78,11 +81,11 @@ def agent(tmp_path: Path) -> Iterator[Path]:
 def test_a_certificate_in_the_agent_is_read(agent: Path, tmp_path: Path) -> None:
     config = tmp_path / "config"
     config.write_text(f"Host daint\n  User ada\n  IdentityAgent {agent}\n  IdentityFile {tmp_path}/none\n")
-    held = credential.of_account(variables("certificate", config), NOW)
+    held = credential.find_credential(variables("certificate", config), NOW)
     assert held == Credential("certificate", "the agent", datetime(2020, 1, 2, 12, tzinfo=UTC))
     config.write_text(f"Host daint\n  IdentityAgent none\n  IdentityFile {tmp_path}/none\n")
-    assert credential.of_account(variables("certificate", config), NOW) == Credential("certificate", "", None)
-    assert credential.of_account(variables("certificate", config, auth="key"), NOW) is None
+    assert credential.find_credential(variables("certificate", config), NOW) == Credential("certificate", "", None)
+    assert credential.find_credential(variables("certificate", config, auth="key"), NOW) is None
 
 
 OWN, OTHER = "/keys/cscs-key-cert.pub", "/keys/id-cert.pub"
@@ -92,12 +95,12 @@ EARLY, SOON, LATE = datetime(2026, 11, 20), datetime(2026, 11, 22), datetime(202
 @pytest.mark.parametrize(
     ("offered", "place", "problem"),
     [
-        ([], "", "there is no certificate"),
+        ([], "", "you have no certificate"),
         ([(OWN, EARLY, SOON, "ada", "site")], OWN, ""),
         ([(OWN, SOON, LATE, "ada", "site")], OWN, "the certificate is not valid before 2026-11-22"),
         ([(OWN, EARLY, SOON, "bob", "site")], OWN, "the certificate is for bob, not for ada"),
         ([(OWN, EARLY, SOON, "ada@example.org", "site")], OWN, ""),
-        ([(OWN, EARLY, EARLY, "ada", "site"), (OTHER, EARLY, LATE, "ada", "other")], OWN, "the certificate ended on"),
+        ([(OWN, EARLY, EARLY, "ada", "site"), (OTHER, EARLY, LATE, "ada", "other")], OWN, "the certificate expired on"),
         ([(OWN, EARLY, EARLY, "ada", "site"), (OTHER, EARLY, SOON, "ada", "site")], OTHER, ""),
         ([(OTHER, EARLY, LATE, "bob", "other"), ("the agent", EARLY, SOON, "ada", "site")], "the agent", ""),
     ],
@@ -105,10 +108,10 @@ EARLY, SOON, LATE = datetime(2026, 11, 20), datetime(2026, 11, 22), datetime(202
 def test_the_certificate_that_the_site_takes_is_chosen(
     offered: list[tuple[str, datetime, datetime, str, str]], place: str, problem: str
 ) -> None:
-    every = [Offered(path, Certificate(start, end, (name,), by)) for path, start, end, name, by in offered]
-    held = credential.certificate(every, "ada", OWN, NOW)
-    assert (held.place, held.lets_nobody_in(NOW)) == (place, bool(problem))
-    assert held.sentence(NOW).startswith(problem)
+    every = [OfferedCertificate(path, Certificate(start, end, (name,), by)) for path, start, end, name, by in offered]
+    held = credential.choose_certificate(every, "ada", OWN, NOW)
+    assert (held.place, held.is_unusable(NOW)) == (place, bool(problem))
+    assert held.describe(NOW).startswith(problem)
 
 
 MIT = """Ticket cache: FILE:/tmp/krb5cc_0
@@ -130,29 +133,36 @@ Nov 21 08:00:00 2026  Nov 22 09:00:00 2026  krbtgt/FNAL.GOV@FNAL.GOV
 @pytest.mark.parametrize(
     ("said", "user", "realm", "sentence"),
     [
-        (Answer(0, MIT, ""), "ada", "FNAL.GOV", "the ticket ends on 2026-11-22 09:00"),
-        (Answer(0, HEIMDAL, ""), "ada", "", "the ticket ends on 2026-11-22 09:00"),
-        (Answer(0, HEIMDAL, ""), "bob", "FNAL.GOV", "the Kerberos ticket is for ada, not for bob"),
-        (Answer(0, MIT, ""), "ada", "CERN.CH", "the Kerberos ticket is of the realm FNAL.GOV, not of CERN.CH"),
-        (Answer(1, "", "klist: No credentials cache found (filename: /tmp/krb5cc_0)"), "", "", "there is no Kerberos"),
-        (Answer(1, "", "klist: No ticket file: /tmp/krb5cc_0"), "", "", "there is no Kerberos ticket"),
-        (Answer(0, MIT.partition("Valid")[0], ""), "ada", "FNAL.GOV", "there is no Kerberos ticket"),
+        (LocalOutput(0, MIT, ""), "ada", "FNAL.GOV", "the ticket expires on 2026-11-22 09:00"),
+        (LocalOutput(0, HEIMDAL, ""), "ada", "", "the ticket expires on 2026-11-22 09:00"),
+        (LocalOutput(0, HEIMDAL, ""), "bob", "FNAL.GOV", "the Kerberos ticket is for ada, not for bob"),
+        (LocalOutput(0, MIT, ""), "ada", "CERN.CH", "the Kerberos ticket is of the realm FNAL.GOV, not of CERN.CH"),
+        (
+            LocalOutput(1, "", "klist: No credentials cache found (filename: /tmp/krb5cc_0)"),
+            "",
+            "",
+            "you have no Kerberos",
+        ),
+        (LocalOutput(1, "", "klist: No ticket file: /tmp/krb5cc_0"), "", "", "you have no Kerberos ticket"),
+        (LocalOutput(0, MIT.partition("Valid")[0], ""), "ada", "FNAL.GOV", "you have no Kerberos ticket"),
     ],
 )
-def test_a_ticket_is_read_as_both_programs_print_it(said: Answer, user: str, realm: str, sentence: str) -> None:
-    held = credential.ticket(said, user, realm)
+def test_a_ticket_is_read_as_both_programs_print_it(said: LocalOutput, user: str, realm: str, sentence: str) -> None:
+    held = credential.read_ticket(said, user, realm)
     assert held
-    assert held.sentence(NOW).startswith(sentence)
+    assert held.describe(NOW).startswith(sentence)
 
 
-@pytest.mark.parametrize("said", [Answer(None, "", ""), Answer(0, "Usage: klist [-cfsA]\n", ""), Answer(1, "", "?")])
-def test_what_is_not_clear_is_not_called_no_ticket(said: Answer) -> None:
-    assert credential.ticket(said, "ada", "FNAL.GOV") is None
+@pytest.mark.parametrize(
+    "said", [LocalOutput(None, "", ""), LocalOutput(0, "Usage: klist [-cfsA]\n", ""), LocalOutput(1, "", "?")]
+)
+def test_what_is_not_clear_is_not_called_no_ticket(said: LocalOutput) -> None:
+    assert credential.read_ticket(said, "ada", "FNAL.GOV") is None
 
 
 def test_whoever_gets_in_by_a_key_wants_no_ticket(tmp_path: Path) -> None:
-    assert credential.of_account(variables("kerberos", tmp_path / "none", auth="key"), NOW) is None
-    assert credential.of_account(variables("key", tmp_path / "none"), NOW) is None
+    assert credential.find_credential(variables("kerberos", tmp_path / "none", auth="key"), NOW) is None
+    assert credential.find_credential(variables("key", tmp_path / "none"), NOW) is None
 
 
 HOME_KEY = os.path.expanduser("~/.ssh/cscs-key")
@@ -173,14 +183,16 @@ HOME_KEY = os.path.expanduser("~/.ssh/cscs-key")
     ],
 )
 def test_the_arguments_of_a_renewer_are_ours(auth: dict[str, Any], place: str, command: str) -> None:
-    assert " ".join(renewers.renewal({"auth": auth}, "ada", place)) == command
+    assert " ".join(renewers.renewal_command({"auth": auth}, "ada", place)) == command
 
 
 def test_every_renewer_of_the_schema_has_a_command_and_a_place_to_get_it_from() -> None:
     named = schema("cluster")["properties"]["auth"]["properties"]["renewer"]["enum"]
-    assert sorted(named) == sorted(renewers.ORDERS)
+    assert sorted(named) == sorted(renewers.RENEWERS)
     for name in named:
-        assert "comes from" in renewers.absence(renewers.renewal({"auth": {"renewer": name}}, "ada", ""))
+        assert "install it from" in renewers.explain_missing_program(
+            renewers.renewal_command({"auth": {"renewer": name}}, "ada", "")
+        )
 
 
 @pytest.mark.parametrize("code", [0, 3])
@@ -194,7 +206,7 @@ def test_a_program_at_a_terminal_has_one_of_its_own(code: int, tmp_path: Path) -
 
     threading.Thread(target=person, daemon=True).start()
     text = f'printf "Password: " >/dev/tty; read -r word </dev/tty; printf %s "$word" >{tmp_path}/typed; exit {code}'
-    assert terminal.run(["sh", "-c", text], os.ttyname(there)) == code
+    assert terminal.run_at_terminal(["sh", "-c", text], os.ttyname(there)) == code
     assert (tmp_path / "typed").read_text() == "swordfish"
     os.close(main)
     os.close(there)
@@ -205,13 +217,13 @@ def test_a_renewer_that_another_users_terminal_refuses_is_named_with_what_to_do(
 ) -> None:
     """After su, the terminal is another user's."""
     held = Credential("certificate", "", NOW - timedelta(days=1))
-    monkeypatch.setattr(credential, "of_account", lambda _variables, _now: held)
-    monkeypatch.setattr(renewing, "renewal", lambda *_words: ["true"])
+    monkeypatch.setattr(renewing, "find_credential", lambda _variables, _now: held)
+    monkeypatch.setattr(renewing, "renewal_command", lambda *_words: ["true"])
 
     def refused(*_words: object) -> int:
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(terminal.os, "open", refused)
-    state, said = renewing.renewed({"inventory_hostname": "ada@daint"}, "/dev/pts/1", lambda _question: "y")
+    state, said = renewing.renew_credential({"inventory_hostname": "ada@daint"}, "/dev/pts/1", lambda _question: "y")
     assert state == "ended"
     assert said.endswith("'true' could not be started at /dev/pts/1 (Permission denied): run it yourself")

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication.questions import in_its_name
+from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication.questions import mark_lines
 
 
 @pytest.mark.parametrize(
@@ -19,4 +19,4 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication.questi
     ],
 )
 def test_no_line_of_a_question_begins_with_words_of_a_login_node(asked: str, shown: str) -> None:
-    assert in_its_name("ada@lrz", asked) == shown
+    assert mark_lines("ada@lrz", asked) == shown

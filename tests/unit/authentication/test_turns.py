@@ -69,7 +69,7 @@ def test_nobody_waits_for_ever_for_one_who_was_stopped(monkeypatch: pytest.Monke
 
 @contextmanager
 def _line(host: str) -> Iterator[int]:
-    files = turns._files(host)
+    files = turns._open_files(host)
     yield files[0]
     for one in files:
         os.close(one)

@@ -154,12 +154,12 @@ KNOW_ANSIBLE = {  # beside the doors
     "plugin_utils._secrets.prompt",  # asks and warns through Ansible's display
 }
 LATE = {  # a file of these rooms -> what it imports inside a function: each takes milliseconds that few runs need
-    "_delivery/connection": {"_delivery/connection_failure", "_authentication/login_gate"},  # 10 and 6 files more
+    "_delivery/connection": {"_delivery/connection_failure", "_authentication/login_check"},  # 10 and 6 files more
     "_delivery/conversation": {"_delivery/job_wait", "_delivery/key_rotations"},  # 7 and 6 files more
     "_delivery/delivery": {"_delivery/manual_steps"},  # 7 files more
     "_delivery/result": {"_receipt/receipt"},
     "_delivery/payload": {"_delivery/packing"},  # with ast; needed if the sources of the engine have changed
-    "_authentication/login_gate": {"_secrets/prompt", "_authentication/questions", "_authentication/ssh_login"},  # 30
+    "_authentication/login_check": {"_secrets/prompt", "_authentication/questions", "_authentication/ssh_login"},  # 30
     "action/converge": {"_rotation/reminders"},  # 12 files more
 }
 LATE_ROOMS = {"_delivery", "_authentication", "_ssh_config"}  # and the actions that are in the table

@@ -181,9 +181,9 @@ def test_a_command_may_have_begun_unless_all_that_ssh_said_lacks_its_mark(
         (
             f"{SSH}ssh: connect to host h: Connection refused\r\n",
             False,
-            "ssh: connect to host h: Connection refused. Is the network there",
+            "ssh: connect to host h: Connection refused. Check the network",
         ),
-        (f"{SSH}", False, "ssh ended without a word. Is the network there"),
+        (f"{SSH}", False, "ssh ended without output. Check the network"),
         (
             f"{SSH}{payload.BEGUN}\nConnection to h closed.",
             True,

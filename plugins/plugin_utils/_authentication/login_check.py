@@ -1,0 +1,97 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whether a login to an account can succeed now, and the advice if it cannot.
+
+A login may need a valid certificate or ticket, a session that only the user can open, or the user in every session. If
+it is blocked, ssh is made to fail before it connects: sites count refused attempts.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+from ...module_utils._core.errors import AccountError
+from .._input.command_line import command
+from .._input.ssh_arguments import NO_OTHER
+from .credential import Credential, find_credential
+from .renewers import explain_missing_program, has_program, renewal_command, user_of
+
+Variables = Mapping[str, Any]  # Ansible's, of one account, with those of ssh as text
+Output = TypeVar("Output")
+
+KEY_ALONE = "If your key alone is enough, set 'auth: key' in its entry of the accounts file"
+
+
+def check_login(
+    send: Callable[[], Output], connection: Any, variables: Variables, may_ask: bool
+) -> tuple[Callable[[], Output], str]:
+    """Return how to send a command to an account, and why its login is blocked; the reason is empty if it is not.
+
+    connection: Ansible's. may_ask: the user may be asked during this work.
+    """
+    reason = find_block(variables, may_ask)
+    if reason:
+        connection.set_option("ssh_args", " ".join(NO_OTHER))
+        return send, reason
+    if "asks_each_time" not in variables["account"]:
+        return send, ""
+    from .._secrets.prompt import NotAnswered, NoTerminal
+    from . import questions, ssh_login
+
+    def send_answering() -> Output:
+        try:
+            with ssh_login.answer_questions(*questions.of_account(variables)):
+                return send()
+        except (NoTerminal, NotAnswered):
+            raise AccountError("the question was not answered, so nothing was done") from None
+
+    return send_answering, ""
+
+
+def find_block(variables: Variables, may_ask: bool) -> str:
+    """Return why a login to the account cannot succeed now; empty if it may."""
+    account = variables.get("account") or {}
+    if account.get("by_hand"):
+        return advise_script(str(variables["inventory_hostname"]))
+    if account.get("lapses"):
+        now = datetime.now(UTC)
+        credential = find_credential(variables, now)
+        if credential and credential.is_unusable(now):
+            return advise_renewal(variables, credential, now)
+    each_time = account.get("asks_each_time")
+    return advise_terminal() if each_time and not (may_ask and each_time["at_terminal"]) else ""
+
+
+def advise_connect(account: str) -> str:
+    """Return why an account was not reached without an open session, and the command that opens one."""
+    connect = shlex.join(command("connect", ["-l", account]))
+    return (
+        "the login needs you: it asks for something, and no SSH session is open, so nothing was tried."
+        f" At a terminal, run: {connect}. {KEY_ALONE}"
+    )
+
+
+def advise_script(account: str) -> str:
+    """Return why an account was not reached to which no program may log in, and the command for a script."""
+    export = shlex.join(command("export-script", ["-l", account]))
+    return f"the login needs you: no program may log in, so nothing was tried. Write a script to run there: {export}"
+
+
+def advise_terminal() -> str:
+    """Return why an account was not reached that asks the user in every session."""
+    return (
+        "the login needs you: it asks for something in every SSH session, and the site forbids shared sessions, so"
+        f" nothing was tried. Run this at a terminal. {KEY_ALONE}"
+    )
+
+
+def advise_renewal(variables: Variables, credential: Credential, now: datetime) -> str:
+    """Return that the certificate or ticket is unusable, and the command for a new one."""
+    cluster = variables.get("cluster") or {}
+    renewal = renewal_command(cluster, user_of(variables), credential.place)
+    how = shlex.join(renewal) or str((cluster.get("auth") or {}).get("command", "")) or "see the site's pages"
+    install = f". {explain_missing_program(renewal)}" if renewal and not has_program(renewal) else ""
+    return f"{credential.describe(now)}, so nothing was tried. Get a new one: {how}{install}"
