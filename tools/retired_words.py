@@ -68,7 +68,8 @@ def read_texts(file: Path) -> Iterator[tuple[int, str]]:
     """Yield the texts of a file with their lines: all of a page, and the sentences among the strings of a program."""
     source = file.read_text(encoding="utf-8")
     if file.suffix != ".py":
-        yield from enumerate(source.splitlines(), 1)
+        key = r"^\s*(- )?(register: .*|\w+:(?= |$))" if file.suffix == ".yml" else "^$"
+        yield from ((number, re.sub(key, "", line)) for number, line in enumerate(source.splitlines(), 1))
         return
     tree = ast.parse(source)
     docstrings = {

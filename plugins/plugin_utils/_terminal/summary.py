@@ -37,10 +37,10 @@ AFTER = {
 
 
 def no_account(limit: str | None) -> str:
-    """Why there is no account to look at. limit: the -l that leaves none of those that there are."""
+    """Return the error of a run without accounts. limit: the -l that excludes all of them."""
     if limit is None:
-        return "no accounts file was read, so there is no account to look at; name yours by -i FILE"
-    return f"-l {limit} leaves no account to look at"
+        return "no accounts file was read, so there are no accounts; name yours by -i FILE"
+    return f"-l {limit} excludes all accounts"
 
 
 class RunSummary(NamedTuple):
