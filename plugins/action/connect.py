@@ -23,7 +23,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_sess
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.connection import Variables
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import LoginResult
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import ssh_arguments
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.prompt import NotAnswered, NoTerminal, asked
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.prompt import NotAnswered, NoTerminal, ask
 
 TERMINAL = name_of_terminal()  # the processes of the tasks have none any more
 State = Literal["unasked", "each_time", "open", "opened", "entered", "renewed", "closed", "ended", "refused"]
@@ -69,7 +69,7 @@ def log_in(session: AccountSession, ahead: bool) -> LoginResult:
         return login_result("closed", login_check.advise_script(session.name))
     state: State = "entered"
     if "lapses" in variables["account"]:
-        credential_state, reason = renewing.renew_credential(variables, TERMINAL, asked)
+        credential_state, reason = renewing.renew_credential(variables, TERMINAL, ask)
         if credential_state == "ended":
             return login_result("ended", reason)
         state = "renewed" if credential_state == "renewed" else state

@@ -68,7 +68,7 @@ class ActionModule(AccountAction):
         if (state_folder() / "secrets").is_dir() and not session.sandbox:
             from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import reminders
 
-            declared = reminders.left_alone(session.name, declared)
+            declared = reminders.without_open_rotations(session.name, declared)
         return deliver(session, declared, checked["wait"], {"seconds": checked["seconds"], **read_agreement(session)})
 
     @property

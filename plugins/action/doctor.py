@@ -31,9 +31,9 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._input.programs import
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import settings, ssh_arguments
 from ansible_collections.hpc.onboard.plugins.plugin_utils._readiness import doctor_checks
 from ansible_collections.hpc.onboard.plugins.plugin_utils._readiness.doctor_checks import Check
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import passphrase_fd
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import passphrase
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.backends import MissingKey
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.key_faults import fault_of
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.key_faults import find_fault
 from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config import texts
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import state_folder
 
@@ -44,7 +44,7 @@ OURS = re.compile(r"^plugin:\s*[\"']?hpc\.onboard\.accounts", re.MULTILINE)
 RESOLVE = "import socket, sys; socket.getaddrinfo(sys.argv[1], None)"
 SECONDS = 8
 
-passphrase_fd.keep()
+passphrase.keep_descriptor()
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
@@ -113,25 +113,27 @@ def keyring(key: str, needed: bool) -> Check:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import backends
     from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.file_errors import StoreLocked, StoreMissing
     from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.keyring_backend import Keyring
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.prompt import ThroughAnsible
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.prompt import AnsiblePrompter
 
-    person = ThroughAnsible()
+    prompter = AnsiblePrompter()
     try:
-        backend, warnings = backends.chosen_backend()
+        backend, warnings = backends.choose_backend()
     except MissingKey as error:
         return doctor_checks.no_keyring(str(error), needed)
     if isinstance(backend, Keyring):
-        backend.within(person, {})
-    words = backends.words(backend)
+        backend.use_prompter(prompter, {})
+    words = backends.describe(backend)
     try:
-        value = backends.password(backend, key)
+        value = backends.read_password(backend, key)
     except MissingKey as error:
         cause = error.__context__
         if isinstance(cause, StoreMissing):
             return doctor_checks.no_file(words, key)
         unseen = isinstance(cause, StoreLocked)
         return doctor_checks.unseen_keyring(words) if unseen else doctor_checks.closed_keyring(str(error), needed)
-    return doctor_checks.keyring(words, key, bool(value), warnings + person.told, fault_of(value) if value else None)
+    return doctor_checks.keyring(
+        words, key, bool(value), warnings + prompter.notes, find_fault(value) if value else None
+    )
 
 
 def keys() -> Iterator[Check]:
@@ -139,7 +141,7 @@ def keys() -> Iterator[Check]:
     if (state_folder() / "secrets").is_dir():
         from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import reminders  # few keys were rotated
 
-        for one in reminders.reminders():
+        for one in reminders.list_reminders():
             yield doctor_checks.reminder(one.text, one.command)
 
 

@@ -52,7 +52,7 @@ class ActionModule(AccountAction):
             return fix_run.reported(session.variables, session.value, called, session.warn, STARTED)
         if arguments["part"] == "account":
             return self._fix(session, arguments)
-        ask = partial(prompt.answered, nothing=fix_run.NOTHING)
+        ask = partial(prompt.ask_or_stop, not_done=fix_run.NOTHING)
         return fix_run.asked(session.variables, session.value, called, session.is_check_run, ask)
 
     def _fix(self, session: AccountSession, arguments: Arguments) -> FixAccount:

@@ -68,7 +68,7 @@ class ActionModule(AccountAction):
         if part == "ask":
             if not is_anything_shown(variables):
                 return DONE
-            answer = prompt.answered(agreement.question, nothing=agreement.nothing)
+            answer = prompt.ask_or_stop(agreement.question, not_done=agreement.nothing)
         agreement.require_yes(answer, variables, session.value, context.CLIARGS)
         return DONE
 

@@ -67,7 +67,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
             if part == "settings" and not IS_AT_TERMINAL:
                 answer = ""
             elif part == "ask" and (self._variables.get(SHOWN) or {}).get("changed"):
-                answer = prompt.answered(agreement.question, nothing=agreement.nothing)
+                answer = prompt.ask_or_stop(agreement.question, not_done=agreement.nothing)
             if answer is not None:
                 agreement.require_yes(answer, self._variables, self._value, context.CLIARGS)
         return {**run.DONE}

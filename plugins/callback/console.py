@@ -260,9 +260,11 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         """Say which rotation is open and which old key lives on, where a run was about keys."""
         if not self._story.is_about_keys or not (state_folder() / "secrets").is_dir():
             return
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.reminders import reminders  # few have any
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.reminders import (
+            list_reminders,  # few have any
+        )
 
-        for one in reminders():
+        for one in list_reminders():
             self._say(
                 [
                     (),

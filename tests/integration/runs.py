@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.file_format import (
     Kdf,
-    key_of,
+    derive_key,
     new_header,
     parse,
     seal,
@@ -87,8 +87,8 @@ class FileRing:
         self.env = {"PYTHON_KEYRING_BACKEND": BACKEND, "KEYRING_PROPERTY_FILE": str(self.file)}
         header = new_header(kdf)
         file = KeyFile(self.file)
-        with file.held():
-            content = seal({"hpc.onboard": {"ngc": key}}, header, key_of(header, PASSPHRASE))
+        with file.lock():
+            content = seal({"hpc.onboard": {"ngc": key}}, header, derive_key(header, PASSPHRASE))
             file.write(content, parse)
 
     def keyring(self, *order: str, value: str | None = None) -> subprocess.CompletedProcess[str]:

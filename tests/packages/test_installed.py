@@ -127,7 +127,8 @@ def test_the_command_that_galaxy_brings_is_not_hidden_by_a_package_of_the_same_n
 TOLD = """
 import json, shlex, sys
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import PLAYBOOKS, started
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.next_step import playbook, resume, said_dead
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.next_step import (
+    resume_command, retired_command, rotate_command)
 limit = ["-l", "simone@wilson"]
 start = started(sys.argv[1:])
 others = ("rotate", "doctor", "export-script", "import-result")
@@ -135,7 +136,8 @@ told = [start.command(verb, limit) for verb in PLAYBOOKS if verb not in others]
 told += [start.command("onboard", [*limit, "--tags", "conda"]), start.command("audit", ["--tags", "watch"])]
 told += [start.command("offboard", [*limit, "-e", "offboard_only=undeclared"]), start.command("doctor")]
 sys.argv = ["ansible-playbook", *sys.argv[1:]]
-told += [shlex.split(one(name)) for one in (playbook, resume, said_dead) for name in ("ngc", "wandb")]
+commands = (rotate_command, resume_command, retired_command)
+told += [shlex.split(one(name)) for one in commands for name in ("ngc", "wandb")]
 local = [start.command(verb) for verb in ("cheatsheet", "state", "ledger", "rekey")]
 print(json.dumps([[*one, "--syntax-check"] for one in told] + [[*one, "--help"] for one in local]))
 """

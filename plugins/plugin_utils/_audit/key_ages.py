@@ -26,9 +26,9 @@ def known(names: Iterable[str]) -> dict[str, Secret]:
     rotated = [name for name in sorted(names) if (state_folder() / "secrets" / f"{name}.json").exists()]
     if not rotated:
         return {}
-    from .._secrets.version_store import Sidecar  # few keys were ever rotated
+    from .._secrets.version_store import VersionStore  # few keys were ever rotated
 
-    found = {name: Sidecar(name, bytes.fromhex(local_key())).secret() for name in rotated}
+    found = {name: VersionStore(name, bytes.fromhex(local_key())).load() for name in rotated}
     return {name: secret for name, secret in found.items() if secret}
 
 
@@ -48,7 +48,7 @@ def marks(secrets: Mapping[str, Secret], account: str) -> Marks:
         return {}
     from .._secrets import key_marks  # few keys were ever rotated
 
-    return key_marks.marks(secrets, account, bytes.fromhex(local_key()))
+    return key_marks.account_marks(secrets, account, bytes.fromhex(local_key()))
 
 
 def findings(secrets: Mapping[str, Secret], today: date) -> list[FoundDifference]:
@@ -66,7 +66,7 @@ def _of_secret(secret: Secret, today: date) -> Iterator[tuple[str, Severity | Li
         yield "KEY-007", severity, f"Its last day is {last}."
     if current.kind == "legacy":
         yield "KEY-008", "", "It is a key of the older kind, of which there is one at a time."
-    for version in secret.labelled(*REPLACED):
+    for version in secret.with_labels(*REPLACED):
         since = f" since {current.issued[:10]}" if current.issued else ""
         yield (
             "KEY-011",

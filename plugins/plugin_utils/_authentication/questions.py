@@ -11,7 +11,7 @@ from typing import Any
 
 from ...module_utils._core.errors import AccountError
 from .._input.ssh_arguments import ssh_arguments
-from .._secrets.prompt import asked, show
+from .._secrets import prompt
 from .._text.sanitise import clean
 from . import host_keys
 
@@ -37,10 +37,10 @@ def of_account(variables: Mapping[str, Any]) -> tuple[Callable[[str], str], Call
             raise AccountError(
                 "the login node asked for a secret of hpc-onboard, which no site needs; it got no answer"
             )
-        return asked(f"{mark_lines(name, text[-LONGEST:])} ", unseen=not is_of_host_key)
+        return prompt.ask(f"{mark_lines(name, text[-LONGEST:])} ", is_hidden=not is_of_host_key)
 
     def tell(text: str) -> None:
-        show(mark_lines(name, text[-LONGEST:]))
+        prompt.show(mark_lines(name, text[-LONGEST:]))
 
     return ask, tell
 

@@ -22,7 +22,7 @@ from .._init.place import put, repository
 from .._init.wishes import Question, Wish, fault, questions
 from .._input.diagnostics import Mistakes
 from .._input.writers import from_home
-from .._secrets.key_faults import fault_of
+from .._secrets.key_faults import find_fault
 from . import accounts
 from .accounts import CommandError
 from .child import end_by
@@ -267,5 +267,5 @@ def _offer_key(wishes: Sequence[Wish], is_asked: bool) -> None:
     elif not person.agrees(f"{text} Store it now? It is typed unseen.", usual=False):
         person.tell(f"Later:  {shlex.join(store)}")
     else:
-        why = first_key.store(person.ask_unseen("Your NGC key: ", fault_of))
+        why = first_key.store(person.ask_unseen("Your NGC key: ", find_fault))
         person.tell(f"Not stored: {why}. Try again by  {shlex.join(store)}" if why else "The keyring has it now.")

@@ -9,9 +9,9 @@ import re
 
 from ...module_utils._core.errors import AccountError
 from .._rotation.ledger import Ledger, record_key
-from .._rotation.standing import unrecorded
-from .._secrets.key_marks import marks
-from .._secrets.version_store import Sidecar, known_secrets
+from .._rotation.situation import describe_lost_ledger
+from .._secrets.key_marks import account_marks
+from .._secrets.version_store import VersionStore, read_all_secrets
 from .._secrets.versions import VersionError
 from .._state.durable_files import StateError
 from .accounts import CommandError
@@ -48,9 +48,9 @@ def _list_targets(fingerprint: str, ledger: Ledger) -> int:
 
 
 def _verify(ledger: Ledger) -> int:
-    if misfit := ledger.verify():
+    if misfit := ledger.find_misfit():
         raise CommandError(f"line {misfit.line} does not fit: {misfit.why}")
-    if lost := unrecorded(known_secrets(record_key()), ledger.records()):
+    if lost := describe_lost_ledger(read_all_secrets(record_key()), ledger.records()):
         raise CommandError(f"{lost}; put it back, or the next run of that rotation asks every account")
     print(f"{len(ledger.records())} records, all unchanged")
     return 0
@@ -59,10 +59,12 @@ def _verify(ledger: Ledger) -> int:
 def find_in_records(mark: str, ledger: Ledger) -> str:
     """Return the fingerprint by which the records know a key. mark: that, or the fingerprint that an account shows."""
     records, key, wanted = ledger.records(), record_key(), f"key {mark.removeprefix('key ')}"
-    secrets = {name: Sidecar(name, key).secret() for name in {one.secret for one in records}}
+    secrets = {name: VersionStore(name, key).load() for name in {one.secret for one in records}}
     for account in sorted({one.target.partition(":")[0] for one in records if one.target}):
-        for (name, version), shown in marks({name: one for name, one in secrets.items() if one}, account, key).items():
+        for (name, version), shown in account_marks(
+            {name: one for name, one in secrets.items() if one}, account, key
+        ).items():
             secret = secrets[name]
             if shown == wanted and secret:
-                return secret.version(version).fingerprint
+                return secret.find_version(version).fingerprint
     return mark

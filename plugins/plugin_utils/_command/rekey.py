@@ -6,9 +6,8 @@ from __future__ import annotations
 
 import argparse
 
-from .._secrets.file_errors import StoreError, shown
+from .._secrets.file_errors import NotWritten, StoreError, display_path
 from .._secrets.file_format import ARGON2ID, SCRYPT
-from .._secrets.file_on_disk import NotWritten
 from .._secrets.keyring_backend import Keyring
 from .accounts import CommandError
 
@@ -28,5 +27,5 @@ def run(options: argparse.Namespace) -> int:
         keyring.store().rekey(KDFS.get(options.kdf), ask_new=not options.keep_passphrase)
     except (StoreError, NotWritten) as error:
         raise CommandError(str(error)) from None
-    print(f"{shown(keyring.path)} has a new salt{'' if options.keep_passphrase else ' and a new passphrase'}.")
+    print(f"{display_path(keyring.path)} has a new salt{'' if options.keep_passphrase else ' and a new passphrase'}.")
     return 0

@@ -12,7 +12,7 @@ from typing import Any
 
 from .._roles.collect import Declared, Tolerated, collect, prepare_settings, refuse_unknown, selected
 from .._roles.table import PLACES
-from .._secrets.session import SESSION, current_version
+from .._secrets.session import SESSION, current_keyring_name
 from . import payload
 from .connection import AccountConnection, Action, Variables
 from .plan import drop_refused_roles
@@ -81,7 +81,7 @@ class AccountSession:
         """Return the value of a key from the keyring, or a simulated one for a sandbox. Raise MissingKey."""
         if self.sandbox:
             return f"nvapi-not-a-real-key-{name}-of-the-sandbox"
-        value, warnings = SESSION.sound(current_version(name))
+        value, warnings = SESSION.usable_value(current_keyring_name(name))
         for warning in warnings:
             self.warn(warning)
         return value

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from ...module_utils._core.errors import AccountError
 from .._input import command_line
-from .._secrets.key_marks import marks
-from .._secrets.version_store import Sidecar
+from .._secrets.key_marks import account_marks
+from .._secrets.version_store import VersionStore
 from .._secrets.versions import VersionError
 from .._state.durable_files import StateError
 from .._state.fingerprint_key import local_key, machine_id
@@ -32,8 +32,8 @@ def describe_rotations(user: str, account: str) -> KeyRotations:
     name, _at, version = user.partition("@")
     key = bytes.fromhex(local_key())
     try:
-        secret = Sidecar(name, key).secret()
-        fingerprints = sorted(marks({name: secret}, account, key).values()) if secret else []
+        secret = VersionStore(name, key).load()
+        fingerprints = sorted(account_marks({name: secret}, account, key).values()) if secret else []
         return {**describe_secret(secret, version, machine_id(key)), "versions": fingerprints}
     except (StateError, VersionError) as error:
         raise AccountError(str(error)) from None
@@ -43,7 +43,7 @@ def describe_secret(secret: Secret | None, version: str, machine: str) -> KeyRot
     """Return the same of a key's record, for a machine that installs that version, or the current one if it is ""."""
     if secret is None:
         return {"sequence": 0, "known": [], "mark": None}
-    installed = secret.version(version) if version else secret.current
+    installed = secret.find_version(version) if version else secret.current
     rotations: KeyRotations = {
         "sequence": max(other.sequence for other in secret.versions if other.label != "pending"),
         "known": [other.id for other in secret.versions],

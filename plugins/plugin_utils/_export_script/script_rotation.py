@@ -8,14 +8,13 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from .._rotation import targets
-from .._rotation.adapters import Nothing
 from .._rotation.delivery import Delivery
-from .._rotation.ledger import Ledger, now, record_key
-from .._rotation.next_step import Step
-from .._rotation.ports import Found, Refused, Unreachable
-from .._rotation.standing import Situation
+from .._rotation.ledger import Ledger, record_key, utc_now
+from .._rotation.next_step import RotationStep
+from .._rotation.ports import Observation, RotationEffects, StepRefused, TargetUnreachable
+from .._rotation.situation import Situation
 from .._secrets import key_marks, versions
-from .._secrets.version_store import Sidecar
+from .._secrets.version_store import VersionStore
 from .._state import exported_scripts
 
 if TYPE_CHECKING:
@@ -24,42 +23,42 @@ if TYPE_CHECKING:
     from .._secrets.versions import Secret
 
 
-class ImportedTargets(Nothing):
+class ImportedTargets(RotationEffects):
     """The files of the account, as the last imported result showed them."""
 
     leftovers = 0
 
-    def __init__(self, account: str, secret: Secret | None, files: Iterable[targets.File]) -> None:
+    def __init__(self, account: str, secret: Secret | None, files: Iterable[targets.SecretFile]) -> None:
         known = {secret.name: secret} if secret else {}
-        marks = key_marks.marks(known, account, record_key())
+        marks = key_marks.account_marks(known, account, record_key())
         self.outcomes: dict[tuple[str, str], ResourceOutcome] = {}
         self._keys = exported_scripts.read_scripts(account)["keys"]
         self._paths = {file.target: file.path for file in files}
         self._marks = {version: mark for (_name, version), mark in marks.items()}
 
-    def install(self, target: str, version: str) -> Found:
-        """Return once a result shows the version there; until then raise Unreachable."""
+    def install(self, target: str, version: str) -> Observation:
+        """Return once a result shows the version there; until then raise TargetUnreachable."""
         shown = set(self._keys.get(self._paths[target], []))
         if not shown or shown != {self._marks.get(version)}:
-            raise Unreachable
-        return Found("unknown")
+            raise TargetUnreachable
+        return Observation("unknown")
 
     verify = read = install
 
     def put_back(self, target: str, version: str) -> None:
-        """Return if a result shows another key there, else raise Refused: only the user can put a key back."""
+        """Return if a result shows another key there, else raise StepRefused: only the user can put a key back."""
         shown = set(self._keys.get(self._paths[target], []))
         if not shown or self._marks.get(version) in shown:
-            raise Refused
+            raise StepRefused
 
 
 def name_new_keys(account: str, declared: Iterable[PlanEntry]) -> list[PlanEntry]:
     """Return the entries; those that an open rotation has to reach name its new key, NAME@VERSION."""
     entries = list(declared)
-    secrets = targets.secrets(entry for entry in entries if _secret(entry))
+    secrets = targets.secret_names(entry for entry in entries if _secret(entry))
     new_versions = {name: _new_version(account, name, entries) for name in secrets}
     return [
-        _with_secret(entry, versions.username(_secret(entry), new_versions[_secret(entry)]))
+        _with_secret(entry, versions.keyring_name(_secret(entry), new_versions[_secret(entry)]))
         if new_versions.get(_secret(entry))
         else entry
         for entry in entries
@@ -76,14 +75,14 @@ def _secret(entry: PlanEntry) -> str:
 
 def _new_version(account: str, name: str, entries: list[PlanEntry]) -> str:
     """Return the version that an open rotation installs, once a service accepted it; empty if there is none here."""
-    secret = Sidecar(name, record_key()).secret()
-    made = secret.one("pending") if secret else None
+    secret = VersionStore(name, record_key()).load()
+    made = secret.find_label("pending") if secret else None
     if made is None:
         return ""
     situation = Situation(name, secret, Ledger(record_key()).records())
-    mine = {file.target for file in targets.files(account, name, entries)}
-    is_proven = situation.last("prove", made.id, "ok") and not situation.given_up(made.id)
-    return made.id if is_proven and mine & set(situation.unsettled(made.id)) else ""
+    mine = {file.target for file in targets.find_files(account, name, entries)}
+    is_proven = situation.last_seq("prove", made.id, "ok") and not situation.is_given_up(made.id)
+    return made.id if is_proven and mine & set(situation.unsettled_targets(made.id)) else ""
 
 
 def read_keys(entries: Iterable[PlanEntry], outcomes: Iterable[ResourceOutcome], part: str) -> dict[str, list[str]]:
@@ -105,17 +104,17 @@ def record_new_keys(account: str, entries: Iterable[PlanEntry]) -> list[str]:
         if name:
             holders.append(_with_secret(entry, name))
     sentences = []
-    for name in sorted(targets.secrets(holders)):
-        labels, book = Sidecar(name, record_key()), Ledger(record_key())
-        secret, files = labels.secret(), targets.files(account, name, holders)
-        situation = Situation(name, secret, book.records(), now=now())
-        made = situation.made
-        if made is None or made.label not in ("pending", "current") or situation.given_up(made.id):
+    for name in sorted(targets.secret_names(holders)):
+        labels, book = VersionStore(name, record_key()), Ledger(record_key())
+        secret, files = labels.load(), targets.find_files(account, name, holders)
+        situation = Situation(name, secret, book.records(), now=utc_now())
+        made = situation.new_version
+        if made is None or made.label not in ("pending", "current") or situation.is_given_up(made.id):
             continue
-        left = [file.target for file in files if file.target in situation.unsettled(made.id)]
+        left = [file.target for file in files if file.target in situation.unsettled_targets(made.id)]
         delivery = Delivery(name, book, labels, ImportedTargets(account, secret, files))
-        for target in left if situation.last("prove", made.id, "ok") else ():
-            delivery.deliver(target, Step("spread", made.id, (target,)))
+        for target in left if situation.last_seq("prove", made.id, "ok") else ():
+            delivery.deliver(target, RotationStep("spread", made.id, (target,)))
             verified = delivery.situation().states(made.id).get(target) == "verified"
             sentences.append(f"{target} {'holds the new key' if verified else 'does not hold the new key yet'}")
     return sentences

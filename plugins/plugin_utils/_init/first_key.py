@@ -27,10 +27,10 @@ def page(profiles: Iterable[Profile]) -> str:
 def is_missing() -> bool:
     """Whether the keyring has no such key, as far as it tells without a passphrase."""
     try:
-        backend, _warnings = backends.chosen_backend()
-        if backends.is_ours(backend):
+        backend, _warnings = backends.choose_backend()
+        if backends.is_own(backend):
             return not backend.path.exists()
-        return not backends.password(backend, NAME)
+        return not backends.read_password(backend, NAME)
     except backends.MissingKey as error:
         return error.absent
 
@@ -38,7 +38,7 @@ def is_missing() -> bool:
 def store(value: str) -> str:
     """Put the key into the keyring; why it is not there, or nothing. A passphrase may be asked for."""
     try:
-        backend, _warnings = backends.chosen_backend()
+        backend, _warnings = backends.choose_backend()
         backend.set_password(backends.SERVICE, NAME, value)
     except (backends.MissingKey, StoreError) as error:
         return str(error)

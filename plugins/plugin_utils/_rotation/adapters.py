@@ -1,9 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a rotation does outside of its own records: the keyring, the issuer, and the accounts.
-
-Controller does what is done on this machine; Account does what is done on one account, in one trip.
-"""
+"""The effects of a rotation: ControllerEffects on this machine, AccountEffects on one account, in one round trip."""
 
 from __future__ import annotations
 
@@ -16,214 +13,187 @@ from ...module_utils._core.resource import FAILURES
 from ...module_utils._formats.key_forms import NGC
 from .._secrets import key_marks, versions
 from .._secrets.session import SESSION, MissingKey
-from .._secrets.version_store import Sidecar
-from .._secrets.versions import Version
+from .._secrets.version_store import VersionStore
+from .._secrets.versions import KeyVersion
 from .._state.fingerprint_key import machine_id
 from .._validate.key_kinds import KEY_PAGES, CheckedKey, MalformedKey, check_key
 from .._validate.validate import ValidationSettings, judge_key
-from .._validate.verdict import Judgement, KeyVerdict
+from .._validate.verdict import KeyVerdict
 from .ledger import record_key
-from .new_key import asked_day
-from .ports import Found, NotHeld, Outdated, Refused, Unanswered, Unreachable
-from .targets import File
+from .new_key import ask_last_day
+from .ports import (
+    KeyNotHeld,
+    Observation,
+    OutcomeUnknown,
+    RotatedElsewhere,
+    RotationEffects,
+    StepRefused,
+)
+from .targets import SecretFile
 
 if TYPE_CHECKING:
     from .._documents.outcome import ResourceOutcome
 
-    Work = Literal["foresee", "examine", "reconcile"]  # of the engine; it foresees with a key that is nobody's
-    Trip = Callable[[list[File], str, Work], list[ResourceOutcome]]
+    Work = Literal["foresee", "examine", "reconcile"]  # of the engine; it foresees with a random key
+    RoundTrip = Callable[[list[SecretFile], str, Work], list[ResourceOutcome]]
 
-DAY = r"20\d\d-[01]\d-[0-3]\d"
+DAY = re.compile(r"20\d\d-[01]\d-[0-3]\d")
 
 
-def kind_of(key: CheckedKey) -> str:
-    """The kind of a version, for its label."""
-    return "legacy" if key.is_legacy else "personal" if key.service == "ngc" else "token"
+def version_kind(key: CheckedKey) -> str:
+    """Return the kind of a version that has this key, for its label."""
+    return "legacy" if key.is_legacy else "personal" if key.service == NGC else "token"
 
 
 def fingerprint(value: str) -> str:
-    """What stands for a key in the records of this machine; each account shows another one (key_marks.py)."""
+    """Return what represents a key in this machine's records; each account shows another one (key_marks.py)."""
     return hmac.digest(record_key(), value.encode(), "sha256").hex()[:12]
 
 
 def holds_key(outcome: ResourceOutcome) -> bool:
-    """Whether a file that was only looked at holds the key, at every place that is wanted."""
+    """Return True if an examined file holds the desired key in every place."""
     places = [field for field in outcome["after"] if field.rpartition(" ")[2] == "password"]
     return bool(places) and all(outcome["before"].get(field) == outcome["after"][field] for field in places)
 
 
-def _check_held(outcome: ResourceOutcome) -> None:
-    """Raise NotHeld where a file holds no key, or one that is not known."""
-    held = outcome["evidence"].get("held")
-    if held:
-        raise NotHeld(held.removeprefix("key "))
-
-
-class Nothing:
-    """What a side of a rotation cannot do is never asked of it."""
-
-    def probe(self, target: str) -> Found:
-        """Not from here: an account that did not answer for itself could not be reached."""
-        raise Unreachable
-
-    def install(self, target: str, version: str) -> Found:
-        """Not from here."""
-        raise Unreachable
-
-    verify = read = install
-
-    def take(self, version: str) -> Version:
-        """Not from here."""
-        raise Refused
-
-    def prove(self, version: str) -> Found:
-        """Not from here."""
-        raise Refused
-
-    def put_back(self, target: str, version: str) -> None:
-        """Not from here."""
-        raise Refused
-
-    def deactivate(self, version: str) -> None:
-        """A person does it where the key was made; that it was said to be done is why this is called."""
-
-    reactivate = deactivate
-
-    def last_day(self, version: str) -> str:
-        """Not known from here."""
-        return ""
-
-    def forget(self, version: str) -> None:
-        """Not from here."""
-        raise Refused
-
-
-class Controller(Nothing):
+class ControllerEffects(RotationEffects):
     """The keyring and the services that are asked from this machine."""
 
-    def __init__(self, name: str, service: str, settings: ValidationSettings, new: Callable[[str], CheckedKey]) -> None:
-        """new: gives the new key, for the keyring username that it is to have."""
-        self._name, self._service, self._settings, self._new = name, service, settings, new
-        self.sentences: dict[str, str] = {}
-        self.said_day = ""  # the last day of the new key, as a person says
-        self._days: dict[str, str] = {}
-        self._dated: set[str] = set()  # versions that were proven here, and of which it is worth asking
+    def __init__(
+        self,
+        name: str,
+        service: str,
+        settings: ValidationSettings,
+        get_new_key: Callable[[str], CheckedKey],
+        last_day: str = "",
+    ) -> None:
+        """get_new_key: from the name that it gets in the keyring; last_day: as the user set it, or empty."""
+        self._name, self._service, self._settings, self._get_new_key = name, service, settings, get_new_key
+        self._given_day = last_day
+        self._days: dict[str, str] = {}  # by version: as the issuer reported it; empty if a person may be asked
+        self.sentences: dict[str, str] = {}  # by version: what the services last said about it
 
     def last_day(self, version: str) -> str:
-        """As a person has said, else as the issuer did; else a person is asked, of a key that the issuer takes."""
-        known = self.said_day or self._days.get(version, "")
-        return asked_day(self._name, KEY_PAGES[NGC]) if not known and version in self._dated else known
+        """Return the last day that the user set, else the issuer's; else ask the person at the terminal."""
+        day = self._given_day or self._days.get(version)
+        return ask_last_day(self._name, KEY_PAGES[NGC]) if day == "" else day or ""
 
-    def _current(self) -> str:
-        secret = Sidecar(self._name, record_key()).secret()
-        return secret.current.id if secret else versions.FIRST
-
-    def take(self, version: str) -> Version:
-        """The key of the version: from the keyring if it is there, else asked for and stored."""
-        user = versions.username(self._name, version)
+    def take(self, version: str) -> KeyVersion:
+        """Put the key of the version into the keyring. Asks for it only if it is not there yet."""
+        user = versions.keyring_name(self._name, version)
         try:
             stored = SESSION.stored(user)
-            key = check_key(stored, self._service) if stored else self._new(user)
+            key = check_key(stored, self._service) if stored else self._get_new_key(user)
             if not stored:
                 SESSION.store(user, key.value)
         except (MissingKey, MalformedKey) as error:
-            raise Refused(str(error)) from None
+            raise StepRefused(str(error)) from None
         own = record_key()
-        sealed = key_marks.sealed(key.value, self._name, version, own)
+        sealed = key_marks.seal(key.value, self._name, version, own)
         mark = fingerprint(key.value)
-        return Version(version, kind_of(key), fingerprint=mark, sealed=sealed, machine=machine_id(own))
+        return KeyVersion(version, version_kind(key), fingerprint=mark, sealed=sealed, machine=machine_id(own))
 
-    def prove(self, version: str) -> Found:
-        """What the services say of the version; dead only where every one that was asked says so."""
+    def prove(self, version: str) -> Observation:
+        """Return what the services say about the version.
+
+        A refusal of an old key counts only if every service that was asked refuses it and accepts the current key in
+        the same minute; otherwise the verdict is inconclusive.
+        """
         try:
-            value, _warnings = SESSION.value(versions.username(self._name, version))
-            key = check_key(value, self._service)
-            found = judge_key(key, self._settings)
+            key = self._read_key(version)
         except (MissingKey, MalformedKey) as error:
-            raise Refused(str(error)) from None
+            raise StepRefused(str(error)) from None
+        found = judge_key(key, self._settings)
         self.sentences[version] = found.sentence
-        said = next((one.details["expires"] for one in found.findings if "expires" in one.details), "")
-        self._days[version] = said[:10] if re.fullmatch(DAY, said[:10]) else ""
-        if found.verdict is KeyVerdict.VALID and self._service == NGC and not key.is_legacy:
-            self._dated.add(version)  # others say it, or never end
-        if found.verdict is KeyVerdict.INVALID and version != self._current() and not self._control(found):
-            return Found("inconclusive")
+        reported = next((one.details["expires"] for one in found.findings if "expires" in one.details), "")[:10]
+        is_datable = found.verdict is KeyVerdict.VALID and self._service == NGC and not key.is_legacy
+        if DAY.fullmatch(reported):
+            self._days[version] = reported
+        elif is_datable:  # the issuers of other keys report the day, or there is none
+            self._days[version] = ""
+        if found.verdict is KeyVerdict.INVALID:
+            secret = VersionStore(self._name, record_key()).load()
+            current = secret.current.id if secret else versions.FIRST
+            if version != current and not (found.is_dead and self._is_valid(current)):
+                return Observation("inconclusive")
         status = next((one.status for one in found.findings if one.status), None)
-        evidence: dict[str, str | int] = {"http_status": status} if status else {}
-        return Found(str(found.verdict), evidence)
+        return Observation(str(found.verdict), {"http_status": status} if status else {})
 
-    def _control(self, found: Judgement) -> bool:
-        """Whether a refusal can be believed: all who were asked refuse, and in the same minute take the current key."""
-        value, _warnings = SESSION.value(versions.username(self._name, self._current()))
-        return found.is_dead and judge_key(check_key(value, self._service), self._settings).verdict is KeyVerdict.VALID
+    def _read_key(self, version: str) -> CheckedKey:
+        value, _warnings = SESSION.value(versions.keyring_name(self._name, version))
+        return check_key(value, self._service)
+
+    def _is_valid(self, version: str) -> bool:
+        return judge_key(self._read_key(version), self._settings).verdict is KeyVerdict.VALID
 
     def forget(self, version: str) -> None:
-        """Take the value out of the keyring, if it is there."""
+        """Remove the value from the keyring, if it is there."""
         try:
-            SESSION.store(versions.username(self._name, version), None)
+            SESSION.store(versions.keyring_name(self._name, version), None)
         except MissingKey as error:
-            raise Refused(str(error)) from None
+            raise StepRefused(str(error)) from None
 
 
-class Account(Nothing):
-    """One account: all its files in one trip, whose outcomes answer for each of them."""
+class AccountEffects(RotationEffects):
+    """The files of one account, all in one round trip."""
 
-    def __init__(self, name: str, files: list[File], current: Callable[[], str], trip: Trip) -> None:
-        self._name, self._files, self._current, self._trip = name, files, current, trip
+    def __init__(self, name: str, files: list[SecretFile], current: Callable[[], str], round_trip: RoundTrip) -> None:
+        """current: returns the id of the current version."""
+        self._name, self._files, self._current, self._round_trip = name, files, current, round_trip
         self.outcomes: dict[tuple[str, str], ResourceOutcome] = {}
-        self.leftovers = 0  # places on the account where the replaced key still stands, as far as was looked
+        self.leftovers = 0  # places on the account that still hold the old key, as far as was searched
 
     def _outcome(self, target: str, version: str, work: Work) -> ResourceOutcome:
-        """What came of the file; the first file that is asked for takes all of them there."""
+        """Return the outcome of a file; the first file that is asked about takes all of them along."""
         if (target, version) not in self.outcomes:
-            user = versions.username(self._name, version)
-            try:
-                outcomes = self._trip(self._files, user, work)
-            except MissingKey as error:
-                raise Refused(str(error)) from None
-            for file, outcome in zip(self._files, outcomes, strict=True):
+            for file, outcome in zip(self._files, self._send(self._files, version, work), strict=True):
                 self.outcomes[file.target, version] = outcome
         return self.outcomes[target, version]
 
-    def probe(self, target: str) -> Found:
-        """Whether another key could be written to the file: foreseen, nothing is changed."""
-        return self._told(self._outcome(target, self._current(), "foresee"))
+    def _send(self, files: list[SecretFile], version: str, work: Work) -> list[ResourceOutcome]:
+        try:
+            return self._round_trip(files, versions.keyring_name(self._name, version), work)
+        except MissingKey as error:
+            raise StepRefused(str(error)) from None
 
-    def install(self, target: str, version: str) -> Found:
-        """Write the version, read it back, and have it tried; or the file is as it was."""
-        return self._told(self._outcome(target, version, "reconcile"))
+    def probe(self, target: str) -> Observation:
+        """Check in a preview that another key could be written to the file; changes nothing."""
+        return self._observe(self._outcome(target, self._current(), "foresee"))
 
-    def verify(self, target: str, version: str) -> Found:
-        """What came of trying it."""
-        return self._told(self._outcome(target, version, "reconcile"))
+    def install(self, target: str, version: str) -> Observation:
+        """Write the version, read it back, and have it tried; on failure the file is as it was."""
+        return self._observe(self._outcome(target, version, "reconcile"))
 
-    def read(self, target: str, version: str) -> Found:
-        """Whether the file holds the version, whatever else of it differs."""
+    verify = install  # the outcome is kept: the account has tried the key in the same round trip
+
+    def read(self, target: str, version: str) -> Observation:
+        """Check that the file holds the version, whatever else differs in it."""
         outcome = self._outcome(target, version, "examine")
-        if outcome["status"] == "unknown":
-            raise Unanswered
-        _check_held(outcome)
+        _check_known(outcome)
         if not holds_key(outcome):
-            raise Refused("another key than the new one stands there, or none")
-        return Found(outcome["evidence"].get("verdict", "unknown"))
+            raise StepRefused("it holds another key than the new one, or none")
+        return Observation(outcome["evidence"].get("verdict", "unknown"))
 
     def put_back(self, target: str, version: str) -> None:
         """Write the current version in place of this one, in this file alone."""
-        user = versions.username(self._name, self._current())
-        try:
-            (outcome,) = self._trip([file for file in self._files if file.target == target], user, "reconcile")
-        except MissingKey as error:
-            raise Refused(str(error)) from None
-        self.outcomes[target, version] = outcome
-        self._told(outcome)
+        own = [file for file in self._files if file.target == target]
+        (self.outcomes[target, version],) = self._send(own, self._current(), "reconcile")
+        self._observe(self.outcomes[target, version])
 
-    def _told(self, outcome: ResourceOutcome) -> Found:
-        if outcome["status"] == "unknown":
-            raise Unanswered
-        if outcome["evidence"].get("rotated"):
-            raise Outdated(str(outcome["reason"]))
-        _check_held(outcome)
+    def _observe(self, outcome: ResourceOutcome) -> Observation:
+        if outcome["evidence"].get("rotated") and outcome["status"] != "unknown":
+            raise RotatedElsewhere(str(outcome["reason"]))
+        _check_known(outcome)
         if outcome["status"] in FAILURES:
-            raise Refused(str(outcome["reason"]))
+            raise StepRefused(str(outcome["reason"]))
         verdict = outcome["evidence"].get("verdict", "unknown")
-        return Found(verdict, {"leftovers": self.leftovers} if self.leftovers else {})
+        return Observation(verdict, {"leftovers": self.leftovers} if self.leftovers else {})
+
+
+def _check_known(outcome: ResourceOutcome) -> None:
+    """Raise OutcomeUnknown, or KeyNotHeld if the file holds no key or an unknown one."""
+    if outcome["status"] == "unknown":
+        raise OutcomeUnknown
+    held = outcome["evidence"].get("held")
+    if held:
+        raise KeyNotHeld(held.removeprefix("key "))

@@ -1,8 +1,8 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The lead of a rotation: takes the steps that need no account, and says what the accounts are to do.
+"""Lead a rotation: take the steps that need no account, and say what the accounts have to do.
 
-It can be run any number of times; where the rotation is stands in its records, not in the run.
+It can run any number of times: where the rotation is, the records say, not the run.
 """
 
 from __future__ import annotations
@@ -17,183 +17,198 @@ from ...module_utils._core.errors import AccountError
 from ...module_utils._formats.key_forms import NGC
 from .._input.diagnostics import nearest
 from .._secrets import versions
-from .._secrets.version_store import Sidecar
+from .._secrets.version_store import VersionStore
 from .._validate.key_kinds import KEY_PAGES
-from . import messages as words
-from . import targets as _targets
-from .ledger import Ledger, now, record_key
-from .new_key import confirmed
-from .next_step import Step, next_step
-from .opening import Opening
-from .options import Wishes
-from .standing import Situation
+from . import messages
+from .ledger import TIME_FORMAT, Ledger, record_key, utc_now
+from .new_key import confirm
+from .next_step import RotationStep, next_step
+from .opening import RotationOpening
+from .options import RotationOptions
+from .situation import Situation
 from .steps import Rotation
+from .targets import service_of
 
 if TYPE_CHECKING:
     from .._documents.result import TargetCheck
     from .._documents.rotation import RegistryQuestion, RequestedStep, RotationState
 
 ACCOUNTS = ("plan", "canary", "spread", "settle", "retire", "abort")  # steps that accounts have a share in
-LOOKS = ("plan", "settle")  # that are one look a run, whoever answered
+LOOKS = ("plan", "settle")  # those of which a run takes one look, whoever responded
 
 
-class Given(NamedTuple):
-    """What a run is about: the targets that the inventory has, the wishes, and what came on standard input.
-
-    by_hand: the accounts that no program enters.
-    """
+class RotationRequest(NamedTuple):
+    """What a run is about. targets: those of the inventory; by_hand: the accounts that no program may enter."""
 
     secret: str
     targets: tuple[str, ...]
-    wishes: Wishes = Wishes()
+    options: RotationOptions = RotationOptions()
     stdin: bytes = b""
     by_hand: tuple[str, ...] = ()
 
 
-class Lead:
-    """One secret's rotation, as far as this machine takes it."""
+class Coordinator:
+    """Leads one secret's rotation as far as this machine can take it."""
 
-    def __init__(self, given: Given) -> None:
-        self._secret, self._targets, self._wishes, self._stdin, self._by_hand = given
-        self._labels, self._ledger = Sidecar(self._secret, record_key()), Ledger(record_key())
-        known = self._labels.secret()
+    def __init__(self, request: RotationRequest) -> None:
+        self._secret, self._targets, self._options, stdin, self._by_hand = request
+        self._store, self._ledger = VersionStore(self._secret, record_key()), Ledger(record_key())
+        known = self._store.load()
         before = [target for one in (known.versions if known else ()) for target in one.targets]
-        self._service = _targets.service(self._secret, self._targets or before)
-        self._opening = Opening(self._secret, self._service, self._targets, self._wishes, self._stdin)
-        self._settings, self._outside = self._opening.settings, self._opening.outside
-        parts = (self._secret, self._ledger, self._labels, self._outside, self._targets, self._wishes.canary, now())
-        self._rotation = Rotation(*parts)
-        grace = self._wishes.grace or self._rotation.situation().grace
-        until = (datetime.now(UTC) + timedelta(seconds=grace)).strftime("%Y-%m-%dT%H:%M:%SZ") if grace else ""
-        self._rotation = self._opening.rotation = Rotation(*parts, until)
+        self._service = service_of(self._secret, self._targets or before)
+        self._opening = RotationOpening(self._secret, self._service, self._targets, self._options, stdin)
+        self._effects = self._opening.effects
+        canary = self._options.canary
+        rotation = Rotation(self._secret, self._ledger, self._store, self._effects, self._targets, canary, utc_now())
+        grace = self._options.grace or rotation.situation().grace_seconds
+        until = (datetime.now(UTC) + timedelta(seconds=grace)).strftime(TIME_FORMAT) if grace else ""
+        self._rotation = self._opening.rotation = replace(rotation, grace_until=until)
 
-    # -- what is done --------------------------------------------------------------------------
+    # What is done
 
-    def foreseen(self) -> RotationState:
-        """Judge the new key where one is given, and let each account foresee its share; nothing is kept or changed."""
-        self._check_words()
+    def preview(self) -> RotationState:
+        """Judge the new key if one is given, and have each account preview its share; nothing is kept or changed."""
+        self._check_target_names()
         now = self._rotation.situation()
-        is_begun = self._wishes.give_up or self._goes_on(now)
-        checks, goes_on = ([], True) if is_begun else self._opening.foreseen(now)
-        if not goes_on:
-            return self._result(checks, {})
-        asked = [one for one in self._targets if one not in self._wishes.excuse]
+        checks: list[TargetCheck] = []
+        if not self._options.give_up and not self._continues(now):
+            checks, begins = self._opening.preview(now)
+            if not begins:
+                return self._result(checks, {})
+        asked = [one for one in self._targets if one not in self._options.excuse]
         pending = [one for one in asked if one.partition(":")[0] in self._by_hand]
-        checks += [words.check(target, "warning", words.pending(target), True) for target in pending]
+        checks += [
+            messages.make_check(target, "warning", messages.describe_pending(target), True) for target in pending
+        ]
         targets = [target for target in asked if target not in pending]
-        return self._result(checks, {"name": "foresee", "version": self._in_view(now), "targets": targets})
+        return self._result(checks, {"name": "foresee", "version": self._previewed_version(now), "targets": targets})
 
-    def _in_view(self, now: Situation) -> str:
-        """Return the version that this run would write; empty for one whose key nobody has made yet."""
-        if self._wishes.give_up:
-            return now.way_back.id if now.way_back else ""
-        goes_on = self._goes_on(now) and now.made and not now.given_up(now.version)
-        return now.version if goes_on and now.made and now.made.label in ("pending", "current") else ""
+    def _previewed_version(self, now: Situation) -> str:
+        """Return the version that this run would write; empty for one whose key is not made yet."""
+        if self._options.give_up:
+            return now.fallback_version.id if now.fallback_version else ""
+        new = now.new_version
+        is_continued = self._continues(now) and new and not now.is_given_up(now.version)
+        return now.version if is_continued and new and new.label in ("pending", "current") else ""
 
-    def taken(self, after: RotationState | None, last: bool) -> RotationState:
-        """Take every step that needs no account, beginning a rotation where none is open.
+    def take_steps(self, after: RotationState | None, is_last: bool) -> RotationState:
+        """Take every step that needs no account, and begin a rotation if none is open.
 
-        after: the result of the lead before in this run, whose step the accounts have had their share in. last:
-        nothing follows in this run, so what is not done is a failure.
+        after: the result of the coordinator before in this run, whose step the accounts have had their share in.
+        is_last: nothing follows in this run, so what is not done is a failure.
         """
-        with self._labels.rotating():
-            return self._led(after, last)
+        with self._store.lock_rotation():
+            checks = [] if after else self._begin()
+            if any(check["status"] == "failed" for check in checks):
+                return self._result(checks, {})
+            asked = after.get("asked", {}) if after else {}
+            step = self._take_own_steps(asked, is_last)
+            return self._report(checks, self._rotation.unless_refused(step), asked, is_last)
 
-    def _led(self, after: RotationState | None, last: bool) -> RotationState:
-        checks = [] if after else self._begun()
-        if any(check["status"] == "failed" for check in checks):
-            return self._result(checks, {})
-        before: Step | None = None
-        asked = after.get("asked", {}) if after else {}
+    def _take_own_steps(self, asked: RequestedStep, is_last: bool) -> RotationStep:
+        """Take steps until one is for the accounts, the user or time, or brings nothing; return that one."""
+        before: RotationStep | None = None
         while True:
             step = next_step(self._rotation.situation())
-            if step.name == "grace" and self._wishes.retired:
+            if step.name == "grace" and self._options.retired:
                 self._rotation.end_grace()
                 continue
-            if step == before or not step.name or self._is_for_others(step, asked, last):
-                break
-            self._rotation.take_step(self._mine(step))
+            if step == before or not step.name or self._is_for_others(step, asked, is_last):
+                return step
+            self._rotation.take_step(self._own_part(step))
             before = step
-        return self._told(checks, self._rotation.unless_refused(step), asked, last)
 
-    def _is_for_others(self, step: Step, asked: RequestedStep, last: bool) -> bool:
-        """Whether accounts are to do it, a person, or time."""
-        looked = step.name in LOOKS and asked.get("name") == step.name
-        if step.obstacle and (step.name != "plan" or looked):
+    def _is_for_others(self, step: RotationStep, asked: RequestedStep, is_last: bool) -> bool:
+        """Return True if the step waits for the accounts, the user or time."""
+        is_looked = step.name in LOOKS and asked.get("name") == step.name
+        if step.obstacle and (step.name != "plan" or is_looked):
             return True
         if step.name in ACCOUNTS and step.targets:
-            return not looked
-        return step.name == "grace" or (step.name == "retire" and step.person and not self._is_dead(step, last))
+            return not is_looked
+        return step.name == "grace" or (
+            step.name == "retire" and step.is_manual and not self._is_deactivated(step, is_last)
+        )
 
-    def _is_dead(self, step: Step, last: bool) -> bool:
-        """Whether a person says that the key is deactivated. Of a compromised one they are asked, in time."""
-        current = self._rotation.situation().secret
-        if self._wishes.retired or last or current is None or step.version != current.current.id:
-            return self._wishes.retired
+    def _is_deactivated(self, step: RotationStep, is_last: bool) -> bool:
+        """Return True if the user says that the key is deactivated; asks them in time for a compromised key."""
+        secret = self._rotation.situation().secret
+        if self._options.retired or is_last or secret is None or step.version != secret.current.id:
+            return self._options.retired
         page = KEY_PAGES[self._service]
-        return confirmed(f"Deactivate the old key of '{self._secret}' now, at {page}\nIs it deactivated? (yes/no): ")
+        return confirm(f"Deactivate the old key of '{self._secret}' now, at {page}\nIs it deactivated? (yes/no): ")
 
-    def _mine(self, step: Step) -> Step:
-        """Of a plan, the targets whose accounts have said nothing: they could not be reached."""
+    def _own_part(self, step: RotationStep) -> RotationStep:
+        """Return a plan with the targets whose accounts reported nothing: those are unreachable."""
+        if step.name != "plan":
+            return step
         states = self._rotation.situation().states(step.version)
-        left = tuple(target for target in step.targets if states.get(target) == "unknown")
-        return replace(step, targets=left) if step.name == "plan" else step
+        return replace(step, targets=tuple(one for one in step.targets if states.get(one) == "unknown"))
 
-    def _begun(self) -> list[TargetCheck]:
-        """Begin, give up, or go on."""
-        recovered = [words.check("ledger", "warning", words.RECOVERED)] if self._rotation.recover() else []
-        return [*recovered, *self._opened()]
-
-    def _opened(self) -> list[TargetCheck]:
-        self._check_words()
+    def _begin(self) -> list[TargetCheck]:
+        """Begin a rotation, give it up, or continue."""
+        checks: list[TargetCheck] = []
+        if self._rotation.recover():
+            checks.append(messages.make_check("ledger", "warning", messages.RECOVERED))
+        self._check_target_names()
         situation = self._rotation.situation()
-        if self._wishes.give_up:
-            return self._opening.given_up(situation)
-        checks = [] if self._goes_on(situation) else self._opening.opened(situation)
-        for target in self._wishes.excuse:
+        if self._options.give_up:
+            self._opening.give_up(situation)
+            return checks
+        if not self._continues(situation):
+            checks += self._opening.begin(situation)
+        for target in self._options.excuse:
             self._rotation.excuse(target)
         self._rotation.ask_again()
-        if self._is_to_read_again():
+        if self._must_read_again():
             self._rotation.note("settle", "begun", self._rotation.situation().version)
         return checks
 
-    def _is_to_read_again(self) -> bool:
-        """Whether this run would speak of targets by what an earlier one has seen of them."""
+    def _must_read_again(self) -> bool:
+        """Return True if this run would report targets by what an earlier run has read there."""
         situation = self._rotation.situation()
-        step, made = next_step(situation), situation.made
-        waits = step.name == "grace" or (step.name == "retire" and step.person and not self._wishes.retired)
-        return step.name == "settle" or (waits and made is not None and made.label == "current")
+        step, new = next_step(situation), situation.new_version
+        waits = step.name == "grace" or (step.name == "retire" and step.is_manual and not self._options.retired)
+        return step.name == "settle" or (waits and new is not None and new.label == "current")
 
-    def _check_words(self) -> None:
-        """The targets that are named must be some."""
-        known = {*self._targets, *self._rotation.situation().states(self._rotation.situation().version)} - {""}
-        for name, wanted in (("rotate_canary", (self._wishes.canary,)), ("rotate_excuse", self._wishes.excuse)):
-            for target in filter(None, wanted):
+    def _check_target_names(self) -> None:
+        """Raise AccountError for an unknown target in the options."""
+        now = self._rotation.situation()
+        known = {*self._targets, *now.states(now.version)} - {""}
+        options = (("rotate_canary", (self._options.canary,)), ("rotate_excuse", self._options.excuse))
+        for name, targets in options:
+            for target in filter(None, targets):
                 if target not in known:
-                    raise AccountError(f"{name}: {target!r} is no target; {nearest(target, known)} Nothing was done")
+                    raise AccountError(f"{name}: {target!r} is not a target; {nearest(target, known)} Nothing was done")
 
-    def _goes_on(self, situation: Situation) -> bool:
-        """Whether this run goes on with a rotation: it says so, or that the old key of an open one is dead."""
-        return self._wishes.resume or (self._wishes.retired and bool(next_step(situation).name))
+    def _continues(self, situation: Situation) -> bool:
+        """Return True if this run continues a rotation: resume says so, or that the old key is deactivated."""
+        return self._options.resume or (self._options.retired and bool(next_step(situation).name))
 
-    # -- what is said --------------------------------------------------------------------------
+    # What is reported
 
-    def _told(self, checks: list[TargetCheck], step: Step, asked: RequestedStep, last: bool) -> RotationState:
+    def _report(
+        self, checks: list[TargetCheck], step: RotationStep, asked: RequestedStep, is_last: bool
+    ) -> RotationState:
         situation = self._rotation.situation()
-        share: RequestedStep = {"name": step.name, "version": step.version, "targets": list(step.targets)}
-        new = (step.name, step.version) != (asked.get("name"), asked.get("version"))  # each is asked once a run
-        found_otherwise = (step.name, asked.get("name")) == ("spread", "settle")  # it is said before it is fixed
-        ours = step.name in ACCOUNTS and step.targets and new and not found_otherwise
-        ours = ours and (step.name == "plan" or not step.obstacle)
-        if not last:
-            share = share if ours else {}
+        if not is_last:
+            share: RequestedStep = {"name": step.name, "version": step.version, "targets": list(step.targets)}
+            share = share if self._is_share(step, asked) else {}
             return {**self._result(checks, share), "asked": share or asked}
-        old = situation.replaced
-        ever = self._ledger.who_has(old.fingerprint) if old and old.fingerprint else ()
-        sentence, key = self._outside.sentences.get(step.version, ""), self._wishes.key_file
-        left = words.left(situation, step, self._service, KEY_PAGES, sentence, key)
-        shown = [*words.targets(situation, self._by_hand), *words.places(situation, ever), *left.checks]
-        return self._result([*checks, *shown], {}, left.command)
+        old = situation.old_version
+        ever = self._ledger.who_has(old.fingerprint) if old and old.fingerprint else {}
+        sentence = self._effects.sentences.get(step.version, "")
+        rest = messages.describe_rest(situation, step, self._service, sentence, self._options.key_file)
+        checks += messages.check_targets(situation, self._by_hand)
+        checks += messages.check_exposure(situation, ever)
+        return self._result([*checks, *rest.checks], {}, rest.command)
+
+    def _is_share(self, step: RotationStep, asked: RequestedStep) -> bool:
+        """Return True if the accounts take this step now: each step is asked for once a run."""
+        if step.name not in ACCOUNTS or not step.targets or (step.obstacle and step.name != "plan"):
+            return False
+        if (step.name, step.version) == (asked.get("name"), asked.get("version")):
+            return False
+        return (step.name, asked.get("name")) != ("spread", "settle")  # a changed key is reported before it is fixed
 
     def _result(self, checks: Sequence[TargetCheck], step: RequestedStep, command: str = "") -> RotationState:
         situation = self._rotation.situation()
@@ -209,18 +224,18 @@ class Lead:
             "step": step,
             "current": situation.secret.current.id if situation.secret else versions.FIRST,
             "wanted": list(self._targets),
-            "registry": self._asked_there(),
+            "registry": self._account_registry(),
         }
 
-    def _asked_there(self) -> RegistryQuestion:
-        """The registry as the accounts ask it."""
+    def _account_registry(self) -> RegistryQuestion:
+        """Return the registry as the accounts ask it."""
         if self._service != NGC:
             return {}
-        place = self._settings.registry_image(self._settings.canary or self._settings.image)
-        file = self._settings.transport.ca_file
+        settings = self._opening.settings
+        image, file = settings.registry_image(settings.canary or settings.image), settings.transport.ca_file
         return {
-            "address": f"https://{place.registry}",
-            "repository": place.repository,
-            "realms": list(place.allowed),
+            "address": f"https://{image.registry}",
+            "repository": image.repository,
+            "realms": list(image.allowed),
             "ca": Path(file).read_text(encoding="ascii") if file else "",
         }

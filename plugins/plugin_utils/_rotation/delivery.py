@@ -1,8 +1,8 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bringing a version to one target and verifying it there; what every step writes down goes this way too.
+"""Bring a version to one target and verify it there, and record every step.
 
-First the intent on the disk, then the deed, then what came of it. Targets do not wait for each other:
+The intent is recorded first, then the step is taken, then its result is recorded. Targets do not wait for each other:
 any process may deliver to any of them.
 """
 
@@ -11,41 +11,49 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .._secrets import versions
-from .._secrets.versions import Version
+from .._secrets.version_store import VersionStore
+from .._secrets.versions import KeyVersion
 from .._state.signed_record import Event
-from .ledger import NO_KEY
-from .next_step import RotationError, Step
-from .ports import Book, Found, Labels, NotHeld, Outdated, Outside, Refused, Unanswered, Unreachable
-from .standing import SCHEDULED, Situation
+from .ledger import NO_KEY, Ledger
+from .next_step import RotationError, RotationStep
+from .ports import (
+    KeyNotHeld,
+    Observation,
+    OutcomeUnknown,
+    RotatedElsewhere,
+    RotationEffects,
+    StepRefused,
+    TargetUnreachable,
+)
+from .situation import SCHEDULED, Situation
 
-WORKS = ("valid", "not_entitled", "inconclusive", "unknown")  # nothing speaks against the key on the target
+WORKS = ("valid", "not_entitled", "inconclusive", "unknown")  # verdicts that do not speak against the key
 
 
 @dataclass(frozen=True)
 class Delivery:
-    """What one secret's versions are delivered with: where is written, and what can be done in the world."""
+    """The records of one secret's rotation, and what it can do outside them."""
 
     name: str
-    book: Book
-    labels: Labels
-    outside: Outside
-    wanted: tuple[str, ...] = ()
+    ledger: Ledger
+    store: VersionStore
+    effects: RotationEffects
+    targets: tuple[str, ...] = ()
     canary: str = ""
     now: str = ""
 
     def situation(self) -> Situation:
-        """What is known now."""
-        labels = self.labels.secret()
-        return Situation(self.name, labels, self.book.records(), self.wanted, self.canary, self.now)
+        """Return what is known now."""
+        return Situation(self.name, self.store.load(), self.ledger.records(), self.targets, self.canary, self.now)
 
     def recover(self) -> bool:
-        """Begin in the ledger what only the labels know of, so that every account is asked; False for nothing to do.
+        """Begin in the ledger what only the labels know of. Returns False if nothing was missing.
 
-        What a target holds is recorded as unknown: it may be either key. The opening is recorded last, since it is
-        what says that this was done.
+        What a target holds is recorded as unknown, so that every account is asked: it may be either key. The opening is
+        recorded last, since it says that this was done.
         """
         now = self.situation()
-        lost = now.unrecorded
+        lost = now.unrecorded_version
         if lost is None:
             return False
         for target in () if lost.label == "retired" else now.states(lost.id):  # given up: it was put back everywhere
@@ -55,33 +63,32 @@ class Delivery:
         return True
 
     def ask_again(self) -> None:
-        """Let this run look at the targets that held no key: onboarding may have installed the old one since."""
+        """Have this run probe the targets that held no key: onboarding may have installed the old one since."""
         now = self.situation()
-        if now.made and now.made.label == "pending" and not now.given_up(now.version):
-            for target in now.absent(now.version):
+        if now.new_version and now.new_version.label == "pending" and not now.is_given_up(now.version):
+            for target in now.absent_targets(now.version):
                 self.note("plan", "begun", now.version, target)
 
-    def deliver(self, target: str, step: Step) -> None:
-        """Bring the version to one target, and verify it there; any process may do this for any target."""
+    def deliver(self, target: str, step: RotationStep) -> None:
+        """Bring the version to one target, and verify it there."""
         if self.label_of(step.version) not in ("pending", "current"):
-            raise RotationError("only a version that is pending or current is brought to targets: resume instead")
-        label = "canary" if step.name == "canary" else "spread"
+            raise RotationError("only a pending or current version is brought to targets: resume instead")
+        name, version = "canary" if step.name == "canary" else "spread", step.version
         try:
-            self.note(label, "begun", step.version, target)
-            found = self.outside.install(target, step.version)
-            self.note(label, "installed", step.version, target, found)
-        except Refused as error:
-            self.turned_down(label, step.version, target, error)
-        except Unanswered:
-            self.note(label, "unknown", step.version, target)
+            self.note(name, "begun", version, target)
+            self.note(name, "installed", version, target, self.effects.install(target, version))
+        except StepRefused as error:
+            self.note_refusal(name, version, target, error)
+        except OutcomeUnknown:
+            self.note(name, "unknown", version, target)
         else:
-            self._verify(target, label, step.version)
+            self._verify(target, name, version)
 
-    def turned_down(self, step: str, version: str, target: str, error: Refused) -> None:
-        """Write down why a target was not given a version, or not seen to hold it. One without a key is none."""
-        found: dict[str, str | int] = {"found": error.found} if isinstance(error, NotHeld) else {}
+    def note_refusal(self, step: str, version: str, target: str, error: StepRefused) -> None:
+        """Record why a target was not given a version, or does not hold it. A target without a key is excused."""
+        found: dict[str, str | int] = {"found": error.found} if isinstance(error, KeyNotHeld) else {}
         result = "excused" if found.get("found") == NO_KEY else "failed"
-        result = {Unreachable: "unreachable", Outdated: "refused"}.get(type(error), result)
+        result = {TargetUnreachable: "unreachable", RotatedElsewhere: "refused"}.get(type(error), result)
         self.note(step, result, version, target, evidence=found)
 
     def note(
@@ -90,53 +97,51 @@ class Delivery:
         result: str,
         version: str,
         target: str = "",
-        found: Found | None = None,
+        found: Observation | None = None,
         evidence: dict[str, str | int] | None = None,
     ) -> None:
-        """Write down what is begun or came of it."""
-        found = found or Found("", evidence or {})
+        """Record what is begun, or its result."""
+        found = found or Observation("", evidence or {})
         known = self.known_versions()
-        mine = next((one for one in known if one.id == version), None)
-        sequence = mine.sequence if mine else versions.next_sequence(known)
-        fingerprint = mine.fingerprint if mine else ""
+        own = next((one for one in known if one.id == version), None)
+        sequence = own.sequence if own else versions.next_sequence(known)
+        fingerprint = own.fingerprint if own else ""
         event = Event(self.name, step, result, version, target, fingerprint, found.verdict, found.evidence, sequence)
-        self.book.append(event)
+        self.ledger.append(event)
 
-    def known_versions(self) -> tuple[Version, ...]:
-        """The versions of the secret; none before its first rotation."""
-        secret = self.labels.secret()
+    def known_versions(self) -> tuple[KeyVersion, ...]:
+        """Return the versions of the secret, oldest first; none before its first rotation."""
+        secret = self.store.load()
         return secret.versions if secret else ()
 
     def label_of(self, version: str) -> str:
-        """What a version is labelled, or nothing for one that is not made yet."""
+        """Return the label of a version; empty for one that is not made yet."""
         return next((one.label for one in self.known_versions() if one.id == version), "")
 
-    def _verify(self, target: str, label: str, version: str) -> None:
+    def _verify(self, target: str, step: str, version: str) -> None:
+        """Verify an installed version. Puts the old key back if the new one is refused, unless the old may be dead."""
         try:
-            found = self.outside.verify(target, version)
-        except (Refused, Unanswered):
+            found = self.effects.verify(target, version)
+        except (StepRefused, OutcomeUnknown):
             return
         if found.verdict in WORKS:
-            self.note(label, "verified", version, target, found)
-        elif found.verdict == "invalid":
-            self._refused(target, label, version, found)
-
-    def _refused(self, target: str, label: str, version: str, found: Found) -> None:
-        """The key does not work there: what was there comes back, unless that is dead."""
-        secret = self.labels.secret()
-        if secret and self.label_of(version) == "pending" and not self.situation().maybe_gone(secret.current.id):
-            self.put_back(target, label, version, found)
+            self.note(step, "verified", version, target, found)
+        if found.verdict != "invalid":
+            return
+        secret = self.store.load()
+        if secret and self.label_of(version) == "pending" and not self.situation().may_be_dead(secret.current.id):
+            self.put_back(target, step, version, found)
         else:
-            self.note(label, "failed", version, target, found)
+            self.note(step, "failed", version, target, found)
 
-    def put_back(self, target: str, label: str, version: str, found: Found | None = None) -> None:
-        """Bring back what was there before the version. found: why, when the key itself was refused there."""
-        self.note(label, "begun", version, target)
+    def put_back(self, target: str, step: str, version: str, found: Observation | None = None) -> None:
+        """Restore what was there before the version. found: why, if the key itself was refused there."""
+        self.note(step, "begun", version, target)
         try:
-            self.outside.put_back(target, version)
-        except NotHeld as error:  # so it does not hold the version either
-            self.note(label, "rolled_back", version, target, evidence={"found": error.found})
-        except (Refused, Unanswered):
-            self.note(label, "unknown", version, target, found)
+            self.effects.put_back(target, version)
+        except KeyNotHeld as error:  # so it does not hold the version either
+            self.note(step, "rolled_back", version, target, evidence={"found": error.found})
+        except (StepRefused, OutcomeUnknown):
+            self.note(step, "unknown", version, target, found)
         else:
-            self.note(label, "rolled_back", version, target, found)
+            self.note(step, "rolled_back", version, target, found)

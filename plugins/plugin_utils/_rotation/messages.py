@@ -1,207 +1,201 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is said of a rotation: each target and what it holds, what is left, and the one next command. Pure functions."""
+"""The messages of a rotation: each target and what it holds, what is left, and the one next command. Pure functions."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...module_utils._formats.key_forms import TITLES
 from .._input import command_line
 from .._state.signed_record import Record
+from .._validate.key_kinds import KEY_PAGES
 from .ledger import NO_KEY
-from .leftovers import left_on
-from .next_step import Row, Step, onboard, playbook, resume, said_dead, state, table
-from .standing import COMPROMISED, Situation
-from .targets import is_asked_there
+from .leftovers import count_leftovers
+from .next_step import (
+    RotationStep,
+    describe_progress,
+    onboard_command,
+    resume_command,
+    retired_command,
+    rotate_command,
+)
+from .situation import COMPROMISED, SETTLED, Situation
+from .targets import is_tried_on_account
 
 if TYPE_CHECKING:
     from .._documents.result import CheckStatus, TargetCheck
 
 WORDS = {
-    "unknown": "what it holds is not known",
+    "unknown": "unknown content",
     "staged": "old key, ready for the new one",
     "installed": "new key, not tried yet",
-    "verified": "new key, taken by the registry",
+    "verified": "new key, accepted by the registry",
     "failed": "not replaced, or refused there",
-    "rolled_back": "old key, as it was before",
-    "unreachable": "could not be reached",
+    "rolled_back": "old key, as before",
+    "unreachable": "unreachable",
     "excused": "excused",
     "absent": "holds no key",
-    "foreign": "left alone: it holds a key that hpc-onboard does not know",
-    "refused": "left alone: another machine has rotated this key since",
+    "foreign": "unchanged: it holds a key that hpc-onboard does not know",
+    "refused": "unchanged: another machine has rotated this key since",
 }
 UNTRIED = "new key, not tried from there"
 TOKEN = "new key"
 UNREADY = "old key, not ready for the new one"
-CHANGED = "another key than the new one, or none: changed since it was brought there"
-UNREAD = "new key when it was brought there, not read again"
+CHANGED = "another key than the new one, or none: it was changed since"
+UNREAD = "new key when it was installed, not read again"
 BACK = "old key, put back"
-RECOVERED = "it does not know of this rotation, the labels of the key do: every account is asked what it holds"
+RECOVERED = "the ledger lacks this rotation, the labels have it: every account is asked what it holds"
 
 
-class Told(NamedTuple):
-    """How a rotation stands: checks for a table, and the one command that goes on with it (or none)."""
+class RemainingWork(NamedTuple):
+    """What is left of a rotation: checks for a table, and the one command that continues it, or none."""
 
     checks: list[TargetCheck]
     command: str = ""
 
 
-def day(moment: str) -> str:
-    """A moment of the records for people, to the minute: 2026-11-28 18:00 UTC."""
-    return f"{moment[:10]} {moment[11:16]} UTC"
-
-
-def check(name: str, status: CheckStatus, text: str, is_target: bool = False) -> TargetCheck:
-    """One line of the table. is_target: whether it is about one file, and stands in the column of those."""
+def make_check(name: str, status: CheckStatus, text: str, is_target: bool = False) -> TargetCheck:
+    """Return one line of the table. is_target: it is about one file, and goes into the column of those."""
     return {"name": name, "status": status, "text": text, "next": "", "is_target": is_target}
 
 
-def targets(situation: Situation, by_hand: Collection[str] = ()) -> list[TargetCheck]:
-    """Each target and what is known of it; what was not tried there is never called verified.
+def check_targets(situation: Situation, by_hand: Collection[str] = ()) -> list[TargetCheck]:
+    """Return a line for each target; one that was not tried there is never called verified.
 
-    by_hand: the accounts that no program enters, which are pending until a person has brought an answer back.
+    by_hand: the accounts that no program may enter: they are pending until the user brings a result back.
     """
-    mine = [one for one in situation.mine if one.version == situation.version]
-    last = {one.target: one for one in mine}
-    back = is_given_up(situation)
-    found = [
-        (row, pending(row.target) if _waits(row, by_hand) else _holds(situation.name, row, last.get(row.target), back))
-        for row in table(situation)
-    ]
-    fine = ("staged", "rolled_back")
-    return [
-        check(
-            row.target,
-            "ok" if (row.settled and row.state != "absent") or (back and row.state in fine) else "warning",
-            text,
-            True,
-        )
-        for row, text in found
-    ]
+    last = {one.target: one for one in situation.own_records if one.version == situation.version}
+    is_given_up = is_rotation_given_up(situation)
+    fine = [one for one in SETTLED if one != "absent"] + (["staged", "rolled_back"] if is_given_up else [])
+    checks = []
+    for target, state in (situation.states(situation.version) if situation.version else {}).items():
+        if state not in SETTLED and target.partition(":")[0] in by_hand:
+            text = describe_pending(target)
+        else:
+            text = _describe_target(situation.name, target, state, last.get(target), is_given_up)
+        checks.append(make_check(target, "ok" if state in fine else "warning", text, True))
+    return checks
 
 
-def _waits(row: Row, by_hand: Collection[str]) -> bool:
-    return not row.settled and row.target.partition(":")[0] in by_hand
-
-
-def pending(target: str) -> str:
-    """Return what a user does about a target on an account that no program may enter."""
+def describe_pending(target: str) -> str:
+    """Return what the user does about a target on an account that no program may enter."""
     export = shlex.join(command_line.command("export-script", ["-l", target.partition(":")[0]]))
-    return f"pending: no program may enter; {export}, run it there with the new key, bring its answer back"
+    return f"pending: no program may enter; {export}, run it there with the new key, bring its result back"
 
 
-def _holds(name: str, row: Row, last: Record | None, back: bool) -> str:
-    if row.state == "absent" or (last and last.evidence.get("found") == NO_KEY):
-        return f"holds no key '{name}', so none was replaced: {onboard(row.target.partition(':')[0])} creates it"
-    if row.state == "foreign":
-        return f"{WORDS['foreign']}; go on without it: -e rotate_resume=true -e rotate_excuse={row.target}"
-    if back and row.state in ("staged", "rolled_back"):
-        return BACK if row.state == "rolled_back" else "old key"
-    if last and last.step == "plan" and row.state == "failed":
+def _describe_target(name: str, target: str, state: str, last: Record | None, is_given_up: bool) -> str:
+    if state == "absent" or (last and last.evidence.get("found") == NO_KEY):
+        command = onboard_command(target.partition(":")[0])
+        return f"holds no key '{name}', so none was replaced: {command} creates it"
+    if state == "foreign":
+        return f"{WORDS['foreign']}; to continue without it: -e rotate_resume=true -e rotate_excuse={target}"
+    if is_given_up and state in ("staged", "rolled_back"):
+        return BACK if state == "rolled_back" else "old key"
+    if last and last.step == "plan" and state == "failed":
         return UNREADY
-    if last and last.step == "settle" and row.state in ("failed", "unreachable") and not last.verdict:
-        return CHANGED if row.state == "failed" else UNREAD
-    if row.state == "verified" and last and last.verdict != "valid":
-        return UNTRIED if is_asked_there(row.target) else TOKEN
-    return WORDS[row.state]
+    if last and last.step == "settle" and state in ("failed", "unreachable") and not last.verdict:
+        return CHANGED if state == "failed" else UNREAD
+    if state == "verified" and last and last.verdict != "valid":
+        return UNTRIED if is_tried_on_account(target) else TOKEN
+    return WORDS[state]
 
 
-def is_given_up(situation: Situation) -> bool:
-    """Whether the last rotation is being given up, or was."""
-    return bool(situation.version) and situation.given_up(situation.version)
+def is_rotation_given_up(situation: Situation) -> bool:
+    """Return True if the last rotation is being given up, or was."""
+    return bool(situation.version) and situation.is_given_up(situation.version)
 
 
-def places(situation: Situation, ever: Iterable[str]) -> list[TargetCheck]:
-    """Of a compromised key, every place that it ever went to; ever: those that the ledger knows."""
-    old = situation.replaced
+def check_exposure(situation: Situation, ever: Iterable[str]) -> list[TargetCheck]:
+    """Return a line with every place that a compromised key ever went to. ever: those that the ledger knows."""
+    old = situation.old_version
     if situation.mode != COMPROMISED or old is None:
         return []
-    planned = {one.target for one in situation.mine if one.version == situation.version and one.step == "plan"}
-    found = sorted({*ever, *old.targets, *planned} - {""})
-    text = f"was, or may have been, at {', '.join(found)}" if found else "was at no place that is known"
-    return [check("the compromised key", "warning", text)]
+    planned = {one.target for one in situation.own_records if (one.version, one.step) == (situation.version, "plan")}
+    places = sorted({*ever, *old.targets, *planned} - {""})
+    text = f"was, or may have been, at {', '.join(places)}" if places else "was at no known place"
+    return [make_check("the compromised key", "warning", text)]
 
 
-def left(situation: Situation, step: Step, service: str, pages: Mapping[str, str], sentence: str, key: str) -> Told:
-    """What is left: nothing, an obstacle, or what a person does next.
+def describe_rest(
+    situation: Situation, step: RotationStep, service: str, sentence: str, key_file: str
+) -> RemainingWork:
+    """Return what is left: nothing, an obstacle, or what the user does next.
 
-    sentence: what the services last said of the version. key: where this run's new key was to come from.
+    sentence: what the services last said about the version. key_file: where this run's new key was to come from.
     """
-    name, again = situation.name, resume(situation.name)
-    word = "given up" if is_given_up(situation) else state(situation)
+    name = situation.name
+    progress = "given up" if is_rotation_given_up(situation) else describe_progress(situation)
     if not step.name:
-        return _done(situation, word)
+        return _describe_end(situation, progress)
     if step.obstacle:
-        return Told([check("rotation", "failed", step.obstacle)], again)
+        return RemainingWork([make_check("rotation", "failed", step.obstacle)], resume_command(name))
     if step.name == "grace":
-        text = f"{word}; the old key stays alive until {day(situation.until)}, for the jobs that read it"
-        return Told([check("rotation", "warning", f"{text}. Deactivated before that? Say so")], said_dead(name))
-    if step.name == "retire" and step.person:
-        text = _farewell(situation, step, f"{TITLES[service]}'s page: {pages[service]}")
-        more = f" -e rotate_key_file={shlex.quote(key)}" if key and situation.made is None else ""
-        return Told([check("rotation", "warning", text)], said_dead(name) + more)
-    text, command = _unfinished(situation, step, word, again)
-    return Told([check("rotation", "failed", text + (f": {sentence}" if sentence else ""))], command)
+        end = f"{situation.grace_end[:10]} {situation.grace_end[11:16]} UTC"
+        text = f"{progress}; the old key stays alive until {end}, for the jobs that read it"
+        text = f"{text}. If you deactivate it earlier, report that"
+        return RemainingWork([make_check("rotation", "warning", text)], retired_command(name))
+    if step.name == "retire" and step.is_manual:
+        text = _describe_deactivation(situation, step, f"{TITLES[service]}'s page: {KEY_PAGES[service]}")
+        more = f" -e rotate_key_file={shlex.quote(key_file)}" if key_file and situation.new_version is None else ""
+        return RemainingWork([make_check("rotation", "warning", text)], retired_command(name) + more)
+    text, command = _describe_unfinished(situation, step, progress)
+    return RemainingWork([make_check("rotation", "failed", text + (f": {sentence}" if sentence else ""))], command)
 
 
-def _done(situation: Situation, word: str) -> Told:
-    """All steps are taken. What only a person can take out of an account stays a reminder."""
-    places = left_on(situation)
-    if not places:
-        text = f"{word}; nothing is left to do" if word != "none" else _none_here(situation.name)
-        return Told([check("rotation", "ok", text)])
-    where = ", ".join(f"{account} ({count})" for account, count in sorted(places.items()))
-    text = f"{word}; the old key, dead now, still stood in files of {where}: take it out there"
-    return Told([check("rotation", "warning", text)], shlex.join(command_line.command("audit", ["--tags", "watch"])))
-
-
-def _none_here(name: str) -> str:
-    """Of other machines, which may have begun one, this one knows nothing."""
-    return f"no rotation of '{name}' is open on this machine; one that began on another machine is continued there"
-
-
-def _farewell(situation: Situation, step: Step, page: str) -> str:
-    """Which key a person is to deactivate, and where."""
-    if situation.given_up(step.version):
-        return f"given up, and the old key is the current one: deactivate the new one, then say so. {page}"
-    if situation.secret and step.version == situation.secret.current.id:
-        return f"compromised: deactivate the old key now, then say so: before that nothing is replaced. {page}"
-    old = situation.secret.labelled("previous", "retired") if situation.secret else ()
-    number = sum(not situation.gone(one.id) for one in old)
-    keys, work = (f"the {number} old keys", "all") if number > 1 else ("the old key", "both")
-    return f"{state(situation)}: deactivate {keys}, then say so; {work} work until then. {page}"
-
-
-def _unfinished(situation: Situation, step: Step, word: str, again: str) -> tuple[str, str]:
-    """What a run did not get done, and the command that goes on."""
-    if step.name == "prove_dead":
-        gone = "new key, which was given up," if situation.given_up(step.version) else "old key"
-        alive = situation.last("prove_dead", step.version, "failed") and _says(situation, step) == "valid"
-        return f"{word}; the {gone} {'still works' if alive else 'is not proven dead yet'}", again
-    changed = _changed(situation)
-    if step.name == "spread" and changed:
-        return (
-            f"not settled: another key than the new one is at {', '.join(changed)}; this gives them the new one",
-            again,
+def _describe_end(situation: Situation, progress: str) -> RemainingWork:
+    """Return the last line of a rotation; what only the user can remove from an account stays a reminder."""
+    leftovers = count_leftovers(situation)
+    if leftovers:
+        where = ", ".join(f"{account} ({count})" for account, count in sorted(leftovers.items()))
+        text = f"{progress}; the old key, dead now, is still in files of {where}: remove it there"
+        command = shlex.join(command_line.command("audit", ["--tags", "watch"]))
+        return RemainingWork([make_check("rotation", "warning", text)], command)
+    text = f"{progress}; nothing is left to do"
+    if progress == "none":
+        text = (
+            f"no rotation of '{situation.name}' is open on this machine;"
+            " continue one that began on another machine over there"
         )
-    if step.name == "prove" and _says(situation, step) in ("invalid", "not_entitled"):
-        return f"{word}; the new key is not good", f"{playbook(situation.name)} -e rotate_give_up=true"
+    return RemainingWork([make_check("rotation", "ok", text)])
+
+
+def _describe_deactivation(situation: Situation, step: RotationStep, page: str) -> str:
+    """Return which key the user is to deactivate, and where."""
+    if situation.is_given_up(step.version):
+        return f"given up, and the old key is the current one: deactivate the new key, then report that. {page}"
+    if situation.secret and step.version == situation.secret.current.id:
+        return f"compromised: deactivate the old key now, then report that: nothing is replaced before. {page}"
+    old = situation.secret.with_labels("previous", "retired") if situation.secret else ()
+    number = sum(not situation.retired_seq(one.id) for one in old)
+    keys, work = (f"the {number} old keys", "all") if number > 1 else ("the old key", "both")
+    return f"{describe_progress(situation)}: deactivate {keys}, then report that; {work} work until then. {page}"
+
+
+def _describe_unfinished(situation: Situation, step: RotationStep, progress: str) -> tuple[str, str]:
+    """Return what a run did not get done, and the command that continues."""
+    resume, verdict = resume_command(situation.name), _last_verdict(situation, step)
+    if step.name == "prove_dead":
+        key = "new key, which was given up," if situation.is_given_up(step.version) else "old key"
+        is_alive = situation.last_seq("prove_dead", step.version, "failed") and verdict == "valid"
+        return f"{progress}; the {key} {'still works' if is_alive else 'is not proven dead yet'}", resume
+    last = {one.target: one for one in situation.own_records if one.version == situation.version and one.target}
+    changed = sorted(target for target, one in last.items() if (one.step, one.result) == ("settle", "failed"))
+    if step.name == "spread" and changed:
+        text = f"not settled: another key than the new one is at {', '.join(changed)}; this gives them the new one"
+        return text, resume
+    if step.name == "prove" and verdict in ("invalid", "not_entitled"):
+        return f"{progress}; the new key is {verdict}", f"{rotate_command(situation.name)} -e rotate_give_up=true"
     if step.name == "abort":
         names = ", ".join(step.targets)
-        return f"not given up yet; these may still hold the new key: {names}" if names else "not given up yet", again
-    return f"{word}; what follows is {step.name}", again
+        text = f"not given up yet; these may still hold the new key: {names}" if names else "not given up yet"
+        return text, resume
+    return f"{progress}; the next step is {step.name}", resume
 
 
-def _changed(situation: Situation) -> list[str]:
-    """The targets that were seen to hold another key than the new one when it was to settle."""
-    last = {one.target: one for one in situation.mine if one.version == situation.version and one.target}
-    return sorted(target for target, one in last.items() if (one.step, one.result) == ("settle", "failed"))
-
-
-def _says(situation: Situation, step: Step) -> str:
-    """What the services said of the version when they were last asked in this step."""
-    verdicts = [one.verdict for one in situation.mine if (one.step, one.version) == (step.name, step.version)]
+def _last_verdict(situation: Situation, step: RotationStep) -> str:
+    """Return what the services said about the version when they were last asked in this step."""
+    verdicts = [one.verdict for one in situation.own_records if (one.step, one.version) == (step.name, step.version)]
     return next((one for one in reversed(verdicts) if one), "")

@@ -1,278 +1,244 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What comes next in a rotation: decided from the ledger, the labels and the accounts alone, by pure functions.
+"""Decide the next step of a rotation from the ledger, the labels and the inventory. Pure functions.
 
-A rotation can stop anywhere, so there is no difference between going on and resuming: what is written
-says how far it came, and next_step says what follows. Order is the order of the ledger; the clock is asked
-only whether a grace or an excuse is over.
+A rotation can stop anywhere, so resuming is not a case of its own: the records say how far it came, and next_step says
+what follows. Events are ordered by the ledger; the clock decides only whether a grace is over.
 
     plan -> take -> prove -> canary -> spread -> settle -> grace -> retire -> prove_dead -> purge
 
-A key that its successor revokes at once, and a compromised one, know neither canary nor grace. Before the
-one is taken all targets must be ready; the other one is retired before the new one is taken.
+A key that its successor revokes at once, and a compromised one, have neither canary nor grace. The former is taken when
+all targets are ready; the latter is retired before the new one is taken.
 """
 
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .._input import command_line
-from .._secrets.versions import Version
-from .standing import COMPROMISED, SETTLED, Situation
+from .._secrets.versions import KeyVersion
+from .situation import COMPROMISED, Situation
 
 ENDED = ("retired", "dead", "purged")
+TROUBLE = ("failed", "foreign", "rolled_back", "unreachable", "unknown")
 
 
 class RotationError(Exception):
-    """A step that must not be taken now, or records that contradict each other."""
+    """The step must not be taken now, or the records contradict each other."""
 
 
 @dataclass(frozen=True)
-class Step:
-    """What is to be done next; no name: nothing. An obstacle says why it cannot be done yet."""
+class RotationStep:
+    """The next step; without a name, nothing is left to do. obstacle: why it cannot be taken yet."""
 
     name: str = ""
     version: str = ""
     targets: tuple[str, ...] = ()
-    person: bool = False  # somebody has to do something where keys are made
-    again: bool = False  # it was begun before: what it was to do may be done
+    is_manual: bool = False  # the user has to do something on the page where keys are made
     obstacle: str = ""
 
 
-@dataclass(frozen=True)
-class Row:
-    """One target in the table of a rotation."""
-
-    target: str
-    state: str
-    settled: bool
+def next_step(situation: Situation) -> RotationStep:
+    """Return the next step. Raises RotationError if the ledger and the labels contradict each other."""
+    _check_labels(situation)
+    return _opening_step(situation) or _closing_step(situation) or RotationStep()
 
 
-def disagreement(situation: Situation) -> str:
-    """What the ledger knows and the labels do not: then an older record of the labels was put back. Else nothing."""
-    labels = {one.id: one.label for one in situation.secret.versions} if situation.secret else {}
+def _check_labels(situation: Situation) -> None:
+    """Raise RotationError if the ledger is ahead of the labels: then an older file of labels was put back."""
+    labels = {one.id: one.label for one in situation.versions}
     behind = {
         "take": ("",),
         "settle": ("", "pending"),
         "prove_dead": ("", "pending", "current", "previous", "retired"),
         "purge": ("", "pending", "current", "previous", "retired", "dead"),
     }
-    for one in situation.mine:
-        if one.result != "ok" or one.target or (one.step == "settle" and situation.given_up(one.version)):
+    for one in situation.own_records:
+        if one.result != "ok" or one.target or (one.step == "settle" and situation.is_given_up(one.version)):
             continue
         if labels.get(one.version, "") in behind.get(one.step, ()):
-            return (
-                f"the ledger says that a version of '{situation.name}' went through {one.step}, its labels do not know"
-                " it: an older secrets/ file was put back; put the newest one in place, then run again"
+            raise RotationError(
+                f"the ledger has a version of '{situation.name}' past the step {one.step}, and its labels do not: an"
+                " older file of secrets/ was put back; put the newest one in place, then run again"
             )
-    return ""
 
 
-def may_begin(situation: Situation) -> str:
-    """Why no rotation may be begun now, or nothing."""
+def explain_no_begin(situation: Situation) -> str:
+    """Return why no rotation may begin now; empty if one may."""
     step = next_step(situation)
-    is_over = step.name in ("", "grace", "prove_dead", "purge") or (step.name == "retire" and step.person)
-    if (situation.secret and situation.secret.one("pending")) or not is_over:
-        return f"a rotation of '{situation.name}' is open: {command(situation)}"
+    is_over = step.name in ("", "grace", "prove_dead", "purge") or (step.name == "retire" and step.is_manual)
+    if (situation.secret and situation.secret.find_label("pending")) or not is_over:
+        return f"a rotation of '{situation.name}' is open: {resume_command(situation.name)}"
     return ""
 
 
-def next_step(situation: Situation) -> Step:
-    """What follows. Raises RotationError where the ledger and the labels contradict each other."""
-    why = disagreement(situation)
-    if why:
-        raise RotationError(why)
-    step = _opening_step(situation) or _closing_step(situation) or Step()
-    if step.name and step.version and situation.open_step(step.name, step.version):
-        return Step(step.name, step.version, step.targets, step.person, True, step.obstacle)
-    return step
-
-
-def _opening_step(now: Situation) -> Step | None:
-    """What follows for the version that is to be current."""
-    version, made = now.version, now.made
-    if not version or (now.last("abort", version, "ok") and (made is None or made.label in ENDED)):
+def _opening_step(now: Situation) -> RotationStep | None:
+    """Return what follows for the version of the last rotation."""
+    version, new = now.version, now.new_version
+    if not version or (now.last_seq("abort", version, "ok") and (new is None or new.label in ENDED)):
         return None
-    if now.given_up(version):  # a current one steps down first, so that its targets get the one before
-        holders = now.possible_holders(version) if made is None or made.label == "pending" else ()
-        return Step("abort", version, holders)
-    if made is None or made.label == "pending":
-        return _before_prove(now) if made is None else _before_settle(now)
-    if made.label in ENDED:
-        return Step("abort", version) if not now.last("settle", version, "ok") else None
-    left = now.unsettled(version)
-    if left:
-        return Step("spread", version, left)
-    is_open = not now.last("settle", version, "ok") or now.open_step("settle", version)
-    return Step("settle", version, now.unread(version)) if is_open else None
+    if now.is_given_up(version):  # a current one steps down first, so that its targets get the one before
+        holders = now.possible_holders(version) if new is None or new.label == "pending" else ()
+        return RotationStep("abort", version, holders)
+    if new is None:
+        return _step_before_prove(now)
+    if new.label == "pending":
+        return _step_before_settle(now)
+    if new.label in ENDED:
+        return None if now.last_seq("settle", version, "ok") else RotationStep("abort", version)
+    unsettled = now.unsettled_targets(version)
+    if unsettled:
+        return RotationStep("spread", version, unsettled)
+    if now.last_seq("settle", version, "ok") > now.last_seq("settle", version, "begun"):
+        return None
+    return RotationStep("settle", version, now.unread_targets(version))
 
 
-def _before_prove(now: Situation) -> Step:
-    """The plan must be whole; where the old key goes first, every target must be ready."""
+def _step_before_prove(now: Situation) -> RotationStep:
+    """Return the plan until it is complete, then the taking of the new key."""
     version, states = now.version, now.states(now.version)
     missing = tuple(target for target, state in states.items() if state not in ("staged", "excused", "absent"))
-    absent = now.absent(version)
-    if not now.last("plan", version, "ok"):
-        return Step("plan", version, missing)
+    absent = now.absent_targets(version)
+    plan = RotationStep("plan", version, missing)
+    if not now.last_seq("plan", version, "ok"):
+        return plan
     if absent and not missing and "staged" not in states.values():
-        why = f"no account holds the key '{now.name}', so nothing is replaced: run {onboard()}, then go on"
-        return Step("plan", version, absent, obstacle=why)
-    behind = tuple(target for target, state in states.items() if state == "refused")
-    if behind and not now.last("take", version):
-        why = f"another machine has rotated '{now.name}' since, and this one does not know of it: {', '.join(behind)}"
-        return Step("plan", version, missing, obstacle=f"{why}: take over its records, or excuse them")
-    if now.at_once and missing and not now.last("take", version):
-        why = f"the new key of '{now.name}' revokes the old one at once, and not every target is ready for it"
-        return Step("plan", version, missing, obstacle=f"{why}: {', '.join(missing)}: make them ready, or excuse them")
-    if now.mode == COMPROMISED and now.secret and not now.gone(now.secret.current.id):
-        return Step("retire", now.secret.current.id, person=True)
-    return Step("take", version, person=True)
+        reason = f"no account holds the key '{now.name}', so there is nothing to replace: run {onboard_command()}"
+        return replace(plan, targets=absent, obstacle=f"{reason}, then continue")
+    behind = ", ".join(target for target, state in states.items() if state == "refused")
+    is_taken = bool(now.last_seq("take", version))
+    if behind and not is_taken:
+        reason = f"another machine has rotated '{now.name}' since, and this machine lacks its records: {behind}"
+        return replace(plan, obstacle=f"{reason}: import them (hpc-onboard state import FILE), or excuse these targets")
+    if now.replaces_at_once and missing and not is_taken:
+        reason = f"the new key of '{now.name}' revokes the old one at once, and these targets are not ready for it"
+        return replace(plan, obstacle=f"{reason}: {', '.join(missing)}: make them ready, or excuse them")
+    if now.mode == COMPROMISED and now.secret and not now.retired_seq(now.secret.current.id):
+        return RotationStep("retire", now.secret.current.id, is_manual=True)
+    return RotationStep("take", version, is_manual=True)
 
 
-def _before_settle(now: Situation) -> Step:
-    """The pending version goes to one target, then to the others, and settles when none is left."""
+def _step_before_settle(now: Situation) -> RotationStep:
+    """Return what follows for a pending version: it goes to one target, then to the others, then settles."""
     version = now.version
-    if not now.last("take", version, "ok"):
-        return Step("take", version)
-    if not now.last("prove", version, "ok"):
-        return Step("prove", version)
-    states, left = now.states(version), now.unsettled(version)
-    if not left:
-        return Step("settle", version, now.unread(version))
-    if now.hasty or "verified" in states.values():
-        return Step("spread", version, left)
-    there = [target for target in left if states[target] not in ("unreachable", "foreign")] or left
-    return Step("canary", version, (now.canary if now.canary in left else there[0],))
+    for name in ("take", "prove"):
+        if not now.last_seq(name, version, "ok"):
+            return RotationStep(name, version)
+    states, unsettled = now.states(version), now.unsettled_targets(version)
+    if not unsettled:
+        return RotationStep("settle", version, now.unread_targets(version))
+    if now.is_urgent or "verified" in states.values():
+        return RotationStep("spread", version, unsettled)
+    reachable = [target for target in unsettled if states[target] not in ("unreachable", "foreign")] or unsettled
+    return RotationStep("canary", version, (now.canary if now.canary in unsettled else reachable[0],))
 
 
-def _closing_step(now: Situation) -> Step | None:
-    """What follows for the versions that go: what is slow to die holds up nothing else."""
-    steps = [step for one in (now.secret.versions if now.secret else ()) if (step := _farewell(now, one))]
+def _closing_step(now: Situation) -> RotationStep | None:
+    """Return what follows for the old versions. A key that is slow to die holds up nothing else."""
+    steps = [step for one in now.versions if (step := _step_of_old_version(now, one))]
     order = ("retire", "purge", "prove_dead", "grace")
     return min(steps, key=lambda step: (bool(step.obstacle), order.index(step.name)), default=None)
 
 
-def _farewell(now: Situation, one: Version) -> Step | None:
-    """What follows for one version that goes."""
-    if one.label == "previous" and not _grace_over(now, one.id):
-        return Step("grace", one.id)
-    if one.label == "previous" or (one.label == "retired" and not now.gone(one.id)):
-        person = not (now.gone(one.id) or now.revoked(one.id))
-        return Step("retire", one.id, person=person, obstacle=why_not_retire(now, one.id))
+def _step_of_old_version(now: Situation, one: KeyVersion) -> RotationStep | None:
+    is_gone = bool(now.retired_seq(one.id))
+    if one.label == "previous" and not _is_grace_over(now, one.id):
+        return RotationStep("grace", one.id)
+    if one.label == "previous" or (one.label == "retired" and not is_gone):
+        is_manual = not (is_gone or now.is_revoked(one.id))
+        return RotationStep("retire", one.id, is_manual=is_manual, obstacle=explain_no_retire(now, one.id))
     if one.label == "retired":
-        lives = bool(now.last("prove_dead", one.id, "failed"))
-        left = unconfirmed(now, one.id)
-        return Step("retire", one.id, left) if left else Step("prove_dead", one.id, person=lives)
+        unconfirmed = _unconfirmed_targets(now, one.id)
+        if unconfirmed:
+            return RotationStep("retire", one.id, unconfirmed)
+        return RotationStep("prove_dead", one.id, is_manual=bool(now.last_seq("prove_dead", one.id, "failed")))
     if one.label == "dead":
-        return Step("purge" if now.last("prove_dead", one.id, "ok") else "prove_dead", one.id)
-    if one.label == "purged" and not now.last("purge", one.id, "ok"):
-        return Step("purge", one.id)
+        return RotationStep("purge" if now.last_seq("prove_dead", one.id, "ok") else "prove_dead", one.id)
+    if one.label == "purged" and not now.last_seq("purge", one.id, "ok"):
+        return RotationStep("purge", one.id)
     return None
 
 
-def _grace_over(now: Situation, previous: str) -> bool:
-    if now.hasty or now.last("grace", previous, "ok"):
+def _is_grace_over(now: Situation, previous: str) -> bool:
+    if now.is_urgent or now.last_seq("grace", previous, "ok"):
         return True
-    return not now.until or bool(now.now and now.now >= now.until)
+    return not now.grace_end or bool(now.now and now.now >= now.grace_end)
 
 
-def why_not_retire(now: Situation, version: str) -> str:
-    """Why a version must not be deactivated yet, or nothing: a target may still need it."""
+def explain_no_retire(now: Situation, version: str) -> str:
+    """Return why a version must not be deactivated yet, since a target may need it; empty if it may."""
     if now.secret is None:
-        return "nothing is known of its versions: begin with a plan"
-    if now.given_up(version):
-        left = now.possible_holders(version)
+        return "its versions are unknown: begin with a plan"
+    if now.is_given_up(version):
+        holders = now.possible_holders(version)
     elif version == now.secret.current.id:
-        return "" if now.mode == COMPROMISED else "it is the current one: only a compromised key is retired first"
+        return "" if now.mode == COMPROMISED else "it is the current version: only a compromised key is retired first"
     else:
-        left = now.unsettled(now.secret.current.id)
-    return f"not yet: {', '.join(left)} may still need it; verify or excuse them first" if left else ""
+        holders = now.unsettled_targets(now.secret.current.id)
+    return f"not yet: {', '.join(holders)} may still need it; verify or excuse them first" if holders else ""
 
 
-def unconfirmed(now: Situation, version: str) -> tuple[str, ...]:
-    """The targets that were not seen to work since the version was deactivated."""
-    if now.secret is None or now.given_up(version) or version == now.secret.current.id:
+def _unconfirmed_targets(now: Situation, version: str) -> tuple[str, ...]:
+    """Return the targets that were not seen to work since the version was deactivated."""
+    if now.secret is None or now.is_given_up(version) or version == now.secret.current.id:
         return ()
-    since, current = now.gone(version), now.secret.current.id
-    seen = {
+    since, current = now.retired_seq(version), now.secret.current.id
+    confirmed = {
         one.target
-        for one in now.mine
+        for one in now.own_records
         if one.seq > since and one.version == current and one.result in ("verified", "excused")
     }
-    return tuple(t for t, state in now.states(current).items() if state != "excused" and t not in seen)
+    return tuple(t for t, state in now.states(current).items() if state != "excused" and t not in confirmed)
 
 
-def state(situation: Situation) -> str:
-    """How far the secret is, in one word."""
-    secret, made = situation.secret, situation.made
+def describe_progress(situation: Situation) -> str:
+    """Return how far the rotation is, in one word; "clean" only if the old key is dead and gone."""
+    secret, new = situation.secret, situation.new_version
     if secret is None or not situation.version:
         return "none"
-    if made is None or made.label == "pending":
-        return _state_before(situation)
-    if made.label in ENDED and not next_step(situation).name:
+    if new is None or new.label == "pending":
+        return _describe_opening(situation)
+    if new.label in ENDED and not next_step(situation).name:
         return "aborted"
-    if made.label == "current" and situation.unsettled(made.id):
+    if new.label == "current" and situation.unsettled_targets(new.id):
         return "partial"
     for label, word in (("previous", "settled"), ("retired", "deactivated"), ("dead", "dead")):
-        if secret.labelled(label):
+        if secret.with_labels(label):
             return word
     return "dead" if next_step(situation).name else "clean"
 
 
-def _state_before(now: Situation) -> str:
-    """The word before the labels move."""
-    if now.made is None:
-        if now.last("abort", now.version, "ok"):
+def _describe_opening(now: Situation) -> str:
+    """Return the word before the labels change."""
+    if now.new_version is None:
+        if now.last_seq("abort", now.version, "ok"):
             return "aborted"
         return COMPROMISED if now.mode == COMPROMISED else "none"
-    if not now.last("prove", now.version, "ok"):
+    if not now.last_seq("prove", now.version, "ok"):
         return "pending"
-    tried = {one.target for one in now.mine if one.version == now.version and one.step in ("canary", "spread")}
+    tried = {one.target for one in now.own_records if one.version == now.version and one.step in ("canary", "spread")}
     if not tried - {""}:
         return "proven"
     states = now.states(now.version)
-    trouble = ("failed", "foreign", "rolled_back", "unreachable", "unknown")
-    return "partial" if any(states[t] in trouble for t in tried if t in states) else "spreading"
+    return "partial" if any(states[target] in TROUBLE for target in tried if target in states) else "spreading"
 
 
-def done(situation: Situation) -> bool:
-    """Whether a person may be told that the key is rotated: everywhere, and the old one is dead and gone."""
-    return state(situation) == "clean"
-
-
-def everywhere(situation: Situation) -> bool:
-    """Whether the current version is on every target that is not excused, whatever becomes of the old one."""
-    made = situation.made
-    return made is not None and made.label == "current" and not situation.unsettled(made.id)
-
-
-def onboard(account: str = "") -> str:
-    """The command that creates the key on an account, or on all."""
+def onboard_command(account: str = "") -> str:
+    """Return the command that creates the key on an account, or on all."""
     return shlex.join(command_line.command("onboard", ["-l", account] if account else []))
 
 
-def playbook(name: str) -> str:
-    """The beginning of every command that has to do with the rotation of that secret."""
+def rotate_command(name: str) -> str:
+    """Return the beginning of every command about the rotation of that secret."""
     return shlex.join(command_line.command("rotate", [] if name == "ngc" else ["--secret", name]))
 
 
-def resume(name: str) -> str:
-    """The command that goes on."""
-    return f"{playbook(name)} -e rotate_resume=true"
+def resume_command(name: str) -> str:
+    """Return the command that continues the rotation."""
+    return f"{rotate_command(name)} -e rotate_resume=true"
 
 
-def said_dead(name: str) -> str:
-    """The command by which a person says that the key which goes is deactivated."""
-    return f"{playbook(name)} -e rotate_retired=true"
-
-
-def table(situation: Situation) -> list[Row]:
-    """Every target of the last rotation and its state."""
-    states = situation.states(situation.version) if situation.version else {}
-    return [Row(target, word, word in SETTLED) for target, word in states.items()]
-
-
-def command(situation: Situation) -> str:
-    """The one command that goes on with it; empty where nothing is open."""
-    return resume(situation.name) if next_step(situation).name else ""
+def retired_command(name: str) -> str:
+    """Return the command by which a user says that the old key is deactivated."""
+    return f"{rotate_command(name)} -e rotate_retired=true"

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a person wants of a rotation, by -e rotate_NAME: each word known, each value of its form, before all else."""
+"""The variables rotate_NAME that a user sets by -e: checked before anything is done."""
 
 from __future__ import annotations
 
@@ -15,16 +15,15 @@ from .._input import extra_vars
 from .._input.extra_vars import Reader
 from .._validate.https import Transport
 from .._validate.validate import ValidationSettings
-from .standing import COMPROMISED, SCHEDULED
+from .situation import COMPROMISED, SCHEDULED
 
 PREFIX = "rotate_"
-MODES = (SCHEDULED, COMPROMISED)
 UNITS = {"h": 3600, "d": 86400, "w": 7 * 86400}
 LONGEST_GRACE = 366 * 86400
 
 
 @dataclass(frozen=True)
-class Wishes:
+class RotationOptions:
     """The variables rotate_NAME, by name. grace is in seconds, 0 for none."""
 
     key_file: str = ""
@@ -44,44 +43,39 @@ class Wishes:
     realms: tuple[str, ...] = ()
     ca_file: str = ""
 
-    def settings(self, service: str) -> ValidationSettings:
-        """The services that are asked, with their own addresses as defaults. Raises AccountError."""
-        chosen = ValidationSettings()
-        field = {"ngc": "issuer"}.get(service, service)
-        issuers: dict[str, Any] = {field: self.issuer} if self.issuer else {}
+    def validation_settings(self, service: str) -> ValidationSettings:
+        """Return which services are asked, with their own addresses as defaults. Raises AccountError."""
+        chosen: dict[str, Any] = {"registry": self.registry, "image": self.image}
+        chosen["issuer" if service == "ngc" else service] = self.issuer
+        chosen = {name: value for name, value in chosen.items() if value}
+        if self.levels is not None:
+            chosen["levels"] = self.levels
+        transport = Transport(ca_file=self.ca_file or None)
         try:
-            return ValidationSettings(
-                levels=chosen.levels if self.levels is None else self.levels,
-                **issuers,
-                registry=self.registry or chosen.registry,
-                image=self.image or chosen.image,
-                canary=self.canary_image,
-                realms=self.realms,
-                transport=Transport(ca_file=self.ca_file or None),
-            )
+            return ValidationSettings(canary=self.canary_image, realms=self.realms, transport=transport, **chosen)
         except ValueError as error:
             raise AccountError(f"the settings of the rotation: {error}") from None
 
 
-def _seconds(name: str, value: Any) -> int:
-    """Hours, days or weeks, such as 12h, 7d, 2w; 0 for none."""
+def _parse_grace(name: str, value: Any) -> int:
+    """Return the seconds of a time such as 12h, 7d or 2w; 0 for none."""
     found = re.fullmatch(r"(\d{1,4})\s*([hdw]?)", str(value).strip().lower())
     seconds = int(found[1]) * UNITS.get(found[2], 0) if found else 0
     if not found or (int(found[1]) and not found[2]) or seconds > LONGEST_GRACE:
-        raise AccountError(f"{name} is {str(value)!r}, which is no time of up to a year: 12h, 7d or 2w")
+        raise AccountError(f"{name} is {str(value)!r}; expected a time of up to a year: 12h, 7d or 2w")
     return seconds
 
 
-def day_to_come(name: str, value: Any) -> str:
-    """A day that is to come, such as 2027-01-31. Raises AccountError, which begins with the name."""
+def parse_last_day(name: str, value: Any) -> str:
+    """Return a day in the future as YYYY-MM-DD. Raises AccountError, which begins with the name."""
     try:
         day = date.fromisoformat(str(value))
     except ValueError:
         raise AccountError(
-            f"{name} is {str(value)!r}, not a day: 2027-01-31, as the page where the key was made has it"
+            f"{name} is {str(value)!r}; expected a day such as 2027-01-31, from the page where the key was made"
         ) from None
     if day < date.today():
-        raise AccountError(f"{name} is {day}, which is over: a key that has expired replaces none")
+        raise AccountError(f"{name} is {day}, which is in the past: an expired key replaces none")
     return day.isoformat()
 
 
@@ -90,9 +84,9 @@ SETTINGS: dict[str, Reader] = {
     "rotate_resume": extra_vars.truth,
     "rotate_give_up": extra_vars.truth,
     "rotate_retired": extra_vars.truth,
-    "rotate_mode": extra_vars.one_of(*MODES),
-    "rotate_grace": _seconds,
-    "rotate_expires": day_to_come,
+    "rotate_mode": extra_vars.one_of(SCHEDULED, COMPROMISED),
+    "rotate_grace": _parse_grace,
+    "rotate_expires": parse_last_day,
     "rotate_canary": extra_vars.text,
     "rotate_excuse": extra_vars.words,
     "rotate_levels": extra_vars.words,
@@ -105,11 +99,11 @@ SETTINGS: dict[str, Reader] = {
 }
 
 
-def wishes(given: Mapping[str, Any]) -> Wishes:
-    """The wishes that are among these variables; a rotate_ that is not known is an error. Raises AccountError."""
+def parse_options(variables: Mapping[str, Any]) -> RotationOptions:
+    """Return the options among these variables. Raises AccountError for an unknown rotate_NAME or an invalid value."""
     try:
-        found = extra_vars.read("a rotation", SETTINGS, given, given.get)
+        found = extra_vars.read("a rotation", SETTINGS, variables, variables.get)
     except AccountError as error:
         ending = "" if str(error)[-1] in ".?" else "."
         raise AccountError(f"{error}{ending} Nothing was done") from None
-    return Wishes(**{name.removeprefix(PREFIX): value for name, value in found.items()})
+    return RotationOptions(**{name.removeprefix(PREFIX): value for name, value in found.items()})

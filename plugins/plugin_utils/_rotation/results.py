@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The results of the parts of a rotation that took no lead: an account's share, and a lead that could not begin."""
+"""The results of a rotation's tasks: an account's share, and a coordinator that could not begin."""
 
 from __future__ import annotations
 
@@ -11,51 +11,59 @@ from ...module_utils._core.resource import CHANGES, FAILURES
 from .._input.diagnostics import nearest
 from .adapters import holds_key
 from .ledger import NO_KEY
-from .messages import WORDS, check
-from .next_step import Step, playbook
-from .targets import File
+from .messages import WORDS, make_check
+from .next_step import RotationStep, rotate_command
+from .targets import SecretFile
 
 if TYPE_CHECKING:
     from .._documents.outcome import ResourceOutcome
-    from .._documents.result import AccountRemark, TaskResult
+    from .._documents.result import AccountRemark
     from .._documents.rotation import LeadTitle, ShareResult
 
 GOOD = {"abort": ("rolled_back", "staged", "excused", "absent")}
 GOOD_ELSE = ("staged", "verified", "excused", "absent")
 
 
-def no_secret(secret: str, secrets: set[str]) -> str:
-    """Why no rotation is of this secret: none is named, or no account holds it; with what there is. Else nothing."""
+def explain_no_secret(secret: str, secrets: set[str]) -> str:
+    """Return why no rotation is possible: no secret is named, or no account holds it; empty if one is possible."""
     if not secrets or secret in secrets:
-        return "" if secret else "no secret is named, and no account holds any (sandboxes only pretend to)"
+        return "" if secret else "name a key: no account holds any (those of sandboxes are simulated)"
     if not secret:
-        commands = "; ".join(playbook(name) for name in sorted(secrets))
-        return f"name the key that is to be replaced: these accounts hold {', '.join(sorted(secrets))}: {commands}"
+        commands = "; ".join(rotate_command(name) for name in sorted(secrets))
+        return f"name the key to replace. These accounts hold {', '.join(sorted(secrets))}: {commands}"
     return f"no account holds the key '{secret}': {nearest(secret, secrets)} Nothing was done"
 
 
-def refused(secret: str, why: str) -> LeadTitle:
-    """The result of a lead that could not lead."""
-    checks = [check("rotation", "failed", why)]
-    title = f"rotation of {secret or 'a key'}"
-    ended: TaskResult = {"changed": False, "failed": True, "msg": why}
-    return {**ended, "kind": "rotation_lead", "checks": checks, "title": title, "then": ""}
+def refused_lead(secret: str, reason: str) -> LeadTitle:
+    """Return the result of a coordinator that could not begin."""
+    return {
+        "changed": False,
+        "failed": True,
+        "msg": reason,
+        "kind": "rotation_lead",
+        "checks": [make_check("rotation", "failed", reason)],
+        "title": f"rotation of {secret or 'a key'}",
+        "then": "",
+    }
 
 
-def _looked(outcome: ResourceOutcome, step: str) -> ResourceOutcome:
-    """The outcome as it is shown: of a step that only looks, nothing was changed."""
+def _as_shown(outcome: ResourceOutcome, step: str) -> ResourceOutcome:
+    """Return the outcome as it is reported: a step that only looks changes nothing."""
     if outcome["status"] not in CHANGES or step not in ("plan", "settle"):
         return outcome
     if step == "plan" or holds_key(outcome):
         return {**outcome, "status": "ok"}
-    return {**outcome, "status": "failed", "reason": "another key than the new one stands there, or none"}
+    return {**outcome, "status": "failed", "reason": "it holds another key than the new one, or none"}
 
 
 def share_result(
-    step: Step, files: list[File], outcomes: Mapping[tuple[str, str], ResourceOutcome], states: Mapping[str, str]
+    step: RotationStep,
+    files: list[SecretFile],
+    outcomes: Mapping[tuple[str, str], ResourceOutcome],
+    states: Mapping[str, str],
 ) -> ShareResult:
-    """The result of one account's share: the outcomes of its files."""
-    shown = [_looked(outcome, step.name) for outcome in outcomes.values() if outcome["evidence"].get("held") != NO_KEY]
+    """Return the result of one account's share: the outcomes of its files."""
+    shown = [_as_shown(one, step.name) for one in outcomes.values() if one["evidence"].get("held") != NO_KEY]
     good = GOOD.get(step.name, GOOD_ELSE)
     bad = [file.target for file in files if states.get(file.target) not in good]
     result: ShareResult = {
@@ -64,14 +72,15 @@ def share_result(
         "failed": bool(bad),
         "msg": " ".join(f"{target}: {WORDS[states.get(target, 'unknown')]}" for target in bad) or step.name,
     }
-    return {**result, "outcomes": shown, "notes": [], "remarks": []} if shown else result  # else the message is told
+    # without outcomes, the console prints the message
+    return {**result, "outcomes": shown, "notes": [], "remarks": []} if shown else result
 
 
-def foreseen(secret: str, files: list[File], outcomes: list[ResourceOutcome]) -> ShareResult:
-    """Return the share of one account in a preview: what would be written, what stays, and which files hold no key."""
+def preview_result(secret: str, files: list[SecretFile], outcomes: list[ResourceOutcome]) -> ShareResult:
+    """Return an account's share of a preview: what would be written, what stays, and which files hold no key."""
     pairs = list(zip(files, outcomes, strict=True))
     bare = [file for file, outcome in pairs if outcome["evidence"].get("held") == NO_KEY]
-    shown = [_with_way_on(outcome, file.target) for file, outcome in pairs if file not in bare]
+    shown = [_with_excuse(outcome, file.target) for file, outcome in pairs if file not in bare]
     bad = [outcome for outcome in shown if outcome["status"] in FAILURES]
     remarks: list[AccountRemark] = [
         {"capability": "rotate", "text": f"{file.path} holds no key '{secret}', so none is replaced"} for file in bare
@@ -87,8 +96,8 @@ def foreseen(secret: str, files: list[File], outcomes: list[ResourceOutcome]) ->
     }
 
 
-def _with_way_on(outcome: ResourceOutcome, target: str) -> ResourceOutcome:
-    """Return the outcome of an unknown key with the setting that lets a rotation go on without it."""
+def _with_excuse(outcome: ResourceOutcome, target: str) -> ResourceOutcome:
+    """Return the outcome of an unknown key with the setting that lets a rotation continue without it."""
     if not outcome["evidence"].get("held"):
         return outcome
-    return {**outcome, "reason": f"{outcome['reason']}; go on without it: -e rotate_excuse={target}"}
+    return {**outcome, "reason": f"{outcome['reason']}; to continue without it: -e rotate_excuse={target}"}

@@ -1,27 +1,25 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The steps of a rotation as they are taken: first the intent on the disk, then the deed, then what came of it.
+"""Take the steps of a rotation. The intent is recorded first, then the step is taken, then its result is recorded.
 
-Each step may be taken again after a crash anywhere in it. What it does outside (Outside) and where it
-writes (Book, Labels) are handed in; of a key only its version is known here.
+Each step can be taken again after a crash anywhere in it. Of a key, only its version is known here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from .._secrets import versions
 from .delivery import WORKS, Delivery
-from .next_step import RotationError, Step, may_begin, unconfirmed, why_not_retire
-from .ports import Found, NotHeld, Refused, Unanswered
-from .standing import COMPROMISED, SCHEDULED, Situation
+from .next_step import RotationError, RotationStep, explain_no_begin, explain_no_retire
+from .ports import KeyNotHeld, Observation, OutcomeUnknown, StepRefused
+from .situation import SCHEDULED
 
-REFUSED = (
-    "the new key is refused where it was made, so no account was touched: activate it again if it was deactivated in"
-    " place of the old one; go on at the other machine if the key was rotated there since"
+NEW_KEY_REFUSED = (
+    "the services refuse the new key, so no account was touched: activate it again if it was deactivated instead of the"
+    " old one; continue on the other machine if the key was rotated there since"
 )
-EXPECTED = {  # the labels that a version may have for a step, so that no step is ever taken on another one
+EXPECTED = {  # the labels that a version may have for a step, so that no step is taken on another version
     "plan": ("",),
     "take": ("", "pending"),
     "prove": ("pending",),
@@ -37,7 +35,7 @@ EXPECTED = {  # the labels that a version may have for a step, so that no step i
 
 @dataclass(frozen=True)
 class Rotation(Delivery):
-    """The rotation of one secret: what takes its steps."""
+    """The rotation of one secret."""
 
     grace_until: str = ""
 
@@ -50,241 +48,215 @@ class Rotation(Delivery):
         grace: int = 0,
         sealed: str = "",
     ) -> str:
-        """Open a rotation: the version that is to be made, named before it is. Raises RotationError.
+        """Open a rotation and return the id of the version that will be made. Raises RotationError.
 
-        fingerprint, sealed: of the key that was there before any rotation; grace: for how many seconds after it
-        settles the old version is to live.
+        fingerprint, sealed: of the key that existed before any rotation; grace: for how many seconds after the rotation
+        settles the old key stays alive.
         """
-        why = may_begin(self.situation())
-        if why:
-            raise RotationError(why)
-        self.labels.adopt(first_kind or kind, fingerprint, self.wanted, sealed)
+        reason = explain_no_begin(self.situation())
+        if reason:
+            raise RotationError(reason)
+        self.store.read_or_adopt(first_kind or kind, fingerprint, self.targets, sealed)
         version = versions.new_id()
         evidence: dict[str, str | int] = {"mode": mode, "kind": kind, **({"grace": grace} if grace else {})}
         self.note("plan", "begun", version, evidence=evidence)
         return version
 
-    def take_step(self, step: Step) -> None:
-        """Take a step that next_step gave. What is not done is in the ledger; the disk's errors are raised."""
-        ways: dict[str, Callable[[Step], None]] = {
+    def take_step(self, step: RotationStep) -> None:
+        """Take a step that next_step gave. What is refused is recorded; an error of the disk is raised."""
+        if step.name not in EXPECTED:
+            return
+        label = self.label_of(step.version)
+        if label not in EXPECTED[step.name]:
+            raise RotationError(
+                f"the step {step.name} does not apply to a version that is {label or 'not made yet'}: resume instead"
+            )
+        if step.name in ("canary", "spread"):
+            for target in step.targets:
+                self.deliver(target, step)
+            return
+        take = {
             "plan": self._plan,
             "take": self._take,
             "prove": self._prove,
-            "canary": self._spread,
-            "spread": self._spread,
             "settle": self._settle,
             "retire": self._retire,
             "prove_dead": self._prove_dead,
             "purge": self._purge,
             "abort": self._abort,
         }
-        if step.name in ways:
-            label = self.label_of(step.version)
-            if label not in EXPECTED[step.name]:
-                raise RotationError(
-                    f"{step.name} is not for a version that is {label or 'not made yet'}: resume instead"
-                )
-            ways[step.name](step)
+        take[step.name](step)
 
-    def excuse(self, target: str, until: str = "") -> None:
-        """Go on without this target, until a moment."""
-        evidence: dict[str, str | int] = {"until": until} if until else {}
+    def excuse(self, target: str) -> None:
+        """Record that the rotation goes on without this target."""
         now = self.situation()
-        version = now.secret.current.id if now.secret and now.given_up(now.version) else now.version
-        self.note("excuse", "excused", version, target, Found("", evidence))
+        version = now.secret.current.id if now.secret and now.is_given_up(now.version) else now.version
+        self.note("excuse", "excused", version, target)
 
     def end_grace(self) -> None:
-        """The previous version may be retired now, whatever was set."""
-        secret = self.labels.secret()
-        previous = secret.one("previous") if secret else None
-        if previous:
-            self.note("grace", "ok", previous.id)
+        """Record that the previous version may be retired now."""
+        for one in self.known_versions():
+            if one.label == "previous":
+                self.note("grace", "ok", one.id)
 
     def give_up(self) -> None:
-        """Abort the rotation: nothing is left of the new version. Raises RotationError where the old one is gone."""
+        """Begin to abort the rotation. Raises RotationError if the old key is gone."""
         now = self.situation()
-        if not now.version or now.secret is None or now.last("abort", now.version, "ok"):
+        if not now.version or now.secret is None or now.last_seq("abort", now.version, "ok"):
             raise RotationError(f"no rotation of '{self.name}' is open: there is nothing to abort")
-        if now.way_back is None:
+        if now.fallback_version is None:
             raise RotationError(f"the old key of '{self.name}' is out of use already: rotate again to replace this one")
-        if now.maybe_gone(now.way_back.id):
+        if now.may_be_dead(now.fallback_version.id):
             raise RotationError(f"the old key of '{self.name}' may be dead already: resume, the new one is needed")
         self.note("abort", "begun", now.version)
 
-    def _plan(self, step: Step) -> None:
+    def unless_refused(self, step: RotationStep) -> RotationStep:
+        """Return the step, with an obstacle if it has targets confirm a current version that is refused.
+
+        That version was deactivated instead of the old one, or another machine has replaced it. A target that cannot
+        try its key would be given a dead one.
+        """
+        version = next((one.id for one in self.known_versions() if one.label == "current"), "")
+        if step.name != "retire" or not step.targets:
+            return step
+        is_refused = self._ask_services(version).verdict in ("invalid", "not_entitled")
+        return replace(step, obstacle=NEW_KEY_REFUSED) if is_refused else step
+
+    # What any process may do for any target
+
+    def look(self, target: str, step: RotationStep) -> None:
+        """Record whether a target is ready for the new key."""
+        try:
+            self.note("plan", "staged", step.version, target, self.effects.probe(target))
+        except StepRefused as error:
+            self.note_refusal("plan", step.version, target, error)
+        except OutcomeUnknown:
+            self.note("plan", "unreachable", step.version, target)
+
+    def read(self, target: str, step: RotationStep) -> None:
+        """Record whether a target holds the version, before the rotation settles."""
+        try:
+            found = self.effects.read(target, step.version)
+        except OutcomeUnknown:
+            self.note("settle", "unreachable", step.version, target)
+        except StepRefused as error:
+            self.note_refusal("settle", step.version, target, error)
+        else:
+            self.note("settle", "verified" if found.verdict in WORKS else "failed", step.version, target, found)
+
+    def confirm(self, target: str) -> None:
+        """Record whether a target works by the current version, after the old one was deactivated."""
+        version = next(one.id for one in self.known_versions() if one.label == "current")
+        try:
+            found = self.effects.verify(target, version)
+        except KeyNotHeld as error:
+            self.note_refusal("retire", version, target, error)
+        except (StepRefused, OutcomeUnknown):
+            return
+        else:
+            if found.verdict in (*WORKS, "invalid"):
+                result = "failed" if found.verdict == "invalid" else "verified"
+                self.note("retire", result, version, target, found)
+
+    # Steps
+
+    def _plan(self, step: RotationStep) -> None:
         for target in step.targets:
             self.look(target, step)
         self.note("plan", "ok", step.version)
 
-    def look(self, target: str, step: Step) -> None:
-        """Look whether a target is ready; any process may do this for any target."""
-        try:
-            self.note("plan", "staged", step.version, target, self.outside.probe(target))
-        except Refused as error:
-            self.turned_down("plan", step.version, target, error)
-        except Unanswered:
-            self.note("plan", "unreachable", step.version, target)
-
-    def read(self, target: str, step: Step) -> None:
-        """See whether a target holds the version, before it settles; any process may do this for any target."""
-        try:
-            found = self.outside.read(target, step.version)
-        except Unanswered:
-            self.note("settle", "unreachable", step.version, target)
-        except Refused as error:
-            self.turned_down("settle", step.version, target, error)
-        else:
-            self.note("settle", "verified" if found.verdict in WORKS else "failed", step.version, target, found)
-
-    def unless_refused(self, step: Step) -> Step:
-        """The step, with an obstacle where targets are to work by a current version that is refused.
-
-        It was deactivated in place of the old one, or another machine has replaced it. A target that cannot try it
-        would be given a dead key.
-        """
-        version = next((one.id for one in self.known_versions() if one.label == "current"), "")
-        if step.name != "retire" or not step.targets or self._asked(version).verdict not in ("invalid", "not_entitled"):
-            return step
-        return replace(step, obstacle=REFUSED)
-
-    def confirm(self, target: str) -> bool:
-        """See whether a target works without the old key; any process may do this for any target."""
-        return self._confirmed(target)
-
-    def take_back(self, target: str, step: Step) -> None:
-        """Bring back to a target what was there before a version that is given up; any process may do this."""
-        self.put_back(target, "abort", step.version)
-
-    def _take(self, step: Step) -> None:
+    def _take(self, step: RotationStep) -> None:
         version = step.version
         self.note("take", "begun", version)
         try:
-            taken = self.outside.take(version)
-        except (Refused, Unanswered):
+            taken = self.effects.take(version)
+        except (StepRefused, OutcomeUnknown):
             return
         if not self.label_of(version):
-            self.labels.move(lambda secret: versions.begin(secret, replace(taken, id=version, targets=self.wanted)))
+            pending = replace(taken, id=version, targets=self.targets)
+            self.store.update(lambda secret: versions.begin(secret, pending))
         self.note("take", "ok", version)
 
-    def _prove(self, step: Step) -> None:
-        found = self._asked(step.version)
-        day = self.outside.last_day(step.version)
+    def _prove(self, step: RotationStep) -> None:
+        found = self._ask_services(step.version)
+        day = self.effects.last_day(step.version)
         if day:
-            self.labels.move(lambda secret: versions.ending(secret, step.version, day))
+            self.store.update(lambda secret: versions.set_last_day(secret, step.version, day))
         self.note("prove", "ok" if found.verdict == "valid" else "failed", step.version, found=found)
 
-    def _asked(self, version: str) -> Found:
+    def _ask_services(self, version: str) -> Observation:
         try:
-            return self.outside.prove(version)
-        except (Refused, Unanswered):
-            return Found("unreachable")
+            return self.effects.prove(version)
+        except (StepRefused, OutcomeUnknown):
+            return Observation("unreachable")
 
-    def _spread(self, step: Step) -> None:
-        for target in step.targets:
-            self.deliver(target, step)
-
-    def _settle(self, step: Step) -> None:
+    def _settle(self, step: RotationStep) -> None:
         if step.version != self.situation().version:
-            raise RotationError("another version than the rotation's cannot settle: resume instead")
+            raise RotationError("only the rotation's own version can settle: resume instead")
         for target in step.targets:
             self.read(target, step)
         now = self.situation()
-        if now.unsettled(step.version) or now.unread(step.version):
+        if now.unsettled_targets(step.version) or now.unread_targets(step.version):
             return
         if self.label_of(step.version) == "pending":
             targets = tuple(now.states(step.version))
-            self.labels.move(lambda secret: versions.promote(secret, step.version, targets))
-        until = now.until or self.grace_until  # a date that was said stays
+            self.store.update(lambda secret: versions.promote(secret, step.version, targets))
+        until = now.grace_end or self.grace_until  # a date that was announced stays
         self.note("settle", "ok", step.version, evidence={"until": until} if until else {})
 
-    def _retire(self, step: Step) -> None:
-        """Deactivate a version, then see that every target works without it; if one does not, it comes back."""
+    def _retire(self, step: RotationStep) -> None:
+        """Record that the version is deactivated, as the user says, or have targets confirm that they work without."""
         version, now = step.version, self.situation()
-        if not now.gone(version) or self.label_of(version) == "previous":
-            why = why_not_retire(now, version)
-            if why:
-                raise RotationError(why)
-            if not self._deactivate(version, now):
-                return
-        left = unconfirmed(self.situation(), version)
-        works = [self._confirmed(target) for target in left]
-        if not all(works) and not now.revoked(version) and now.mode != COMPROMISED:
-            self._reactivate(version)
+        if not now.retired_seq(version) or self.label_of(version) == "previous":
+            reason = explain_no_retire(now, version)
+            if reason:
+                raise RotationError(reason)
+            self.note("retire", "begun", version)
+            if self.label_of(version) == "previous":
+                self.store.update(lambda secret: versions.retire(secret, version))
+            self.note("retire", "ok", version)
+        for target in step.targets:
+            self.confirm(target)
 
-    def _deactivate(self, version: str, now: Situation) -> bool:
-        self.note("retire", "begun", version)
-        if self.label_of(version) == "previous":
-            self.labels.move(lambda secret: versions.retire(secret, version))
-        if not now.gone(version) and not now.revoked(version):
-            try:
-                self.outside.deactivate(version)
-            except (Refused, Unanswered) as error:
-                self.note("retire", "refused" if isinstance(error, Refused) else "unknown", version)
-                return False
-        self.note("retire", "ok", version)
-        return True
-
-    def _confirmed(self, target: str) -> bool:
-        """Whether nothing says that the current version does not work on the target."""
-        version = next(one.id for one in self.known_versions() if one.label == "current")
-        try:
-            found = self.outside.verify(target, version)
-        except NotHeld as error:
-            self.turned_down("retire", version, target, error)
-            return True
-        except (Refused, Unanswered):
-            return True
-        if found.verdict in WORKS:
-            self.note("retire", "verified", version, target, found)
-        elif found.verdict == "invalid":
-            self.note("retire", "failed", version, target, found)
-            return False
-        return True
-
-    def _reactivate(self, version: str) -> None:
-        """Noted before it is done: whatever comes of it, the version is to be retired once more."""
-        self.note("retire", "reactivated", version)
-        try:
-            self.outside.reactivate(version)
-        except (Refused, Unanswered):
-            return
-        self.labels.move(lambda secret: versions.reactivate(secret, version))
-
-    def _abort(self, step: Step) -> None:
-        """What was there before comes back to every target, then the version is out of use."""
+    def _abort(self, step: RotationStep) -> None:
+        """Restore every target, then take the version out of use."""
         version = step.version
-        if self.label_of(version) == "current":
-            self.labels.move(lambda secret: versions.step_down(secret, version))
+        label = self.label_of(version)
+        if label == "current":
+            self.store.update(lambda secret: versions.step_down(secret, version))
             return
-        if not self.label_of(version):
-            try:
-                self.outside.forget(version)
-            except (Refused, Unanswered):
-                return
-        else:
+        if not label and not self._forget(version):
+            return
+        if label:
             for target in self.situation().possible_holders(version):
                 self.put_back(target, "abort", version)
             if self.situation().possible_holders(version):
                 return
-            if self.label_of(version) == "pending":
-                self.labels.move(lambda secret: versions.abort(secret, version))
+            if label == "pending":
+                self.store.update(lambda secret: versions.abort(secret, version))
         self.note("abort", "ok", version)
 
-    def _prove_dead(self, step: Step) -> None:
-        found = self._asked(step.version)
+    def _prove_dead(self, step: RotationStep) -> None:
+        found = self._ask_services(step.version)
         if found.verdict != "invalid":
             self.note("prove_dead", "failed", step.version, found=found)
             return
         if self.label_of(step.version) == "retired":
-            self.labels.move(lambda secret: versions.dead(secret, step.version))
+            self.store.update(lambda secret: versions.mark_dead(secret, step.version))
         self.note("prove_dead", "ok", step.version, found=found)
 
-    def _purge(self, step: Step) -> None:
+    def _purge(self, step: RotationStep) -> None:
         self.note("purge", "begun", step.version)
-        try:
-            self.outside.forget(step.version)
-        except (Refused, Unanswered):
+        if not self._forget(step.version):
             return
         if self.label_of(step.version) == "dead":
-            self.labels.move(lambda secret: versions.purge(secret, step.version))
+            self.store.update(lambda secret: versions.purge(secret, step.version))
         self.note("purge", "ok", step.version)
+
+    def _forget(self, version: str) -> bool:
+        """Remove the value from the keyring; False if the keyring refused."""
+        try:
+            self.effects.forget(version)
+        except (StepRefused, OutcomeUnknown):
+            return False
+        return True

@@ -4,27 +4,29 @@
 
 from __future__ import annotations
 
+import resource
 import shlex
 from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from .file_errors import StoreDamaged, StoreError, StoreLocked, StoreMissing, WrongPassphrase, shown
-from .file_format import Entries, Header, Kdf, Sealed, key_of, new_header, parse, seal
+from .._input import command_line
+from .file_errors import StoreDamaged, StoreError, StoreLocked, StoreMissing, WrongPassphrase, display_path
+from .file_format import Entries, Header, Kdf, Sealed, derive_key, new_header, parse, seal
 from .file_on_disk import KeyFile
-from .passphrase import AtTerminal, Person, given
+from .passphrase import Prompter, TerminalPrompter, find_passphrase
 
 TRIES = 3
 ADVICE = {
-    WrongPassphrase: "try again; if it is right, take the file back from a backup",
-    StoreDamaged: "nothing was written. Fix that, or take the file back from a backup",
-    StoreMissing: "keyring set hpc.onboard ngc  makes it, and asks for a new passphrase",
+    WrongPassphrase: "try again; if it is right, restore the file from a backup",
+    StoreDamaged: "nothing was written. Fix that, or restore the file from a backup",
+    StoreMissing: "keyring set hpc.onboard ngc  creates it, and asks for a new passphrase",
 }
 
 
 @dataclass
-class Opened:
-    """A store whose passphrase is known. passphrase is empty where an earlier look had left the key."""
+class UnlockedStore:
+    """A store whose key is known. passphrase is empty if another process had left the key."""
 
     header: Header
     key: bytes
@@ -32,139 +34,142 @@ class Opened:
     passphrase: str = ""
 
 
-class Meanwhile(Exception):
-    """Somebody gave it another passphrase, or made it, between our look and our lock."""
+class PassphraseChanged(StoreError):
+    """Another process changed the passphrase, or created the file, before this one had the lock."""
 
 
 class Store:
-    """One encrypted file. unlocked: keys by what made them, for whoever shares them with other processes."""
+    """One encrypted file. unlocked: keys by file and key id, which processes may share."""
 
     def __init__(
         self,
         path: Path,
         passphrase_file: str = "",
-        person: Person | None = None,
+        prompter: Prompter | None = None,
         unlocked: MutableMapping[str, str] | None = None,
     ) -> None:
         self.path = path
         self._file = KeyFile(path)
         self._passphrase_file = passphrase_file
-        self._person = person or AtTerminal()
+        self._prompter = prompter or TerminalPrompter()
         self._unlocked = {} if unlocked is None else unlocked
 
     def entries(self) -> Entries:
-        """All that it holds. Raises StoreError, never gives less than there is."""
+        """Return all entries. Raises StoreError, and never returns a part of them."""
         try:
-            return self._open().entries
+            return self._unlock().entries
         except StoreError as error:
-            raise self._worded(error) from None
+            raise self._with_path(error) from None
 
     def change(self, edit: Callable[[Entries], None]) -> None:
-        """Read, edit, write, with other writers kept out; a store that is not there is made."""
-        for last in (False, False, True):
-            try:
-                self._change(edit)
-            except Meanwhile:
-                if last:
-                    error = StoreLocked("others keep changing its passphrase: run this again")
-                    raise self._worded(error) from None
-            except StoreError as error:
-                raise self._worded(error) from None
-            else:
-                return
+        """Read, edit and write, with other writers locked out; creates the file if it does not exist."""
+        try:
+            for attempt in range(1, TRIES + 1):
+                try:
+                    self._change(edit)
+                    return
+                except PassphraseChanged:
+                    if attempt == TRIES:
+                        raise
+        except StoreError as error:
+            raise self._with_path(error) from None
 
     def rekey(self, kdf: Kdf | None = None, ask_new: bool = True) -> None:
-        """A new salt and today's cost, with another passphrase or the same one. All or nothing."""
+        """Use a new salt and today's cost, with a new passphrase or the same one. All or nothing."""
         try:
-            opened = self._open()
-            passphrase = self._new_passphrase("New passphrase") if ask_new else opened.passphrase
+            opened = self._unlock()
+            passphrase = self._ask_new_passphrase() if ask_new else opened.passphrase
             if not passphrase:
-                raise StoreLocked("its passphrase is needed, and only its key is known here")
-            self._rekey(opened, passphrase, kdf)
-        except (StoreError, Meanwhile) as error:
-            text = str(error) or "its passphrase was changed by another process just now"
-            raise self._worded(error if isinstance(error, StoreError) else StoreLocked(text)) from None
+                raise StoreLocked("its passphrase is needed, and this process has only its key")
+            header = new_header(kdf)
+            key = derive_key(header, passphrase)
+            with self._file.lock():
+                entries, following = self._reread(opened)
+                header = Header(header.kdf, header.salt, header.fsalt, following.seq)
+                self._write(entries, header, key)
+            self._unlocked[self._key_name(header)] = key.hex()
+        except StoreError as error:
+            raise self._with_path(error) from None
 
-    def _worded(self, error: StoreError) -> StoreError:
-        """The same error with the file's name in front and what to do behind."""
+    def _with_path(self, error: StoreError) -> StoreError:
+        """Return the same error with the file's name in front and what to do behind."""
         advice = ADVICE.get(type(error))
-        return type(error)(f"the encrypted file {shown(self.path)}: {error}{f'; {advice}' if advice else ''}")
+        return type(error)(f"the encrypted file {display_path(self.path)}: {error}{f'; {advice}' if advice else ''}")
 
-    def _open(self) -> Opened:
+    def _unlock(self) -> UnlockedStore:
         sealed = parse(self._file.read())
-        _no_core_dumps()
-        known = self._unlocked.get(self._known_as(sealed.header))
+        _soft, hard = resource.getrlimit(resource.RLIMIT_CORE)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, hard))  # no core dumps: from here on this process holds keys
+        known = self._unlocked.get(self._key_name(sealed.header))
         if known:
-            return Opened(sealed.header, bytes.fromhex(known), sealed.entries(bytes.fromhex(known)))
-        found = given(self._passphrase_file)
-        opened = self._try(sealed, found.passphrase, found.source) if found else self._ask(sealed)
-        self._unlocked[self._known_as(sealed.header)] = opened.key.hex()
-        if sealed.header.below_default():
-            from .._input import command_line  # few are told
-
+            key = bytes.fromhex(known)
+            return UnlockedStore(sealed.header, key, sealed.entries(key))
+        found = find_passphrase(self._passphrase_file)
+        opened = self._open(sealed, found.passphrase, found.source) if found else self._ask(sealed)
+        self._unlocked[self._key_name(sealed.header)] = opened.key.hex()
+        if sealed.header.is_below_default():
             rekey = shlex.join(command_line.command("rekey", ["--keep-passphrase"]))
-            text = f"The passphrase of {shown(self.path)} is cheaper to guess at than one set today"
-            self._person.tell(f"{text}: {rekey}  fixes that.")
+            text = f"The passphrase of {display_path(self.path)} is cheaper to guess than one set today"
+            self._prompter.tell(f"{text}. Fix: {rekey}")
         return opened
 
-    def _known_as(self, header: Header) -> str:
-        return f"{self._file.path} {header.cost()}"
+    def _key_name(self, header: Header) -> str:
+        return f"{self._file.path} {header.key_id()}"
 
-    def _try(self, sealed: Sealed, passphrase: str, source: str = "") -> Opened:
-        key = key_of(sealed.header, passphrase)
+    def _open(self, sealed: Sealed, passphrase: str, source: str = "") -> UnlockedStore:
+        key = derive_key(sealed.header, passphrase)
         try:
-            return Opened(sealed.header, key, sealed.entries(key), passphrase)
-        except WrongPassphrase as error:
+            return UnlockedStore(sealed.header, key, sealed.entries(key), passphrase)
+        except WrongPassphrase:
             if source:
-                raise WrongPassphrase(f"the passphrase in {source} does not open it, or its head is damaged") from None
-            raise error
+                raise WrongPassphrase(
+                    f"the passphrase in {source} does not open it, or its header is damaged"
+                ) from None
+            raise
 
-    def _ask(self, sealed: Sealed) -> Opened:
-        question = f"Passphrase of {shown(self.path)}"
-        for attempt in range(1, TRIES + 1):
-            again = f"Wrong passphrase. {question} (try {attempt} of {TRIES})"
+    def _ask(self, sealed: Sealed) -> UnlockedStore:
+        question = f"Passphrase of {display_path(self.path)}"
+        for attempt in range(2, TRIES + 1):
             try:
-                return self._try(sealed, self._person.ask(question if attempt == 1 else again))
+                return self._open(sealed, self._prompter.ask(question))
             except WrongPassphrase:
-                if attempt == TRIES:
-                    raise
-        raise AssertionError
+                name = display_path(self.path)
+                question = f"Wrong passphrase. Passphrase of {name} (try {attempt} of {TRIES})"
+        return self._open(sealed, self._prompter.ask(question))
 
-    def _new_passphrase(self, question: str) -> str:
-        """Of a person, and twice, since a slip of the finger would lock the keys away."""
-        first = self._person.ask(f"{question} for {shown(self.path)}")
+    def _ask_new_passphrase(self) -> str:
+        """Ask twice, since a typing mistake would lock the keys away."""
+        first = self._prompter.ask(f"New passphrase for {display_path(self.path)}")
         if not first:
             raise StoreLocked("an empty passphrase protects nothing: nothing was written")
-        if self._person.ask("The same again") != first:
-            raise StoreLocked("the two were not the same: nothing was written")
+        if self._prompter.ask("The same again") != first:
+            raise StoreLocked("the passphrases differ: nothing was written")
         return first
 
     def _change(self, edit: Callable[[Entries], None]) -> None:
-        new = not self._file.exists()
-        opened = self._made() if new else self._open()
-        with self._file.held():
-            if self._file.exists() == new:
-                raise Meanwhile
-            header = opened.header
-            if not new:
-                opened.entries, header = self._again(opened)
-            edit(opened.entries)
-            self._write(opened.entries, header, opened.key)
+        is_new = not self._file.exists()
+        opened = self._create() if is_new else self._unlock()
+        with self._file.lock():
+            if self._file.exists() == is_new:
+                raise PassphraseChanged("other processes keep changing it: run this again")
+            entries, header = (opened.entries, opened.header) if is_new else self._reread(opened)
+            edit(entries)
+            self._write(entries, header, opened.key)
 
-    def _made(self) -> Opened:
-        """An empty store with a new passphrase, not written yet."""
-        found = given(self._passphrase_file)
-        passphrase = found.passphrase if found else self._new_passphrase("New passphrase")
+    def _create(self) -> UnlockedStore:
+        """Return an empty store with a new passphrase, not written yet."""
+        found = find_passphrase(self._passphrase_file)
+        passphrase = found.passphrase if found else self._ask_new_passphrase()
         header = new_header()
-        key = key_of(header, passphrase)
-        self._unlocked[self._known_as(header)] = key.hex()
-        return Opened(header, key, {}, passphrase)
+        key = derive_key(header, passphrase)
+        self._unlocked[self._key_name(header)] = key.hex()
+        return UnlockedStore(header, key, {}, passphrase)
 
-    def _again(self, opened: Opened) -> tuple[Entries, Header]:
-        """What it holds now that nobody else may write, and the header of the next write."""
+    def _reread(self, opened: UnlockedStore) -> tuple[Entries, Header]:
+        """Return the entries, read under the lock, and the header of the next write."""
         sealed = parse(self._file.read())
-        if sealed.header.cost() != opened.header.cost():
-            raise Meanwhile
+        if sealed.header.key_id() != opened.header.key_id():
+            raise PassphraseChanged("another process has just changed its passphrase: run this again")
         return sealed.entries(opened.key), sealed.header.next()
 
     def _write(self, entries: Entries, header: Header, key: bytes) -> None:
@@ -173,25 +178,3 @@ class Store:
                 raise StoreDamaged("what was written could not be read back; nothing was replaced")
 
         self._file.write(seal(entries, header, key), check)
-        self._file.forget_old()
-
-    def _rekey(self, opened: Opened, passphrase: str, kdf: Kdf | None) -> None:
-        header = new_header(kdf)
-        key = key_of(header, passphrase)
-        with self._file.held():
-            entries, following = self._again(opened)
-            header = Header(header.kdf, header.salt, header.fsalt, following.seq)
-            self._file.keep_old(self._file.read())
-            self._file.write(seal(entries, header, key), lambda back: parse(back).entries(key))
-            if parse(self._file.read()).entries(key) != entries:
-                raise StoreDamaged(f"the new one cannot be read back; the old one lies beside it as {self.path}.old")
-            self._file.forget_old()
-        self._unlocked[self._known_as(header)] = key.hex()
-
-
-def _no_core_dumps() -> None:
-    """From here on this process holds keys."""
-    import resource
-
-    _soft, hard = resource.getrlimit(resource.RLIMIT_CORE)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, hard))

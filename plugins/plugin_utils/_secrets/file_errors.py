@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is said of the encrypted file: why it does not give its keys. What opens it takes time to load, and is apart."""
+"""The errors of the encrypted file. Apart from what opens it, which takes time to import."""
 
 from __future__ import annotations
 
@@ -14,26 +14,30 @@ except ImportError:
 
 
 class StoreError(KeyringError):  # type: ignore[misc]  # keyring is untyped
-    """Why the encrypted file did not give its keys, and what to do. Never a reason to write one anew."""
+    """Why the encrypted file did not give its keys, and what to do. Never a reason to replace it by a new file."""
 
 
 class WrongPassphrase(StoreError):
-    """The passphrase is another one, or the header is damaged: the two look the same."""
+    """The passphrase is wrong, or the header is damaged: the two look the same."""
 
 
 class StoreDamaged(StoreError):
-    """This is not what was written, or it lies where others could have written it."""
+    """The file is not what was written, or it is where other users could have written it."""
 
 
 class StoreLocked(StoreError):
-    """No passphrase could be had, or it could not be used here."""
+    """There is no passphrase, or it cannot be used here."""
 
 
 class StoreMissing(StoreError):
-    """There is no such file yet."""
+    """The file does not exist yet."""
 
 
-def shown(path: Path) -> str:
-    """The path with the home as people write it."""
+class NotWritten(Exception):
+    """The disk did not accept the new content; the old content is unchanged."""
+
+
+def display_path(path: Path) -> str:
+    """Return the path with ~ for the home folder."""
     home = os.path.expanduser("~")
     return f"~{str(path)[len(home) :]}" if str(path).startswith(home + os.sep) else str(path)

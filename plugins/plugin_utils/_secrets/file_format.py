@@ -1,12 +1,11 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The format of the encrypted file: bytes to entries and back, with no file touched and nobody asked.
+"""The format of the encrypted file: bytes to entries and back. Nothing here touches a file or asks anything.
 
-Four lines. The magic with the version; a canonical JSON header {fsalt, kdf, salt, seq, v}; an HMAC over
-both; the body. The passphrase becomes a key by the KDF that the header names, and that key with the
-fresh fsalt of every write becomes two (HKDF): one for the HMAC, which is checked first and commits to the
-passphrase, and one for the body (AES-256-GCM; used once, so its nonce is constant). The body is one blob,
-padded: the names of the entries, their number and their lengths are not to be seen.
+Four lines. The magic with the version; a canonical JSON header {fsalt, kdf, salt, seq, v}; an HMAC over both; the body.
+The passphrase becomes a key by the KDF that the header names; with the fresh fsalt of every write, that becomes two
+(HKDF): one for the HMAC, which is checked first and commits to the passphrase, and one for the body (AES-256-GCM; used
+once, so its nonce is constant). The body is one padded blob: names, number and lengths of the entries are hidden.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ except ImportError:
     Argon2id = None
 
 MAGIC = b"HPCON-KEYRING 1"
-SCHEMA = "hpc.onboard/keyring/1.0"  # what the magic says, in the words of all other documents
+SCHEMA = "hpc.onboard/keyring/1.0"  # what the magic means, as other documents write it
 BLOCK = 4096
 LARGEST = 4 * 1024 * 1024
 NONCE = bytes(12)
@@ -50,7 +49,7 @@ Entries = dict[str, dict[str, str]]
 
 ARGON2ID: Kdf = {"name": "argon2id", "m": 256 * 1024, "t": 3, "p": 4}
 SCRYPT: Kdf = {"name": "scrypt", "n": 2**17, "r": 8, "p": 1}
-# What may stand in a file: a swapped one must not cost more memory and time than a machine has.
+# The limits of what a file may contain: a replaced one must not cost more memory and time than a machine has.
 BOUNDS = {
     "argon2id": {"m": (8, GIB), "t": (1, 16), "p": (1, 16)},
     "scrypt": {"n": (2**14, 2**20), "r": (8, 8), "p": (1, 4)},
@@ -59,7 +58,7 @@ BOUNDS = {
 
 @dataclass(frozen=True)
 class Header:
-    """What stands in the clear. salt belongs to the passphrase, fsalt to one write, seq counts the writes."""
+    """The unencrypted header. salt belongs to the passphrase, fsalt to one write, seq counts the writes."""
 
     kdf: Kdf
     salt: bytes
@@ -67,173 +66,166 @@ class Header:
     seq: int
 
     def text(self) -> bytes:
-        """The one way to write it."""
+        """Return the canonical text."""
         return _canonical(
-            {"fsalt": _coded(self.fsalt), "kdf": self.kdf, "salt": _coded(self.salt), "seq": self.seq, "v": 1}
+            {"fsalt": _encode(self.fsalt), "kdf": self.kdf, "salt": _encode(self.salt), "seq": self.seq, "v": 1}
         )
 
     def next(self) -> Header:
-        """The header of the next write with the same passphrase."""
+        """Return the header of the next write with the same passphrase."""
         return replace(self, fsalt=os.urandom(32), seq=self.seq + 1)
 
-    def cost(self) -> str:
-        """What identifies the key that the passphrase makes: KDF, its numbers, the salt."""
-        return _canonical({**self.kdf, "salt": _coded(self.salt)}).decode()
+    def key_id(self) -> str:
+        """Return what identifies the key that the passphrase makes: the KDF, its parameters and the salt."""
+        return _canonical({**self.kdf, "salt": _encode(self.salt)}).decode()
 
-    def below_default(self) -> bool:
-        """Whether guessing at this file is cheaper than at one that is made today with the same KDF."""
+    def is_below_default(self) -> bool:
+        """Return True if guessing its passphrase is cheaper than for a file made today with the same KDF."""
         today = ARGON2ID if self.kdf["name"] == "argon2id" else SCRYPT
         return any(self.kdf[name] < least for name, least in today.items() if name in ("m", "t", "n"))
 
 
 @dataclass(frozen=True)
 class Sealed:
-    """A file taken apart, nothing of it believed yet."""
+    """A parsed file, not authenticated yet."""
 
     header: Header
     mac: bytes
     body: bytes
 
     def entries(self, key: bytes) -> Entries:
-        """Service -> name -> value."""
-        head = _head(self.header)
+        """Return service -> name -> value. Raises WrongPassphrase, StoreDamaged."""
+        head = _prefix(self.header)
         if not hmac.compare_digest(_mac(self.header, key), self.mac):
-            raise WrongPassphrase("the passphrase is wrong, or the head of the file is damaged")
+            raise WrongPassphrase("the passphrase is wrong, or the header of the file is damaged")
         try:
-            text = AESGCM(_derived(self.header, key, b"body")).decrypt(NONCE, self.body, head + self.mac)
+            text = AESGCM(_derive_subkey(self.header, key, b"body")).decrypt(NONCE, self.body, head + self.mac)
         except InvalidTag:
-            raise StoreDamaged("what it holds was changed after it was written") from None
-        return _checked(text)
+            raise StoreDamaged("its content was changed after it was written") from None
+        return _read_entries(text)
 
 
 def new_header(kdf: Kdf | None = None, seq: int = 1) -> Header:
-    """The header of a new passphrase."""
+    """Return the header of a new passphrase."""
     return Header(dict(kdf or default_kdf()), os.urandom(16), os.urandom(32), seq)
 
 
 def default_kdf() -> Kdf:
-    """The costliest KDF that this machine's libraries have: Argon2id, else scrypt."""
-    return ARGON2ID if _has_argon2id() else SCRYPT
-
-
-def key_of(header: Header, passphrase: str) -> bytes:
-    """The key that the passphrase makes. Takes most of a second, and 256 MiB, on purpose."""
+    """Return Argon2id if the library has it, and the OpenSSL that the library was built with; else scrypt."""
+    if Argon2id is None:
+        return SCRYPT
     try:
-        key: bytes = _kdf(header).derive(passphrase.encode())
-    except MemoryError:
-        raise StoreLocked("there is not enough memory here to try its passphrase") from None
+        Argon2id(salt=bytes(16), length=32, iterations=1, lanes=1, memory_cost=8)
     except UnsupportedAlgorithm:
-        raise StoreLocked(_LACKING) from None
+        return SCRYPT
+    return ARGON2ID
+
+
+def derive_key(header: Header, passphrase: str) -> bytes:
+    """Return the key that the passphrase makes. Takes most of a second, and 256 MiB, on purpose."""
+    try:
+        key: bytes = _make_kdf(header).derive(passphrase.encode())
+    except MemoryError:
+        raise StoreLocked("this machine has not enough memory to try its passphrase") from None
+    except UnsupportedAlgorithm:
+        raise StoreLocked(_NO_ARGON2ID) from None
     return key
 
 
 def seal(entries: Mapping[str, Mapping[str, str]], header: Header, key: bytes) -> bytes:
-    """The file that holds these entries."""
+    """Return the file that contains these entries."""
     text = _canonical(entries)
     padded = text.ljust(-(-len(text) // BLOCK) * BLOCK)
     mac = _mac(header, key)
-    body = AESGCM(_derived(header, key, b"body")).encrypt(NONCE, padded, _head(header) + mac)
-    return _head(header) + _coded(mac).encode() + b"\n" + _coded(body).encode() + b"\n"
+    body = AESGCM(_derive_subkey(header, key, b"body")).encrypt(NONCE, padded, _prefix(header) + mac)
+    return _prefix(header) + _encode(mac).encode() + b"\n" + _encode(body).encode() + b"\n"
 
 
 def parse(content: bytes) -> Sealed:
-    """Take a file apart. Whatever is not exactly as seal writes it is refused."""
+    """Parse a file. Raises StoreDamaged for whatever is not exactly as seal writes it."""
     lines = content.split(b"\n")
     if lines[0] != MAGIC:
-        raise StoreDamaged(_other(lines[0]))
+        raise StoreDamaged(_explain_magic(lines[0]))
     if len(lines) != 5 or lines[4]:
         raise StoreDamaged("it does not have four lines")
-    header, mac, body = _header(lines[1]), _decoded(lines[2]), _decoded(lines[3])
+    header, mac, body = _read_header(lines[1]), _decode(lines[2]), _decode(lines[3])
     if len(mac) != 32 or len(body) % BLOCK != 16 or len(body) < BLOCK:
         raise StoreDamaged("its lines do not have the right length")
     return Sealed(header, mac, body)
 
 
-def _other(line: bytes) -> str:
-    """What a first line says that is not ours."""
-    word, _blank, number = line.partition(b" ")
-    if line[: len(word) + 1] == MAGIC[:-1] and re.fullmatch(rb"[1-9][0-9]{0,3}", number):
-        return (
-            document_version.refusal(f"hpc.onboard/keyring/{number.decode()}.0", SCHEMA, "it", "")
-            or "it is no such file"
-        )
-    return "it is no such file"
+def _explain_magic(line: bytes) -> str:
+    """Return what is wrong with a first line: a newer version, or another kind of file."""
+    found = re.fullmatch(re.escape(MAGIC[:-1]) + rb"([1-9][0-9]{0,3})", line)
+    schema = f"hpc.onboard/keyring/{found[1].decode()}.0" if found else SCHEMA
+    return document_version.refusal(schema, SCHEMA, "it", "") or "it is not a keyring file of hpc-onboard"
 
 
-_LACKING = "its passphrase needs Argon2id, which the Python package 'cryptography' has from version 44 on: upgrade it"
+_NO_ARGON2ID = (
+    "its passphrase needs Argon2id, which the Python package 'cryptography' has from version 44 on: upgrade it"
+)
 
 
-def _has_argon2id() -> bool:
-    """Whether the library has it, and the OpenSSL that the library was built with."""
-    if Argon2id is None:
-        return False
-    try:
-        Argon2id(salt=bytes(16), length=32, iterations=1, lanes=1, memory_cost=8)
-    except UnsupportedAlgorithm:
-        return False
-    return True
-
-
-def _kdf(header: Header) -> Any:
+def _make_kdf(header: Header) -> Any:
     cost = header.kdf
     if cost["name"] == "scrypt":
         return Scrypt(salt=header.salt, length=32, n=cost["n"], r=cost["r"], p=cost["p"])
     if Argon2id is None:
-        raise StoreLocked(_LACKING)
+        raise StoreLocked(_NO_ARGON2ID)
     return Argon2id(salt=header.salt, length=32, iterations=cost["t"], lanes=cost["p"], memory_cost=cost["m"])
 
 
-def _head(header: Header) -> bytes:
+def _prefix(header: Header) -> bytes:
     return MAGIC + b"\n" + header.text() + b"\n"
 
 
-def _derived(header: Header, key: bytes, what: bytes) -> bytes:
+def _derive_subkey(header: Header, key: bytes, what: bytes) -> bytes:
     derived: bytes = HKDF(SHA256(), 32, header.fsalt, b"hpc.onboard keyring 1 " + what).derive(key)
     return derived
 
 
 def _mac(header: Header, key: bytes) -> bytes:
-    return hmac.new(_derived(header, key, b"header"), _head(header), sha256).digest()
+    return hmac.new(_derive_subkey(header, key, b"header"), _prefix(header), sha256).digest()
 
 
-def _header(line: bytes) -> Header:
+def _read_header(line: bytes) -> Header:
     try:
         found = json.loads(line)
-        header = Header(found["kdf"], _decoded(found["salt"]), _decoded(found["fsalt"]), found["seq"])
+        header = Header(found["kdf"], _decode(found["salt"]), _decode(found["fsalt"]), found["seq"])
         same = header.text() == line
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise StoreDamaged("its head cannot be read") from None
+        raise StoreDamaged("its header cannot be read") from None
     if not same or len(header.salt) != 16 or len(header.fsalt) != 32:
-        raise StoreDamaged("its head is not as it was written")
-    if not _whole(header.seq, 1, 2**53) or not _bounded(header.kdf):
-        raise StoreDamaged("the numbers in its head are out of bounds")
+        raise StoreDamaged("its header is not as it was written")
+    if not _is_number(header.seq, 1, 2**53) or not _is_within_bounds(header.kdf):
+        raise StoreDamaged("the numbers in its header are out of bounds")
     return header
 
 
-def _bounded(kdf: Any) -> bool:
+def _is_within_bounds(kdf: Any) -> bool:
     if not isinstance(kdf, dict) or kdf.get("name") not in tuple(BOUNDS):
         return False
     bounds = BOUNDS[kdf["name"]]
     if kdf.keys() != {"name", *bounds}:
         return False
-    if not all(_whole(kdf[name], least, most) for name, (least, most) in bounds.items()):
+    if not all(_is_number(kdf[name], least, most) for name, (least, most) in bounds.items()):
         return False
     return bool(kdf["m"] >= 8 * kdf["p"] if "m" in kdf else kdf["n"] & (kdf["n"] - 1) == 0)
 
 
-def _whole(value: Any, least: int, most: int) -> bool:
+def _is_number(value: Any, least: int, most: int) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
 
 
-def _checked(text: bytes) -> Entries:
-    """The entries of a body that was sealed by one who knew the passphrase."""
+def _read_entries(text: bytes) -> Entries:
+    """Return the entries of a decrypted body."""
     try:
         found = json.loads(text)
     except ValueError:
         found = None
     services = found.values() if isinstance(found, dict) else [None]
     if not all(isinstance(names, dict) and all(isinstance(v, str) for v in names.values()) for names in services):
-        raise StoreDamaged("another version of hpc.onboard wrote what it holds")
+        raise StoreDamaged("another version of hpc.onboard wrote its content")
     entries: Entries = found
     return entries
 
@@ -242,17 +234,17 @@ def _canonical(value: Any) -> bytes:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode()
 
 
-def _coded(raw: bytes) -> str:
+def _encode(raw: bytes) -> str:
     return base64.b64encode(raw).decode()
 
 
-def _decoded(text: str | bytes) -> bytes:
-    """The bytes of a base64 text that is written as we write it: one text for the same bytes, and no other."""
+def _decode(text: str | bytes) -> bytes:
+    """Return the bytes of a base64 text in its canonical form: one text for the same bytes, and no other."""
     coded = text if isinstance(text, bytes) else text.encode()
     try:
         raw = base64.b64decode(coded, validate=True)
     except (binascii.Error, ValueError):
-        raise StoreDamaged("a line of it is not base64") from None
+        raise StoreDamaged("one of its lines is not base64") from None
     if base64.b64encode(raw) != coded:
-        raise StoreDamaged("a line of it is not written as we write it")
+        raise StoreDamaged("one of its lines is not canonical base64")
     return raw

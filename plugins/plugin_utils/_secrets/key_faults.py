@@ -1,8 +1,8 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is wrong with a key that no reader could use, whoever's it is: in fixed words, which never hold the key.
+"""Find what makes a key unusable for every program, in fixed words that never hold the key.
 
-A key that begins as no key that we know may be another registry's, and is nobody's business here.
+A key with an unknown beginning may be of another registry, and is not checked.
 """
 
 from __future__ import annotations
@@ -11,36 +11,35 @@ import re
 
 from ...module_utils._core.errors import AccountError
 from ...module_utils._core.values import check_secret
-from ...module_utils._formats.key_forms import FORMS, TITLES, Form
+from ...module_utils._formats.key_forms import FORMS, TITLES
 from .backends import SERVICE, MissingKey
 
 
-def fault_of(value: object) -> str | None:
-    """Why a key cannot be one, and what to do; None where nothing is wrong with it."""
+def find_fault(value: object) -> str | None:
+    """Return why a text cannot be a key, and what to do; None if nothing is wrong with it."""
     try:
         check_secret(value)
     except AccountError as error:
         return str(error)
-    return damage_of(str(value))
+    return find_damage(str(value))
 
 
 def refuse_malformed(name: str, value: str, source: str) -> None:
-    """Raise MissingKey for a key that cannot be one. source: the keyring that holds it under that name, in words."""
-    fault = fault_of(value)
+    """Raise MissingKey for a malformed key. source: the keyring that holds it under that name, in words."""
+    fault = find_fault(value)
     if fault:
         raise MissingKey(f"the key '{name}' in {source} is malformed: {fault} (keyring set {SERVICE} {name})")
 
 
-def damage_of(text: str) -> str | None:
-    """What is wrong with a text that begins as a key of a service; None where nothing is, or it begins otherwise."""
-    begun = next((form for form in FORMS if form.beginning and text.startswith(form.beginning)), None)
-    return None if begun is None or re.fullmatch(begun.pattern, text) else _damaged(text, begun)
-
-
-def _damaged(text: str, form: Form) -> str:
+def find_damage(text: str) -> str | None:
+    """Return what is wrong with a text that begins like a key of a service; None if nothing is, or it does not."""
+    form = next((form for form in FORMS if form.beginning and text.startswith(form.beginning)), None)
+    if form is None or re.fullmatch(form.pattern, text):
+        return None
     shortest, longest = form.lengths
+    key = f"key of {TITLES[form.service]}"
     if len(text) < shortest:
-        return f"the key begins as a key of {TITLES[form.service]} and is too short: copy the whole of it again"
+        return f"the key begins like a {key} and is too short: copy the whole key again"
     if len(text) > longest:
-        return f"the key begins as a key of {TITLES[form.service]} and is too long: was something pasted behind it?"
-    return f"the key holds a character that no key of {TITLES[form.service]} has: copy it again"
+        return f"the key begins like a {key} and is too long: was something pasted behind it?"
+    return f"the key contains a character that no {key} has: copy it again"

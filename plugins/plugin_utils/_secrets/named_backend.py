@@ -1,8 +1,8 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Why the keyring library cannot start: above all, a backend that somebody has named and that is not installed here.
+"""Explain why the keyring library cannot start: usually, a backend is named that is not installed here.
 
-It is told which one is named, where, and how to have it; never the words of the error, which may hold anything.
+The message says which one is named, where, and how to install it; it never quotes the error, which may hold anything.
 """
 
 from __future__ import annotations
@@ -14,63 +14,58 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from .file_errors import shown
+from .file_errors import display_path
 
 VARIABLE = "PYTHON_KEYRING_BACKEND"
 PACKAGES = {"ansible_collections": "hpc-onboard", "keyring": "--upgrade keyring", "keyring_pass": "keyring-pass"}
-"""What to install for the module that a backend's name begins with, where that is not the module's own name."""
+"""The package of a backend's first module, if its name differs from the module's."""
 
 
-class Named(NamedTuple):
-    """A backend that is named: its class, where, and how to name it no more."""
+class NamedBackend(NamedTuple):
+    """A backend that the user named: its class, where, and how to undo that."""
 
     backend: str
     where: str
     undo: str
 
 
-def named() -> Named | None:
-    """The backend that the variable names, else keyring's own file, in the library's order."""
+def find_named_backend() -> NamedBackend | None:
+    """Return the backend that the variable names, else keyring's own file, in the library's order."""
     if os.environ.get(VARIABLE):
-        return Named(os.environ[VARIABLE], VARIABLE, "unset the variable")
-    file = _config()
+        return NamedBackend(os.environ[VARIABLE], VARIABLE, "unset the variable")
+    try:
+        from keyring.util import platform_  # fails if the library is missing
+    except ImportError:
+        return None
+    file = Path(platform_.config_root()) / "keyringrc.cfg"
     parser = configparser.RawConfigParser()
     try:
-        parser.read(file or [], encoding="utf-8")
+        parser.read(file, encoding="utf-8")
         backend = parser.get("backend", "default-keyring").strip()
     except (configparser.Error, UnicodeDecodeError):
         return None
-    return Named(backend, shown(file) if file else "", "take default-keyring out of that file")
+    return NamedBackend(backend, display_path(file), "remove default-keyring from that file")
 
 
-def _config() -> Path | None:
-    """The file in which keyring itself looks for a name."""
-    try:
-        from keyring.util import platform_
-    except ImportError:
-        return None
-    return Path(platform_.config_root()) / "keyringrc.cfg"
-
-
-def why_not(error: Exception) -> str | None:
-    """Why the named backend could not be loaded, and what to do; None where none is named."""
-    found = named()
+def explain_named_backend(error: Exception) -> str | None:
+    """Return why the named backend could not be loaded, and what to do; None if none is named."""
+    found = find_named_backend()
     if not found:
         return None
-    said = f"{found.where} names {found.backend}"
+    named = f"{found.where} names {found.backend}"
     if isinstance(error, ImportError):
-        return f"{said}, which {_lacking(found.backend, error.name or '')}, or {found.undo}"
+        return f"{named}, which {_explain_missing(found.backend, error.name or '')}, or {found.undo}"
     if isinstance(error, AttributeError | ValueError):
         listed = f"{shlex.quote(sys.executable)} -m keyring --list-backends"
-        return f"{said}, and there is no such backend: {listed} shows those that there are; or {found.undo}"
-    return f"{said}, which cannot start here ({type(error).__name__}): fix that, or {found.undo}"
+        return f"{named}, and there is no such backend: {listed} shows the available ones; or {found.undo}"
+    return f"{named}, which cannot start here ({type(error).__name__}): fix that, or {found.undo}"
 
 
-def _lacking(backend: str, missing: str) -> str:
-    """What is not installed, and the command that installs it: the backend's package, or what that needs."""
+def _explain_missing(backend: str, module: str) -> str:
+    """Return what is not installed, and the command that installs it: the backend's package, or what that needs."""
     install = f"{shlex.quote(sys.executable)} -m pip install"
-    if missing and not f"{backend}.".startswith(f"{missing}."):
-        return f"needs {missing}, which is not installed in this Python: {install} {missing}"
+    if module and not f"{backend}.".startswith(f"{module}."):
+        return f"needs {module}, which is not installed in this Python: {install} {module}"
     first, _dot, rest = backend.partition(".")
     package = f"{first}.{rest.partition('.')[0]}" if first == "keyrings" else PACKAGES.get(first, first)
     return f"is not installed in this Python: {install} {package}"

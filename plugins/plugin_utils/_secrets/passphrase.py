@@ -1,120 +1,153 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where the passphrase of the encrypted file comes from: what the user has set up for it, else a person."""
+"""The passphrase of the encrypted file: from what the user has set up, else from a prompt."""
 
 from __future__ import annotations
 
 import getpass
 import os
+import pwd
+import shlex
 import stat
 import sys
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from .file_errors import StoreLocked
-from .passphrase_fd import FD, LARGEST, content
 
+FD = "HPC_ONBOARD_PASSPHRASE_FD"
 VALUE = "HPC_ONBOARD_PASSPHRASE"
 ALLOWED = "HPC_ONBOARD_PASSPHRASE_FROM_ENVIRONMENT"
 CREDENTIAL = "hpc.onboard"
-WAYS = (
+LARGEST = 64 * 1024
+SOURCES = (
     "Name a file with the passphrase, mode 600, in KEYRING_PROPERTY_PASSPHRASE_FILE, or an open file descriptor in"
-    f" {FD}, or give the systemd credential {CREDENTIAL}; or run this at a terminal"
+    f" {FD}, or provide the systemd credential {CREDENTIAL}; or run this at a terminal"
 )
-NOBODY = f"it is locked, and there is no terminal to ask for its passphrase. {WAYS}"
+NO_TERMINAL = f"it is locked, and there is no terminal to ask for its passphrase. {SOURCES}"
+
+_kept_handle: list[int] = []
+_kept_content: list[bytes] = []
 
 
-class Given(NamedTuple):
-    """A passphrase, and the words for where it came from."""
+class PassphraseSource(NamedTuple):
+    """A passphrase, and where it came from, in words."""
 
     passphrase: str
     source: str
 
 
-class Person(Protocol):
-    """Somebody who can be asked, somehow."""
+class Prompter(Protocol):
+    """Asks a person for the passphrase."""
 
     def ask(self, question: str) -> str:
-        """What they type, unseen. Raises StoreLocked when nobody can be asked, or they do not answer."""
+        """Return what is typed, unseen. Raises StoreLocked without a terminal or an answer."""
 
     def tell(self, text: str) -> None:
-        """Something they should know."""
+        """Show a note."""
 
 
-class AtTerminal:
-    """The person at the terminal of this process."""
+class TerminalPrompter:
+    """Asks at the terminal of this process."""
 
     def ask(self, question: str) -> str:
-        """Ask on the terminal itself: standard input may be the value of a key."""
+        """Ask at the terminal itself: standard input may be the value of a key."""
         try:
             os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))
         except OSError:
-            raise StoreLocked(NOBODY) from None
+            raise StoreLocked(NO_TERMINAL) from None
         try:
             return getpass.getpass(f"{question}: ")
         except EOFError:
             raise StoreLocked("it is locked, and its passphrase was not given") from None
 
     def tell(self, text: str) -> None:
-        """On standard error, so that a key on standard output stays alone."""
+        """Print to standard error, so that a key on standard output stays alone."""
         print(text, file=sys.stderr)
 
 
-def given(passphrase_file: str) -> Given | None:
-    """The passphrase that needs no person, from the first source that is set up; None when none is."""
-    found = _found(passphrase_file)
+def find_passphrase(passphrase_file: str) -> PassphraseSource | None:
+    """Return the passphrase from the first source that is set up; None if a person has to be asked."""
+    found = _read_first_source(passphrase_file)
     if found is not None and not found.passphrase:
         raise StoreLocked(f"it is locked, and {found.source} is empty: put the passphrase there")
     return found
 
 
-def _found(passphrase_file: str) -> Given | None:
+def _read_first_source(passphrase_file: str) -> PassphraseSource | None:
     if passphrase_file:
-        return Given(_from_file(passphrase_file), f"the file {passphrase_file}")
+        path = Path(passphrase_file).expanduser()
+        return PassphraseSource(_read_file(path, is_private=True), f"the file {passphrase_file}")
     if os.environ.get(FD):
-        return Given(_from_descriptor(), f"the file descriptor in {FD}")
+        return PassphraseSource(_read_descriptor(), f"the file descriptor in {FD}")
     folder = os.environ.get("CREDENTIALS_DIRECTORY")
     credential = Path(folder, CREDENTIAL) if folder else None
     if credential and credential.exists():
-        return Given(_line(_content(credential)), f"the systemd credential {CREDENTIAL}")
+        return PassphraseSource(_read_file(credential), f"the systemd credential {CREDENTIAL}")
     if os.environ.get(ALLOWED, "").lower() in ("yes", "true", "1") and VALUE in os.environ:
-        return Given(os.environ[VALUE], f"the environment variable {VALUE}")
+        return PassphraseSource(os.environ[VALUE], f"the environment variable {VALUE}")
     return None
 
 
-def _from_file(name: str) -> str:
-    """A plain file that is ours alone."""
-    path = Path(name).expanduser()
+def _read_file(path: Path, is_private: bool = False) -> str:
+    """Return the first line. is_private: only this user may have access to the file."""
     try:
-        found = path.stat()
+        reason = explain_not_private(path) if is_private else ""
+        if reason:
+            raise StoreLocked(f"it is locked: the passphrase file {reason}")
+        with open(path, "rb") as stream:
+            return _first_line(stream.read(LARGEST))
     except OSError as error:
         raise StoreLocked(f"it is locked, and the passphrase file {path} cannot be read ({error.strerror})") from None
-    if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) & 0o077:
-        raise StoreLocked(f"it is locked: the passphrase file {path} must be a plain file of yours: chmod 600 {path}")
-    return _line(_content(path))
 
 
-def _content(path: Path) -> bytes:
-    try:
-        with open(path, "rb") as stream:
-            return stream.read(LARGEST)
-    except OSError as error:
-        raise StoreLocked(f"it is locked, and {path} cannot be read ({error.strerror})") from None
+def explain_not_private(path: Path, is_pipe_allowed: bool = False) -> str:
+    """Return why a file cannot serve for a secret, and what to do; empty if only this user can read it.
+
+    is_pipe_allowed: a pipe or a device is accepted as well. Raises OSError.
+    """
+    found = path.stat()
+    if stat.S_ISDIR(found.st_mode):
+        return f"{path} is a folder: name a file"
+    if not stat.S_ISREG(found.st_mode):
+        return "" if is_pipe_allowed else f"{path} is not a regular file: name a file"
+    if found.st_uid != os.geteuid():
+        try:
+            owner = pwd.getpwuid(found.st_uid).pw_name
+        except KeyError:
+            owner = f"uid {found.st_uid}"
+        return f"{path} belongs to another user ({owner}): name a copy of your own, mode 600"
+    if stat.S_IMODE(found.st_mode) & 0o077:
+        return f"{path} can be read or written by other users: chmod 600 {shlex.quote(str(path))}"
+    return ""
 
 
-def _from_descriptor() -> str:
-    try:
-        raw = content()
-    except OSError as error:
-        raise StoreLocked(f"it is locked, and the descriptor in {FD} cannot be read ({error.strerror})") from None
-    if raw is None:
+def keep_descriptor() -> None:
+    """Keep the descriptor that the user named, before the processes fork: a worker's own 0 to 2 are something else."""
+    if os.environ.get(FD, "").isdecimal() and not _kept_handle:
+        try:
+            _kept_handle.append(os.dup(int(os.environ[FD])))
+        except OSError:  # nothing is open there; _read_descriptor says so when it is needed
+            return
+
+
+def _read_descriptor() -> str:
+    """Return the first line. It is read once in this process, since a pipe gives its content once."""
+    keep_descriptor()
+    if not _kept_handle:
         raise StoreLocked(f"it is locked, and {FD} does not name an open file descriptor")
-    return _line(raw)
+    if not _kept_content:
+        try:
+            with os.fdopen(_kept_handle[0], "rb", closefd=False) as stream:
+                _kept_content.append(stream.read(LARGEST))
+        except OSError as error:
+            raise StoreLocked(f"it is locked, and the descriptor in {FD} cannot be read ({error.strerror})") from None
+    return _first_line(_kept_content[0])
 
 
-def _line(raw: bytes) -> str:
-    """The first line, as every program that reads passphrases takes it."""
+def _first_line(raw: bytes) -> str:
+    """Return the first line, as every program that reads passphrases does."""
     try:
         return raw.split(b"\n", 1)[0].removesuffix(b"\r").decode()
     except UnicodeDecodeError:
-        raise StoreLocked("it is locked, and what was given as its passphrase is no text in UTF-8") from None
+        raise StoreLocked("it is locked, and its passphrase is not valid UTF-8") from None

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The person at the terminal of a run, asked or told from a worker: Ansible hands it to the main process."""
+"""Prompts at the terminal of a run. A worker's question goes through Ansible, which asks in the main process."""
 
 from __future__ import annotations
 
@@ -13,28 +13,31 @@ from ansible.utils.display import Display
 from ...module_utils._core.errors import AccountError
 from .._state.run_memory import BOARD, end_with_parent
 from .file_errors import StoreLocked
-from .passphrase import NOBODY
+from .passphrase import NO_TERMINAL
 
 SETTLED = 0.3  # seconds until a status line that was being drawn is gone
-UNSEEN = "" if os.isatty(1) or not os.isatty(0) else os.ttyname(0)
-"""The terminal at which somebody types and does not see the output; empty if they see it, or nobody is there."""
+HIDDEN_OUTPUT_TERMINAL = "" if os.isatty(1) or not os.isatty(0) else os.ttyname(0)
+"""The terminal of a person who types there and does not see the output; empty if they see it, or without one."""
 
 
 class NoTerminal(Exception):
-    """There is nobody to ask."""
+    """There is no terminal to ask at."""
 
 
 class NotAnswered(Exception):
-    """They were asked and did not answer."""
+    """The question was not answered."""
 
 
-def asked(question: str, unseen: bool = False) -> str:
-    """What the person at the terminal types. Raises NoTerminal, NotAnswered."""
-    end_with_parent()  # which hands the question on, and the answer back
+def ask(question: str, is_hidden: bool = False) -> str:
+    """Return what is typed at the terminal. is_hidden: without echo. Raises NoTerminal, NotAnswered."""
+    end_with_parent()  # which passes the question on, and the answer back
     try:
         with BOARD.hushed():
             time.sleep(SETTLED)
-            typed = Display().prompt_until(_shown(question), private=unseen)
+            if HIDDEN_OUTPUT_TERMINAL:
+                with open(HIDDEN_OUTPUT_TERMINAL, "w", encoding="utf-8") as terminal:
+                    terminal.write(f"{question}\n")
+            typed = Display().prompt_until("" if HIDDEN_OUTPUT_TERMINAL else question, private=is_hidden)
     except AnsiblePromptNoninteractive:
         raise NoTerminal from None
     except AnsibleError as error:
@@ -42,30 +45,21 @@ def asked(question: str, unseen: bool = False) -> str:
     return bytes(typed).decode(errors="replace")
 
 
-def _shown(question: str) -> str:
-    """Show the question at the terminal itself where the output goes elsewhere; return what is left to be shown."""
-    if not UNSEEN:
-        return question
-    with open(UNSEEN, "w", encoding="utf-8") as terminal:
-        terminal.write(f"{question}\n")
-    return ""
+def ask_or_stop(question: str, not_done: str) -> str:
+    """Return what is typed; empty without a terminal. Raises AccountError if the question is cancelled.
 
-
-def answered(question: str, nothing: str) -> str:
-    """What the person at the terminal says; empty where there is none. Raises AccountError where they end it.
-
-    nothing: what did not happen then.
+    not_done: what did not happen then.
     """
     try:
-        return asked(question).strip()
+        return ask(question).strip()
     except NoTerminal:
         return ""
     except NotAnswered:
-        raise AccountError(f"{nothing}: the question was not answered") from None
+        raise AccountError(f"{not_done}: the question was not answered") from None
 
 
 def is_at_terminal() -> bool:
-    """Whether somebody is there to be asked, as Ansible finds it: only its main process has the terminal."""
+    """Return True if a person can be asked, as Ansible decides it: only its main process has the terminal."""
     try:
         return os.isatty(0) and os.getpgrp() == os.tcgetpgrp(0)
     except OSError:
@@ -73,30 +67,30 @@ def is_at_terminal() -> bool:
 
 
 def show(text: str) -> None:
-    """Show a line to the person at the terminal."""
+    """Show a line at the terminal."""
     Display().display(text)
 
 
 def show_error(text: str) -> None:
-    """Show an error at once, in lines as they are: it may hold a command to copy."""
+    """Show an error at once, without wrapping its lines: it may hold a command to copy."""
     Display().error(text, wrap_text=False)
 
 
-class ThroughAnsible:
-    """Somebody at the terminal of ansible-playbook. told: what they should know, for the caller to show."""
+class AnsiblePrompter:
+    """Asks for a passphrase at the terminal of ansible-playbook. notes: for the caller to show."""
 
     def __init__(self) -> None:
-        self.told: list[str] = []
+        self.notes: list[str] = []
 
     def ask(self, question: str) -> str:
-        """What they type, unseen."""
+        """Return what is typed, unseen."""
         try:
-            return asked(f"{question}: ", unseen=True)
+            return ask(f"{question}: ", is_hidden=True)
         except NoTerminal:
-            raise StoreLocked(NOBODY) from None
+            raise StoreLocked(NO_TERMINAL) from None
         except NotAnswered as error:
             raise StoreLocked(f"it is locked, and its passphrase was not given ({error})") from None
 
     def tell(self, text: str) -> None:
-        """Keep it until the answer is shown."""
-        self.told.append(text)
+        """Keep a note until the answer is shown."""
+        self.notes.append(text)

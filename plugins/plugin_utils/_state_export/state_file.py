@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from ...module_utils._core.errors import AccountError, errno_name
-from .._rotation.ledger import Ledger, LedgerError, now, record_key
+from .._rotation.ledger import Ledger, LedgerError, record_key, utc_now
 from .._secrets import versions
-from .._secrets.version_store import BELOW, Sidecar
+from .._secrets.version_store import BELOW, VersionStore
 from .._secrets.versions import Secret, VersionError
 from .._state import audit_history, done_steps, last_runs, receipts
 from .._state.fingerprint_key import machine_id, state_folder
@@ -61,14 +61,14 @@ def collect_state() -> Document:
     """Return the state of this machine as the document that travels. Raise an error for a part that is damaged."""
     key = record_key()
     names = sorted(path.stem for path in (state_folder() / BELOW).glob("*.json"))
-    secrets = {name: Sidecar(name, key).secret() for name in names}
+    secrets = {name: VersionStore(name, key).load() for name in names}
     document: Document = {
         "schema": SCHEMA,
-        "made": now(),
+        "made": utc_now(),
         "machine": machine_id(key),
         "receipts": receipts.export(),
-        "ledger": Ledger(key).told(),
-        "key_versions": {name: versions.document(_without_seals(one), 0) for name, one in secrets.items() if one},
+        "ledger": Ledger(key).export_records(),
+        "key_versions": {name: versions.to_document(_without_seals(one), 0) for name, one in secrets.items() if one},
         "audits": audit_history.export(),
         "last_runs": last_runs.export(),
         "done_steps": done_steps.read_marks(),
@@ -122,7 +122,7 @@ def _check_document(document: Document) -> None:
             raise ValueError(name)
         receipts.check_copy(receipt, name, EXPORT_AGAIN)
     for name, labels in document["key_versions"].items():
-        versions.of_document(labels, Sidecar(name, b"").name)
+        versions.from_document(labels, VersionStore(name, b"").name)
     for place, known in document["audits"]["known"].items():
         audit_history.check_findings(known)
         if not PLACE.fullmatch(place):
@@ -142,7 +142,7 @@ def import_state(document: Document) -> ImportedState:
     """
     key, done = record_key(), ImportedState()
     ledger = Ledger(key)
-    here, there = ledger.told(), [dict(record) for record in document["ledger"]]
+    here, there = ledger.export_records(), [dict(record) for record in document["ledger"]]
     new, own = _subtract(there, here), _subtract(here, there)
     conflicts = _rotated_secrets(new) & _rotated_secrets(own)
     if conflicts:
@@ -150,15 +150,15 @@ def import_state(document: Document) -> ImportedState:
         raise LedgerError(f"both machines have rotated {names} since their last common record: give it up on one first")
     if own:
         done.kept.append(f"the ledger, which has {count(len(own), 'record')} more on this machine")
-    ledger.add(new)
+    ledger.import_records(new)
     done.records = len(new)
     ahead = {record["secret"] for record in own} - {record["secret"] for record in new}
     for name, labels in document["key_versions"].items():
-        sidecar, secret = Sidecar(name, key), versions.of_document(labels, name)
-        known = sidecar.secret()
+        sidecar, secret = VersionStore(name, key), versions.from_document(labels, name)
+        known = sidecar.load()
         if known and (name in ahead or _without_seals(known) == secret):
             continue
-        sidecar.put(_merge_versions(secret, known))
+        sidecar.write(_merge_versions(secret, known))
         done.secrets.append(name)
     for file, receipt in document["receipts"].items():
         done.notes += receipts.merge(file, receipt)

@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date
 
-from .._rotation.next_step import resume
-from .._rotation.reminders import open_targets, reminders
-from .._secrets.version_store import Sidecar
+from .._rotation.next_step import resume_command
+from .._rotation.reminders import list_reminders, open_targets
+from .._secrets.version_store import VersionStore
 from .._secrets.versions import Secret, VersionError
 from .._state.durable_files import StateError
 from .._state.fingerprint_key import local_key
@@ -25,7 +25,7 @@ def look(names: Sequence[str], today: date) -> Looked:
     said: list[Reminded] = []
     for name in names:
         try:
-            secret = Sidecar(name, bytes.fromhex(local_key())).secret()
+            secret = VersionStore(name, bytes.fromhex(local_key())).load()
         except (StateError, VersionError) as error:
             said.append({"text": str(error), "command": ""})
             continue
@@ -33,13 +33,13 @@ def look(names: Sequence[str], today: date) -> Looked:
             found.append(_key(secret, today))
             if found[-1]["open"]:
                 open_on[name] = {target.partition(":")[0] for target in open_targets(secret)}
-    told: list[Reminded] = [{"text": one.text, "command": one.command} for one in reminders()]
+    told: list[Reminded] = [{"text": one.text, "command": one.command} for one in list_reminders()]
     return found, said + told, open_on
 
 
 def _key(secret: Secret, today: date) -> KeyStatus:
     current = secret.current
-    since, expires, is_open = current.issued[:10], current.expires[:10], secret.one("pending") is not None
+    since, expires, is_open = current.issued[:10], current.expires[:10], secret.find_label("pending") is not None
     return {
         "name": secret.name,
         "kind": current.kind,
@@ -48,5 +48,5 @@ def _key(secret: Secret, today: date) -> KeyStatus:
         "expires": expires,
         "left": (date.fromisoformat(expires) - today).days if expires else None,
         "open": is_open,
-        "command": resume(secret.name) if is_open else "",
+        "command": resume_command(secret.name) if is_open else "",
     }

@@ -19,7 +19,7 @@ from typing import NoReturn
 from ...module_utils._core.errors import AccountError
 from ...module_utils._core.values import check_secret
 from ...module_utils._formats.key_forms import HUGGING_FACE, LEGACY, NGC, TITLES, WANDB, WANDB_OLD, Form, form_of, title
-from .._secrets.key_faults import damage_of
+from .._secrets.key_faults import find_damage
 
 KEY_PAGES = {  # where keys are made and deactivated
     NGC: "https://org.ngc.nvidia.com/setup/api-keys",
@@ -107,4 +107,4 @@ def _explain_malformed(text: str, service: str, form: Form | None) -> str:
     if re.search(r"[\"'`]", text):
         return "the key contains a quote, so it was copied from a script: store the plain key"
     other = f"this does not look like a key: {_EXPECTED[service]}; copy it again from {KEY_PAGES[service]}"
-    return damage_of(text) or other
+    return find_damage(text) or other

@@ -143,11 +143,11 @@ def replaced(state: str, old: str) -> None:
         "from ansible_collections.hpc.onboard.plugins.plugin_utils._state import fingerprint_key\n"
         "key, name = bytes.fromhex(fingerprint_key.local_key()), versions.new_id()\n"
         "marks = {'fingerprint': adapters.fingerprint(sys.argv[1])}\n"
-        "marks['sealed'] = key_marks.sealed(sys.argv[1], 'ngc', name, key)\n"
-        "old = versions.Version(name, 'personal', 'dead', **marks)\n"
-        "now = versions.Version('first', 'personal', 'current')\n"
-        "sidecar = version_store.Sidecar('ngc', key)\n"
-        "sidecar.adopt('personal'); sidecar.move(lambda secret: versions.Secret('ngc', (old, now)))\n"
+        "marks['sealed'] = key_marks.seal(sys.argv[1], 'ngc', name, key)\n"
+        "old = versions.KeyVersion(name, 'personal', 'dead', **marks)\n"
+        "now = versions.KeyVersion('first', 'personal', 'current')\n"
+        "sidecar = version_store.VersionStore('ngc', key)\n"
+        "sidecar.read_or_adopt('personal'); sidecar.update(lambda secret: versions.Secret('ngc', (old, now)))\n"
     )
     order = [sys.executable, "-c", code, old, str(REPOSITORY / "collections"), *sys.path]
     subprocess.run(order, check=True, env={**os.environ, "XDG_STATE_HOME": state})

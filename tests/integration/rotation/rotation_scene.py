@@ -73,7 +73,7 @@ class Stage(NamedTuple):
             "import sys; sys.path[:0] = sys.argv[1:]\n"
             "from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import Ledger\n"
             "from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import record_key\n"
-            "misfit = Ledger(record_key()).verify(); print(misfit); sys.exit(misfit is not None)\n"
+            "misfit = Ledger(record_key()).find_misfit(); print(misfit); sys.exit(misfit is not None)\n"
         )
         environment = {**self.bed.client.environment(), "XDG_STATE_HOME": str(state)}
         order = [sys.executable, "-c", code, *sys.path]

@@ -7,12 +7,12 @@ from datetime import date
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.key_ages import findings, known, old_keys
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import Secret, Version
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import KeyVersion, Secret
 
 TODAY = date(2026, 11, 21)
 
 
-def secret(*versions: Version) -> dict[str, Secret]:
+def secret(*versions: KeyVersion) -> dict[str, Secret]:
     """A secret by name."""
     return {"ngc": Secret("ngc", versions)}
 
@@ -20,16 +20,16 @@ def secret(*versions: Version) -> dict[str, Secret]:
 @pytest.mark.parametrize(
     ("version", "said"),
     [
-        (Version("v1", "personal", "current"), []),
-        (Version("v1", "personal", "current", expires="2026-12-22"), []),
-        (Version("v1", "personal", "current", expires="2026-12-21"), [("KEY-007", "medium")]),
-        (Version("v1", "personal", "current", expires="2026-11-29"), [("KEY-007", "medium")]),
-        (Version("v1", "personal", "current", expires="2026-11-28"), [("KEY-007", "high")]),
-        (Version("v1", "personal", "current", expires="2026-11-20T10:00:00Z"), [("KEY-007", "high")]),
-        (Version("v1", "legacy", "current"), [("KEY-008", "low")]),
+        (KeyVersion("v1", "personal", "current"), []),
+        (KeyVersion("v1", "personal", "current", expires="2026-12-22"), []),
+        (KeyVersion("v1", "personal", "current", expires="2026-12-21"), [("KEY-007", "medium")]),
+        (KeyVersion("v1", "personal", "current", expires="2026-11-29"), [("KEY-007", "medium")]),
+        (KeyVersion("v1", "personal", "current", expires="2026-11-28"), [("KEY-007", "high")]),
+        (KeyVersion("v1", "personal", "current", expires="2026-11-20T10:00:00Z"), [("KEY-007", "high")]),
+        (KeyVersion("v1", "legacy", "current"), [("KEY-008", "low")]),
     ],
 )
-def test_the_last_day_and_the_kind_are_told(version: Version, said: list[tuple[str, str]]) -> None:
+def test_the_last_day_and_the_kind_are_told(version: KeyVersion, said: list[tuple[str, str]]) -> None:
     assert [(one["rule"], one["severity"]) for one in findings(secret(version), TODAY)] == said
 
 
@@ -37,8 +37,8 @@ def test_the_last_day_and_the_kind_are_told(version: Version, said: list[tuple[s
     ("label", "said"), [("previous", ["KEY-011"]), ("retired", ["KEY-011"]), ("dead", []), ("purged", [])]
 )
 def test_a_key_that_was_replaced_is_told_until_it_is_dead(label: str, said: list[str]) -> None:
-    before = Version("v1", "personal", label, fingerprint="0123456789ab")
-    versions = secret(before, Version("v2", "personal", "current", issued="2026-11-01"))
+    before = KeyVersion("v1", "personal", label, fingerprint="0123456789ab")
+    versions = secret(before, KeyVersion("v2", "personal", "current", issued="2026-11-01"))
     assert [one["rule"] for one in findings(versions, TODAY)] == said
     assert old_keys(versions, {("ngc", "v1"): "key a", ("ngc", "v2"): "key b"}) == {"key a": "ngc"}
     assert old_keys(versions, {}) == {}

@@ -22,7 +22,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._export_script import 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._readiness import preflight_report, test_job_report
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import ledger
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import Sidecar
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import VersionStore
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import (
     audit_history,
     done_steps,
@@ -78,14 +78,20 @@ def written(scene: Scene, state: Path) -> dict[str, Any]:
         "keys": {"ngc": {"sequence": 0, "known": [], "mark": None}},
     }
     answer = engine.answer(plan, KINDS)
-    mark = {"sequence": 1, "rotation": versions.new_id(), "machine": "0" * 16, "controller": "", "when": ledger.now()}
+    mark = {
+        "sequence": 1,
+        "rotation": versions.new_id(),
+        "machine": "0" * 16,
+        "controller": "",
+        "when": ledger.utc_now(),
+    }
     known = {"sequence": 1, "known": [mark["rotation"]], "mark": mark}
     reconcile(receipt.Receipt({}, "lrz", {"ngc": known}), scene.host())
     noted = {key: json.loads(text) for key, text in answer["receipt"]["notes"].items()}
     receipts.keep_receipt("a@lrz", False, {"notes": noted, "keys": {"ngc": mark}})
-    book, labels = ledger.Ledger(bytes.fromhex(local_key())), Sidecar("ngc", bytes.fromhex(local_key()))
+    book, labels = ledger.Ledger(bytes.fromhex(local_key())), VersionStore("ngc", bytes.fromhex(local_key()))
     book.append(signed_record.Event("ngc", "plan", "begun"))
-    labels.adopt("personal", "0" * 12, ("a@lrz:enroot_credential",), "1" * 64)
+    labels.read_or_adopt("personal", "0" * 12, ("a@lrz:enroot_credential",), "1" * 64)
     audit_history.keep({"sha256:1": {"rule": "LNK-001"}}, "0" * 12, "1" * 12, DETAIL)
     folder = state / "audit"
     entry = {"kind": "storage_link", "capability": "storage_links", "options": link}
@@ -98,7 +104,7 @@ def written(scene: Scene, state: Path) -> dict[str, Any]:
         },
         "parts": {part: [entry] for part in ("onboard", "audit", "offboard")},
     }  # type: ignore[typeddict-item]
-    exported_scripts.add_script("a@lrz", "0" * 16, {"made": ledger.now(), "parts": script["parts"]})
+    exported_scripts.add_script("a@lrz", "0" * 16, {"made": ledger.utc_now(), "parts": script["parts"]})
     return {
         "export-script": script,
         "script-result": json.loads(exported_script.seal_result(script, "onboard", "reconcile", answer)),
@@ -142,7 +148,7 @@ def preflighted(state: Path) -> Any:
     file = state / "preflight.json"
     looked = {"a@lrz": {"looked": {"state": "ended", "text": "the ticket ended", "next": "kinit"}}}
     variables = {"ansible_play_hosts_all": ["a@lrz"], "hostvars": looked, "preflight_output": str(file)}
-    preflight_report.reported(variables, variables.get, ledger.now())
+    preflight_report.reported(variables, variables.get, ledger.utc_now())
     return json.loads(file.read_text(encoding="utf-8"))
 
 
@@ -153,7 +159,7 @@ def tried(state: Path) -> Any:
     said = {"state": "fails", "text": "", "checks": [one], "skipped": [{"what": "a container", "why": "no image"}]}
     jobs = {"a@lrz": {"tried": {"tried": said}}, "b@lrz": {"tried": {"msg": "no way there"}}}
     variables = {"ansible_play_hosts_all": ["a@lrz", "b@lrz"], "hostvars": jobs, "test_job_output": str(file)}
-    assert test_job_report.reported(variables, variables.get, ledger.now(), False)["failed"]
+    assert test_job_report.reported(variables, variables.get, ledger.utc_now(), False)["failed"]
     return json.loads(file.read_text(encoding="utf-8"))
 
 

@@ -19,7 +19,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import accepted
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answer, payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import Ledger
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import Sidecar
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import VersionStore
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import VersionError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import (
     audit_history,
@@ -75,8 +75,8 @@ DOCUMENTS = {
     "receipt": Kept(f"receipts/{ACCOUNT}.sandbox.json", lambda: receipts.read_notes(ACCOUNT, True), keep_receipt),
     "labels": Kept(
         "secrets/ngc.json",
-        lambda: Sidecar("ngc", key()).secret(),
-        lambda: Sidecar("ngc", key()).adopt("personal"),
+        lambda: VersionStore("ngc", key()).load(),
+        lambda: VersionStore("ngc", key()).read_or_adopt("personal"),
         "versions",
     ),
     "ledger-head": Kept("ledger.head", read_ledger, add_event, "ledger head"),

@@ -112,7 +112,7 @@ CONTROLLER = {
             "_secrets",
             "_accounts",
             "_rotation/ledger",
-            "_rotation/standing",
+            "_rotation/situation",
             "_state_export",
             "_terminal",
             "_core",

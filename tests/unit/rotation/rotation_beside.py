@@ -16,8 +16,12 @@ from typing import Any
 from ansible_collections.hpc.onboard.plugins.module_utils._receipt import notes
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.key_rotations import describe_secret
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import next_step
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ports import Found, Outdated, Refused
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.standing import Situation
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ports import (
+    Observation,
+    RotatedElsewhere,
+    StepRefused,
+)
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.situation import Situation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.steps import Rotation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
@@ -79,13 +83,13 @@ class Beside(World):
     def onboards(self) -> None:
         """This machine's own onboarding, over all accounts."""
         situation = Situation(NAME, self.known, self.book, tuple(self.targets))
-        left, before = situation.pending, dict(self.targets)
+        left, before = situation.pending_targets, dict(self.targets)
         version = self.known.current.id if self.known else versions.FIRST
         for target in self.targets:
             if target not in left:
                 self.accounts.onboarded(target, version, describe_secret(self.known, version, MACHINE))
         new = {target for target, held in before.items() if held == NO_KEY != self.targets[target]}
-        if self.known and self.known.one("pending"):
+        if self.known and self.known.find_label("pending"):
             if any(held != self.targets[target] for target, held in before.items() if target not in new):
                 raise Violation("onboarding took part in an open rotation")
             self.excused |= new  # until the rotation comes by
@@ -127,7 +131,7 @@ class Beside(World):
         self._check_held(target)
         known = self._tell(version)
         if self.accounts.refuses(target, version, known):
-            raise Outdated
+            raise RotatedElsewhere
 
         def marking() -> None:
             self._effect("mark", DISK, lambda: self.accounts.mark(target, known))
@@ -138,28 +142,28 @@ class Beside(World):
         if not self.mark_first:
             marking()
 
-    def install(self, target: str, version: str) -> Found:
-        assert versions.username(NAME, version) in self.keyring
+    def install(self, target: str, version: str) -> Observation:
+        assert versions.keyring_name(NAME, version) in self.keyring
         self._trip("install", DEED, target, version)
         self.cached[target, version] = "valid" if self.issuer[version] else "invalid"
-        return Found("", {"mode_before": "0600"})
+        return Observation("", {"mode_before": "0600"})
 
-    def verify(self, target: str, version: str) -> Found:
+    def verify(self, target: str, version: str) -> Observation:
         if (target, version) not in self.cached:  # a later process: its trip brings the version again
             self._trip("confirm", CHECK, target, version)
             self.cached[target, version] = "valid" if self.issuer[version] else "invalid"
-        return Found(self.cached[target, version], {"level": "L4"})
+        return Observation(self.cached[target, version], {"level": "L4"})
 
-    def read(self, target: str, version: str) -> Found:
+    def read(self, target: str, version: str) -> Observation:
         self._effect("read", LOOK, lambda: None)
         if self.targets[target] == NO_KEY:
             self.read_now.add(target)
         self._check_held(target)
         if self.targets[target] != version:
-            raise Refused
+            raise StepRefused
         self.read_now.add(target)
         self.excused.discard(target)
-        return Found("valid" if self.issuer[version] else "invalid")
+        return Observation("valid" if self.issuer[version] else "invalid")
 
     def put_back(self, target: str, version: str) -> None:
         assert self.known
@@ -208,6 +212,6 @@ def execute_beside(plan: Plan, choices: Choices, world: type[Beside] = Beside) -
             one_run(plan, rotation, one)
         except (Died, StateError):
             continue
-        if next_step.state(rotation.situation()) in ("clean", "aborted"):
+        if next_step.describe_progress(rotation.situation()) in ("clean", "aborted"):
             break
     return ended(rotation, one, targets, thorough=True), runs

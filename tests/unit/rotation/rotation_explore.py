@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import next_step
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.standing import COMPROMISED, SCHEDULED
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.next_step import RotationStep
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.situation import COMPROMISED, SCHEDULED
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.steps import Rotation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import signed_record
@@ -87,7 +88,7 @@ def execute(plan: Plan, choices: Choices) -> tuple[str, int]:
             one_run(plan, rotation, world)
         except (Died, StateError):
             continue
-        if next_step.state(rotation.situation()) in ("clean", "aborted"):
+        if next_step.describe_progress(rotation.situation()) in ("clean", "aborted"):
             break
     return ended(
         rotation, world, targets, thorough=len(choices.ways) % 7 == 0 or sum(map(bool, choices.taken)) < 2
@@ -109,19 +110,26 @@ def one_run(plan: Plan, rotation: Rotation, world: World) -> None:
         rotation.note("settle", "begun", rotation.situation().version)
     for _ in range(STEPS):
         now = rotation.situation()
-        if next_step.done(now) and not plan.give_up:
+        if next_step.describe_progress(now) == "clean" and not plan.give_up:
             return
         tried = any(one.step == plan.give_up and one.target for one in world.book)
         if plan.give_up == "settled":
-            tried = bool(now.last("settle", now.version, "ok"))
-        if tried and not now.last("abort", now.version):
+            tried = bool(now.last_seq("settle", now.version, "ok"))
+        if tried and not now.last_seq("abort", now.version):
             rotation.give_up()
         before = len(world.book)
         step = next_step.next_step(rotation.situation())
-        rotation.take_step(step)
+        take(rotation, world, step)
         after = next_step.next_step(rotation.situation())
         if (after.name, after.targets) == (step.name, step.targets) or before == len(world.book):
             return
+
+
+def take(rotation: Rotation, world: World, step: RotationStep) -> None:
+    """Take a step; a person who has to deactivate a key does so before they say it."""
+    if step.name in ("retire", "prove_dead") and not step.obstacle and not step.targets and world.issuer[step.version]:
+        world.deactivate(step.version)
+    rotation.take_step(step)
 
 
 def _excuse(rotation: Rotation, world: World) -> None:
@@ -141,7 +149,7 @@ def ended(rotation: Rotation, world: World, targets: tuple[str, ...], thorough: 
         )[1]
     ):
         raise Violation("the ledger does not verify")
-    state, secret = next_step.state(rotation.situation()), world.known
+    state, secret = next_step.describe_progress(rotation.situation()), world.known
     if state not in ("clean", "aborted"):
         raise Violation(f"no end after {RUNS} runs: {state}, {next_step.next_step(rotation.situation())}")
     assert secret
@@ -149,7 +157,7 @@ def ended(rotation: Rotation, world: World, targets: tuple[str, ...], thorough: 
     reached = {version for target, version in world.held().items() if target not in world.excused}
     if reached - {secret.current.id} or alive != [secret.current.id]:
         raise Violation(f"{state} is said, and it is not so")
-    if len(world.keyring) != 1 or next_step.done(rotation.situation()) != (state == "clean"):
+    if len(world.keyring) != 1:
         raise Violation(f"{state} is said, and the keyring holds {len(world.keyring)} values")
     return state
 

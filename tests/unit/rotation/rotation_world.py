@@ -11,14 +11,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ports import (
-    Found,
-    NotHeld,
-    Refused,
-    Unanswered,
-    Unreachable,
+    KeyNotHeld,
+    Observation,
+    OutcomeUnknown,
+    StepRefused,
+    TargetUnreachable,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import Secret, Version
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import KeyVersion, Secret
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import signed_record
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.signed_record import Author, Event, Head, Record
@@ -29,6 +29,7 @@ TS = "2026-01-01T00:00:00Z"
 DEED = ("done", "refused", "lost, not done", "lost, done", "died before", "died after")
 LOOK = ("done", "lost, not done", "died before")
 CHECK = (*LOOK, "said no")
+PERSON = ("done", "died before", "died after")
 DISK = ("done", "ended before", "ended after")  # an error of the disk and a death end the run alike
 NO_KEY, THEIRS = "", "another key"  # what a target may hold beside versions
 TAKE = (*DEED, "made, not stored", "died, made, not stored")
@@ -48,7 +49,7 @@ class Violation(Exception):
 
 @dataclass
 class World:
-    """What is there, whatever the records say. Takes the parts of Book, Labels and Outside at once."""
+    """What is there, whatever the records say. Takes the parts of ledger, store and effects at once."""
 
     choose: Callable[[str, Sequence[str]], str]
     kind: str = "personal"
@@ -80,12 +81,12 @@ class World:
         if way == "ended after":
             raise StateError(what)
         if way == "refused":
-            raise Refused
+            raise StepRefused
         if way.startswith("lost"):
-            raise Unanswered
+            raise OutcomeUnknown
         return way
 
-    # Book
+    # Ledger
 
     def append(self, event: Event) -> Record:
         last = Head(self.book[-1].seq, self.book[-1].hash) if self.book else Head()
@@ -106,19 +107,25 @@ class World:
     def records(self) -> Sequence[Record]:
         return self.book
 
+    def deactivate(self, version: str) -> None:
+        """A person deactivates the key where it was made, and says so with the next run."""
+        self._effect("deactivate", PERSON, lambda: self.issuer.update({version: False}))
+
     def lose_ledger(self) -> None:
         """A person moves the ledger away: what it said is known to nobody."""
         self.book, self.states, self.touched = [], {}, {}
 
-    # Labels
+    # Store
 
-    def secret(self) -> Secret | None:
+    def load(self) -> Secret | None:
         return self.known
 
-    def adopt(self, kind: str, fingerprint: str = "", targets: tuple[str, ...] = (), sealed: str = "") -> Secret:
+    def read_or_adopt(
+        self, kind: str, fingerprint: str = "", targets: tuple[str, ...] = (), sealed: str = ""
+    ) -> Secret:
         return self._set(self.known or versions.adopt(NAME, kind, fingerprint, targets, sealed))
 
-    def move(self, change: Callable[[Secret], Secret]) -> Secret:
+    def update(self, change: Callable[[Secret], Secret]) -> Secret:
         assert self.known
         return self._set(change(self.known))
 
@@ -130,22 +137,22 @@ class World:
             self._effect("labels", DISK, put)
         return secret
 
-    # Outside
+    # Effects
 
-    def probe(self, target: str) -> Found:
+    def probe(self, target: str) -> Observation:
         if target == self.away:
-            raise Unreachable
+            raise TargetUnreachable
         self._effect("probe", LOOK, lambda: None)
         self._check_held(target)
-        return Found()
+        return Observation()
 
     def _check_held(self, target: str) -> None:
         """As the account answers that holds no key, or one that nobody here knows."""
         if self.targets[target] in (NO_KEY, THEIRS):
-            raise NotHeld("0" * 12 if self.targets[target] else "none")
+            raise KeyNotHeld("0" * 12 if self.targets[target] else "none")
 
-    def take(self, version: str) -> Version:
-        user = versions.username(NAME, version)
+    def take(self, version: str) -> KeyVersion:
+        user = versions.keyring_name(NAME, version)
 
         def make() -> None:
             if self.kind == "legacy":
@@ -162,54 +169,48 @@ class World:
                 make()
                 self.orphans += 1
                 self.check("take")
-                raise Died if way.startswith("died") else Unanswered
-        return Version(version, self.kind, fingerprint=version[:8] + "0" * 4)
+                raise Died if way.startswith("died") else OutcomeUnknown
+        return KeyVersion(version, self.kind, fingerprint=version[:8] + "0" * 4)
 
-    def prove(self, version: str) -> Found:
+    def prove(self, version: str) -> Observation:
         self._effect("prove", LOOK, lambda: None)
-        return Found("valid" if self.issuer[version] else "invalid", {"http_status": 200, "level": "L1"})
+        return Observation("valid" if self.issuer[version] else "invalid", {"http_status": 200, "level": "L1"})
 
     def last_day(self, version: str) -> str:
         return ""
 
-    def install(self, target: str, version: str) -> Found:
-        assert versions.username(NAME, version) in self.keyring
+    def install(self, target: str, version: str) -> Observation:
+        assert versions.keyring_name(NAME, version) in self.keyring
         if target == self.away:
-            raise Unreachable
+            raise TargetUnreachable
         self._check_held(target)
         self.before.setdefault((target, version), self.targets[target])
         self._effect("install", DEED, lambda: self.targets.update({target: version}))
-        return Found("", {"mode_before": "0600"})
+        return Observation("", {"mode_before": "0600"})
 
-    def verify(self, target: str, version: str) -> Found:
+    def verify(self, target: str, version: str) -> Observation:
         self._check_held(target)
         if self._effect("verify", CHECK, lambda: None) == "said no":
-            return Found("invalid", {"http_status": 401})
+            return Observation("invalid", {"http_status": 401})
         holds = self.targets[target] == version and self.issuer[version]
-        return Found("valid" if holds else "invalid", {"level": "L4"})
+        return Observation("valid" if holds else "invalid", {"level": "L4"})
 
-    def read(self, target: str, version: str) -> Found:
+    def read(self, target: str, version: str) -> Observation:
         if target == self.away:
-            raise Unreachable
+            raise TargetUnreachable
         self._effect("read", LOOK, lambda: None)
         self._check_held(target)
         if self.targets[target] != version:
-            raise Refused
-        return Found("valid" if self.issuer[version] else "invalid")
+            raise StepRefused
+        return Observation("valid" if self.issuer[version] else "invalid")
 
     def put_back(self, target: str, version: str) -> None:
         self._check_held(target)
         old = self.before.get((target, version), self.targets[target])
         self._effect("put back", DEED, lambda: self.targets.update({target: old}))
 
-    def deactivate(self, version: str) -> None:
-        self._effect("deactivate", DEED, lambda: self.issuer.update({version: False}))
-
-    def reactivate(self, version: str) -> None:
-        self._effect("reactivate", DEED, lambda: self.issuer.update({version: True}))
-
     def forget(self, version: str) -> None:
-        user = versions.username(NAME, version)
+        user = versions.keyring_name(NAME, version)
         self._effect("forget", DEED, lambda: self.keyring.discard(user))
 
     # Promises
@@ -233,12 +234,12 @@ class World:
         if self.known is None or signature == self.seen:
             return
         self.seen = signature
-        if versions.flaw(self.known):
-            raise Violation(f"{what}: {versions.flaw(self.known)}")
-        for one in self.known.labelled("pending", "current", "previous", "retired"):
-            if versions.username(NAME, one.id) not in self.keyring:
+        if versions.find_flaw(self.known):
+            raise Violation(f"{what}: {versions.find_flaw(self.known)}")
+        for one in self.known.with_labels("pending", "current", "previous", "retired"):
+            if versions.keyring_name(NAME, one.id) not in self.keyring:
                 raise Violation(f"{what}: the value of a {one.label} version is lost")
-        expected = {one.id for one in self.known.labelled("pending", "current")}
+        expected = {one.id for one in self.known.with_labels("pending", "current")}
         if [t for t, version in self.held().items() if version not in expected and t not in self.excused]:
             raise Violation(f"{what}: current before every target has it")
 

@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.new_key import asked_day
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.new_key import ask_last_day
 
 
 def test_without_a_terminal_nobody_is_asked_and_the_day_stays_open() -> None:
-    assert asked_day("ngc", "https://org.ngc.nvidia.com/setup/api-keys") == ""
+    assert ask_last_day("ngc", "https://org.ngc.nvidia.com/setup/api-keys") == ""

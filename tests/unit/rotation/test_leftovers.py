@@ -8,15 +8,17 @@ from typing import Any, NamedTuple
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.leftovers import Sweep, left_on
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.standing import Situation
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.targets import File
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.leftovers import LeftoverSearch, count_leftovers
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.situation import Situation
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.targets import SecretFile
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
 
 VERSION = versions.new_id()
-FILES = [File("ada@lrz:enroot_credential", "~/enroot/.credentials", [])]
+FILES = [SecretFile("ada@lrz:enroot_credential", "~/enroot/.credentials", [])]
 OLD = versions.adopt("ngc", "personal", "0" * 12)
-SECRET = versions.promote(versions.begin(OLD, versions.Version(VERSION, "personal", fingerprint="1" * 12)), VERSION, ())
+SECRET = versions.promote(
+    versions.begin(OLD, versions.KeyVersion(VERSION, "personal", fingerprint="1" * 12)), VERSION, ()
+)
 
 
 class Line(NamedTuple):
@@ -54,35 +56,35 @@ def situation(*more: Line, mode: str = "scheduled") -> Situation:
     ],
 )
 def test_an_account_is_looked_through_once_the_old_key_is_deactivated(step: str, mode: str, due: bool) -> None:
-    entries = Sweep.of(situation(mode=mode), step, FILES, {}, MARKS).entries()
+    entries = LeftoverSearch.of_step(situation(mode=mode), step, FILES, {}, MARKS).entries()
     assert bool(entries) == due
     assert len(Plan.of(entries, str).entries) == due
     for entry in entries:
-        assert entry["options"]["known"] == {"key " + "0" * 12: "the key of 'ngc' that was replaced"}
+        assert entry["options"]["known"] == {"key " + "0" * 12: "the old key of 'ngc', since replaced"}
         assert entry["options"]["own"] == ["~/enroot/.credentials"]
         assert "~/.cache/enroot" in entry["options"]["caches"]
 
 
 def test_it_is_looked_once_and_the_share_tells_what_went_and_what_is_left() -> None:
-    sweep = Sweep.of(situation(), "retire", FILES, {}, MARKS)
+    sweep = LeftoverSearch.of_step(situation(), "retire", FILES, {}, MARKS)
     remarks = ["in any words: ~/.bashrc:1, x", "not looked at: ~/y"]
     found = {"status": "extra", "remarks": remarks, "reason": None, "evidence": {"leftovers": 1}}
-    assert sweep.told([found]) == 1
+    assert sweep.read_outcome([found]) == 1
     assert sweep.entries() == []
-    assert sweep.told([]) == 1
-    result = sweep.added({"changed": False, "failed": False, "outcomes": [], "remarks": []})
+    assert sweep.read_outcome([]) == 1
+    result = sweep.add_to({"changed": False, "failed": False, "outcomes": [], "remarks": []})
     assert (result["changed"], result["failed"], result["outcomes"]) == (True, False, [found])
     assert [one["text"] for one in result["remarks"]] == found["remarks"]
 
 
 def test_what_could_not_be_looked_for_is_said_and_fails_nothing() -> None:
-    sweep = Sweep.of(situation(), "retire", FILES, {}, MARKS)
-    sweep.told([{"status": "unknown", "remarks": [], "reason": "it hangs", "evidence": {}}])
-    result = sweep.added({"changed": False, "failed": False, "outcomes": [], "remarks": []})
+    sweep = LeftoverSearch.of_step(situation(), "retire", FILES, {}, MARKS)
+    sweep.read_outcome([{"status": "unknown", "remarks": [], "reason": "it hangs", "evidence": {}}])
+    result = sweep.add_to({"changed": False, "failed": False, "outcomes": [], "remarks": []})
     assert (result["changed"], result["failed"], result["outcomes"]) == (False, False, [])
     assert "it hangs" in result["remarks"][0]["text"]
     plain = {"changed": False}
-    assert Sweep(None).added(plain) is plain
+    assert LeftoverSearch(None).add_to(plain) is plain
 
 
 def test_what_is_left_is_counted_once_for_an_account_and_of_the_last_rotation_alone() -> None:
@@ -92,12 +94,12 @@ def test_what_is_left_is_counted_once_for_an_account_and_of_the_last_rotation_al
         Line(9, "retire", "verified", "ada@lrz:ngc_config", {"leftovers": 2}),
         Line(10, "retire", "verified", "ada@dfki:enroot_credential"),
     ]
-    assert left_on(situation(*lines)) == {"ada@lrz": 2}
+    assert count_leftovers(situation(*lines)) == {"ada@lrz": 2}
 
 
 def test_a_key_that_cannot_be_told_is_said_not_to_be_looked_for() -> None:
-    sweep = Sweep.of(situation(), "retire", FILES, {}, {})
+    sweep = LeftoverSearch.of_step(situation(), "retire", FILES, {}, {})
     assert sweep.entries() == []
-    assert sweep.told([]) == 0
-    result = sweep.added({"changed": False, "failed": False, "outcomes": [], "remarks": []})
+    assert sweep.read_outcome([]) == 0
+    result = sweep.add_to({"changed": False, "failed": False, "outcomes": [], "remarks": []})
     assert "not in the keyring" in result["remarks"][0]["text"]

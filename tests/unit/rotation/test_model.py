@@ -10,9 +10,9 @@ from dataclasses import replace
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import next_step, steps
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.next_step import Step
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ports import Refused, Unanswered
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.standing import COMPROMISED, Situation
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.next_step import RotationStep
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ports import OutcomeUnknown, StepRefused
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.situation import COMPROMISED, Situation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.steps import Rotation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.signed_record import Record
@@ -80,18 +80,18 @@ class NoIntent(Rotation):
 class LabelBeforeValue(Rotation):
     """The pending version is recorded before its value is in the keyring."""
 
-    def _take(self, step: Step) -> None:
+    def _take(self, step: RotationStep) -> None:
         if not self.label_of(step.version):
-            self.labels.move(lambda secret: versions.begin(secret, versions.Version(step.version, "personal")))
+            self.store.update(lambda secret: versions.begin(secret, versions.KeyVersion(step.version, "personal")))
         super()._take(step)
 
 
 class ValueGoesFirst(Rotation):
     """The value of the old version is taken out of the keyring when it was deactivated, not when it was seen dead."""
 
-    def _prove_dead(self, step: Step) -> None:
-        with suppress(Refused, Unanswered):
-            self.outside.forget(step.version)
+    def _prove_dead(self, step: RotationStep) -> None:
+        with suppress(StepRefused, OutcomeUnknown):
+            self.effects.forget(step.version)
         super()._prove_dead(step)
 
 
@@ -99,8 +99,8 @@ class PutBackUnnoted(Rotation):
     """What was there before comes back without a word before it."""
 
     def put_back(self, target: str, label: str, version: str, *rest: object) -> None:
-        with suppress(Refused, Unanswered):
-            self.outside.put_back(target, version)
+        with suppress(StepRefused, OutcomeUnknown):
+            self.effects.put_back(target, version)
             self.note(label, "rolled_back", version, target)
 
 
@@ -110,42 +110,44 @@ def no_patch(_: pytest.MonkeyPatch) -> None:
 
 def retire_first(patch: pytest.MonkeyPatch) -> None:
     """The old key is deactivated once the new one is proven."""
-    real = next_step._before_settle
+    real = next_step._step_before_settle
 
-    def early(now: Situation) -> Step:
+    def early(now: Situation) -> RotationStep:
         step = real(now)
         old = now.secret.current.id if now.secret else ""
-        return Step("retire", old) if step.name == "canary" and not now.gone(old) else step
+        return RotationStep("retire", old) if step.name == "canary" and not now.retired_seq(old) else step
 
-    patch.setattr(next_step, "_before_settle", early)
-    patch.setattr(steps, "why_not_retire", lambda *_: "")
+    patch.setattr(next_step, "_step_before_settle", early)
+    patch.setattr(steps, "explain_no_retire", lambda *_: "")
 
 
 def failed_is_fine(patch: pytest.MonkeyPatch) -> None:
     """A target that failed does not hold up the rest."""
     trouble = ("verified", "excused", "failed", "unknown")
-    patch.setattr(Situation, "unsettled", lambda now, v: tuple(t for t, s in now.states(v).items() if s not in trouble))
+    patch.setattr(
+        Situation, "unsettled_targets", lambda now, v: tuple(t for t, s in now.states(v).items() if s not in trouble)
+    )
 
 
 def promote_early(patch: pytest.MonkeyPatch) -> None:
     """One verified target is enough for the new version to be current."""
-    real = Situation.unsettled
+    real = Situation.unsettled_targets
 
     def few(now: Situation, version: str) -> tuple[str, ...]:
-        pending = now.secret and now.secret.one("pending")
+        pending = now.secret and now.secret.find_label("pending")
         return () if pending and "verified" in now.states(version).values() else real(now, version)
 
-    patch.setattr(Situation, "unsettled", few)
+    patch.setattr(Situation, "unsettled_targets", few)
 
 
 def resume_forgets(patch: pytest.MonkeyPatch) -> None:
     """What was begun and not ended counts as not begun."""
-    real = next_step.Situation.mine.func  # type: ignore[attr-defined]  # a cached property
+    real = next_step.Situation.own_records.func  # type: ignore[attr-defined]  # a cached property
 
     def ended(now: Situation) -> list[Record]:
         return [one for one in real(now) if not (one.result in ("begun", "unknown") and one.target)]
 
-    patch.setattr(Situation, "mine", property(ended))
+    patch.setattr(Situation, "own_records", property(ended))
 
 
 BUGS: dict[str, tuple[Plan, Callable[[pytest.MonkeyPatch], None]]] = {

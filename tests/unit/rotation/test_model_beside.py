@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._receipt import notes
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import steps
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.standing import Situation
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.situation import Situation
 from rotation_beside import Beside, execute_beside
 from rotation_explore import Choices, Count, Plan, explore, sampled
 from rotation_world import NO_KEY
@@ -66,12 +66,12 @@ class KeyBeforeMark(Beside):
 
 def onboarding_takes_part(patch: pytest.MonkeyPatch) -> None:
     """Onboarding does not ask whether a rotation is open."""
-    patch.setattr(Situation, "pending", ())
+    patch.setattr(Situation, "pending_targets", ())
 
 
 def settled_by_the_ledger(patch: pytest.MonkeyPatch) -> None:
     """What the ledger says of the targets is enough to settle."""
-    patch.setattr(Situation, "unread", lambda *_: ())
+    patch.setattr(Situation, "unread_targets", lambda *_: ())
 
 
 def read_once(patch: pytest.MonkeyPatch) -> None:

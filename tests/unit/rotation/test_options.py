@@ -9,8 +9,13 @@ from typing import Any
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.options import PREFIX, SETTINGS, Wishes, wishes
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.targets import files, service
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.options import (
+    PREFIX,
+    SETTINGS,
+    RotationOptions,
+    parse_options,
+)
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.targets import find_files, service_of
 
 
 @pytest.mark.parametrize(
@@ -29,7 +34,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.targets impo
     ],
 )
 def test_a_value_is_read_as_it_was_meant(name: str, given: Any, read: Any) -> None:
-    assert getattr(wishes({f"rotate_{name}": given}), name) == read
+    assert getattr(parse_options({f"rotate_{name}": given}), name) == read
 
 
 @pytest.mark.parametrize(
@@ -45,18 +50,18 @@ def test_a_value_is_read_as_it_was_meant(name: str, given: Any, read: Any) -> No
 )
 def test_what_is_wrong_is_named(given: dict[str, Any], said: str) -> None:
     with pytest.raises(AccountError, match="Nothing was done") as error:
-        wishes(given)
+        parse_options(given)
     assert said in str(error.value)
 
 
 def test_every_wish_has_a_reader() -> None:
-    assert [name.removeprefix(PREFIX) for name in SETTINGS] == [one.name for one in fields(Wishes)]
+    assert [name.removeprefix(PREFIX) for name in SETTINGS] == [one.name for one in fields(RotationOptions)]
 
 
 def test_a_level_or_an_address_that_is_none_is_refused() -> None:
     for given in ({"rotate_levels": "issuer,tokens"}, {"rotate_issuer": "http://plain.example"}):
         with pytest.raises(AccountError, match="the settings of the rotation"):
-            wishes(given).settings("ngc")
+            parse_options(given).validation_settings("ngc")
 
 
 def _entry(kind: str, path: str, secret: str = "w") -> dict[str, Any]:
@@ -64,13 +69,13 @@ def _entry(kind: str, path: str, secret: str = "w") -> dict[str, Any]:
 
 
 def test_two_files_of_a_kind_are_two_targets() -> None:
-    found = files("a@b", "w", [_entry("netrc_entry", "~/.netrc"), _entry("netrc_entry", "/data/netrc")])
+    found = find_files("a@b", "w", [_entry("netrc_entry", "~/.netrc"), _entry("netrc_entry", "/data/netrc")])
     assert [file.target for file in found] == ["a@b:netrc_entry", "a@b:netrc_entry2"]
-    assert service("w", [file.target for file in found]) == "wandb"
+    assert service_of("w", [file.target for file in found]) == "wandb"
 
 
 def test_a_name_for_keys_of_two_services_is_refused() -> None:
     with pytest.raises(AccountError, match="huggingface and wandb"):
-        service("w", ["a@b:netrc_entry", "a@b:token_file"])
-    assert service("huggingface", []) == "huggingface"
-    assert service("anything", []) == "ngc"
+        service_of("w", ["a@b:netrc_entry", "a@b:token_file"])
+    assert service_of("huggingface", []) == "huggingface"
+    assert service_of("anything", []) == "ngc"

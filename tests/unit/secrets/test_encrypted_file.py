@@ -28,6 +28,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import encryp
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import passphrase as _passphrase
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.encrypted_file import Store
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.file_errors import (
+    NotWritten,
     StoreDamaged,
     StoreError,
     StoreLocked,
@@ -35,7 +36,6 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.file_errors i
     WrongPassphrase,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.file_format import Entries, parse
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.file_on_disk import KeyFile, NotWritten
 
 CHEAP = {"name": "argon2id", "m": 64, "t": 1, "p": 1}
 PASSPHRASE = "correct horse battery"
@@ -52,7 +52,7 @@ class Typist:
     def ask(self, question: str) -> str:
         self.asked.append(question)
         if not self.answers:
-            raise StoreLocked(_passphrase.NOBODY)
+            raise StoreLocked(_passphrase.NO_TERMINAL)
         return self.answers.pop(0)
 
     def tell(self, text: str) -> None:
@@ -194,7 +194,7 @@ def test_a_folder_that_is_a_link_is_refused(path: Path) -> None:
 def test_what_belongs_to_another_is_refused(path: Path, whose: str) -> None:
     keep(path)
     os.chown({"file": path, "folder": path.parent, "above": path.parent.parent}[whose], 65534, -1)
-    with pytest.raises(StoreDamaged, match="belongs to somebody else"):
+    with pytest.raises(StoreDamaged, match=r"belongs to (another user|somebody else)"):
         kept(path)
 
 
@@ -378,23 +378,6 @@ def test_a_rekey_that_is_given_up_changes_nothing(path: Path, answers: tuple[str
     assert path.read_bytes() == before
 
 
-def test_the_old_file_is_there_until_the_new_one_was_read_back(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    keep(path)
-    old = path.read_bytes()
-    seen = []
-
-    def forget(file: KeyFile) -> None:
-        seen.append((path.with_name("keyring.old").read_bytes(), file.exists()))
-
-    monkeypatch.setattr(KeyFile, "forget_old", forget)
-    store(path, PASSPHRASE, "new", "new").rekey()
-    assert seen == [(old, True)]
-    monkeypatch.undo()
-    assert path.with_name("keyring.old").exists(), "as after a kill"
-    store(path, "new").change(putting("more", "m"))
-    assert not path.with_name("keyring.old").exists()
-
-
 def test_a_cheaper_cost_is_announced_and_rekey_fixes_it(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     keep(path)
     monkeypatch.setattr(file_format, "ARGON2ID", {**CHEAP, "m": 128})
@@ -411,15 +394,15 @@ def test_a_rekey_in_between_is_noticed(path: Path, monkeypatch: pytest.MonkeyPat
     keep(path)
     typist = Typist(PASSPHRASE, PASSPHRASE)
     mine = Store(path, "", typist)
-    first = mine._open
+    first = mine._unlock
     turns = iter([lambda: store(path, PASSPHRASE).rekey(ask_new=False), lambda: None])
 
-    def then_rekeyed() -> encrypted_file.Opened:
+    def then_rekeyed() -> encrypted_file.UnlockedStore:
         opened = first()
         next(turns)()
         return opened
 
-    monkeypatch.setattr(mine, "_open", then_rekeyed)
+    monkeypatch.setattr(mine, "_unlock", then_rekeyed)
     mine.change(putting("more", "m"))
     assert kept(path) == {"ngc": "nvapi-1", "more": "m"}
     assert len(typist.asked) == 2
@@ -460,7 +443,7 @@ def test_a_rekey_that_keeps_the_passphrase_needs_the_passphrase(path: Path) -> N
     shared = Store(path, "", Typist(PASSPHRASE), unlocked := {})
     assert shared.entries()
     before = path.read_bytes()
-    with pytest.raises(StoreLocked, match="only its key is known"):
+    with pytest.raises(StoreLocked, match="has only its key"):
         Store(path, "", Typist(), unlocked).rekey(ask_new=False)
     assert path.read_bytes() == before
 

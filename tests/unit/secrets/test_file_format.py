@@ -31,7 +31,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.file_format i
     Entries,
     Header,
     default_kdf,
-    key_of,
+    derive_key,
     new_header,
     parse,
     seal,
@@ -50,13 +50,13 @@ KEYS = {
 def made(entries: Entries = ENTRIES, passphrase: str = PASSPHRASE, kdf: dict[str, Any] = CHEAP) -> bytes:
     """A file."""
     header = new_header(kdf)
-    return seal(entries, header, key_of(header, passphrase))
+    return seal(entries, header, derive_key(header, passphrase))
 
 
 def opened(content: bytes, passphrase: str = PASSPHRASE) -> Entries:
     """What a file holds."""
     sealed = parse(content)
-    return sealed.entries(key_of(sealed.header, passphrase))
+    return sealed.entries(derive_key(sealed.header, passphrase))
 
 
 def refused(content: bytes, passphrase: str = PASSPHRASE) -> type[StoreError]:
@@ -84,7 +84,7 @@ def test_what_was_sealed_is_opened(entries: Entries) -> None:
 def test_a_file_of_the_first_release_is_read_and_written_the_same_for_ever(name: str) -> None:
     content = (VECTORS / name).read_bytes()
     sealed = parse(content)
-    key = key_of(sealed.header, PASSPHRASE)
+    key = derive_key(sealed.header, PASSPHRASE)
     assert key.hex() == KEYS[name]
     assert sealed.entries(key) == ENTRIES
     assert seal(ENTRIES, sealed.header, key) == content
@@ -132,7 +132,7 @@ def test_anything_at_all_is_refused(content: bytes) -> None:
 
 def test_lines_of_two_files_do_not_go_together() -> None:
     header = new_header(CHEAP)
-    key = key_of(header, PASSPHRASE)
+    key = derive_key(header, PASSPHRASE)
     older, newer = seal(ENTRIES, header, key), seal({"hpc.onboard": {}}, header.next(), key)
     for one, other in ((made(), made()), (older, newer), (newer, older)):
         lines, others = one.split(b"\n"), other.split(b"\n")
@@ -186,7 +186,7 @@ def test_a_head_that_we_would_not_write_is_refused(changed: dict[str, Any]) -> N
     ids=str,
 )  # fmt: skip
 def test_a_kdf_out_of_bounds_is_refused_before_it_is_run(kdf: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(file_format, "_kdf", lambda header: pytest.fail("it was run"))
+    monkeypatch.setattr(file_format, "_make_kdf", lambda header: pytest.fail("it was run"))
     assert refused(with_header(made_before(), kdf=kdf)) is StoreDamaged
 
 
@@ -229,8 +229,12 @@ def test_no_two_writes_share_a_key() -> None:
     following = header.next()
     assert (following.salt, following.seq) == (header.salt, header.seq + 1)
     assert following.fsalt != header.fsalt
-    assert file_format._derived(header, bytes(32), b"body") != file_format._derived(following, bytes(32), b"body")
-    assert file_format._derived(header, bytes(32), b"body") != file_format._derived(header, bytes(32), b"header")
+    assert file_format._derive_subkey(header, bytes(32), b"body") != file_format._derive_subkey(
+        following, bytes(32), b"body"
+    )
+    assert file_format._derive_subkey(header, bytes(32), b"body") != file_format._derive_subkey(
+        header, bytes(32), b"header"
+    )
 
 
 def test_scrypt_serves_where_argon2id_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -247,11 +251,11 @@ def test_a_file_that_is_cheaper_to_guess_at_than_todays_is_known() -> None:
     def header(kdf: dict[str, Any]) -> Header:
         return new_header(kdf)
 
-    assert header({**ARGON2ID, "m": 64 * 1024}).below_default()
-    assert header({**SCRYPT, "n": 2**16}).below_default()
-    assert not header(SCRYPT).below_default(), "somebody chose it, for a machine without Argon2id"
-    assert not header(ARGON2ID).below_default()
-    assert not header({**ARGON2ID, "m": 2**20}).below_default()
+    assert header({**ARGON2ID, "m": 64 * 1024}).is_below_default()
+    assert header({**SCRYPT, "n": 2**16}).is_below_default()
+    assert not header(SCRYPT).is_below_default(), "somebody chose it, for a machine without Argon2id"
+    assert not header(ARGON2ID).is_below_default()
+    assert not header({**ARGON2ID, "m": 2**20}).is_below_default()
 
 
 def test_too_little_memory_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -259,6 +263,6 @@ def test_too_little_memory_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
         def derive(self, passphrase: bytes) -> bytes:
             raise MemoryError
 
-    monkeypatch.setattr(file_format, "_kdf", lambda header: Full())
+    monkeypatch.setattr(file_format, "_make_kdf", lambda header: Full())
     with pytest.raises(StoreLocked, match="not enough memory"):
-        key_of(new_header(CHEAP), PASSPHRASE)
+        derive_key(new_header(CHEAP), PASSPHRASE)

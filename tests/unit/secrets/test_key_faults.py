@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._formats.key_forms import NVAPI
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.key_faults import fault_of
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.key_faults import find_fault
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.session import USUAL
 
 GOOD = "nvapi-" + "k" * 64
@@ -14,7 +14,7 @@ GOOD = "nvapi-" + "k" * 64
 
 @pytest.mark.parametrize("key", [GOOD, "hf_" + "a" * 34, "ghp_of-another-registry", "0" * 40, "dckr_pat_x"])
 def test_nothing_is_wrong_with_a_whole_key_and_with_another_registrys(key: str) -> None:
-    assert fault_of(key) is None
+    assert find_fault(key) is None
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_nothing_is_wrong_with_a_whole_key_and_with_another_registrys(key: str) 
     ],
 )
 def test_a_malformed_key_is_told_in_words_that_do_not_hold_it(key: str, said: str) -> None:
-    fault = fault_of(key) or ""
+    fault = find_fault(key) or ""
     assert said in fault
     assert not key or key not in fault
 

@@ -14,9 +14,9 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._command.ledger import
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.adapters import fingerprint
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import Ledger
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import key_marks, session, versions
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.key_marks import marks, sealed
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import Sidecar
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import Version
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.key_marks import account_marks, seal
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import VersionStore
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import KeyVersion
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import account_key, local_key
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.signed_record import Event
 
@@ -33,11 +33,11 @@ def shown(account: str, value: str) -> str:
 def rotated() -> versions.Secret:
     """A secret after a rotation, whose old value is purged."""
     key = bytes.fromhex(local_key())
-    secret = versions.adopt("ngc", "personal", fingerprint(VALUE), sealed=sealed(VALUE, "ngc", "first", key))
+    secret = versions.adopt("ngc", "personal", fingerprint(VALUE), sealed=seal(VALUE, "ngc", "first", key))
     one = versions.new_id()
-    new = Version(one, "personal", fingerprint=fingerprint(OTHER), sealed=sealed(OTHER, "ngc", one, key))
+    new = KeyVersion(one, "personal", fingerprint=fingerprint(OTHER), sealed=seal(OTHER, "ngc", one, key))
     secret = versions.promote(versions.begin(secret, new), one, (f"{ADA}:enroot_credential",))
-    return versions.purge(versions.dead(versions.retire(secret, "first"), "first"), "first")
+    return versions.purge(versions.mark_dead(versions.retire(secret, "first"), "first"), "first")
 
 
 def test_no_account_gets_a_key_that_is_worth_anything_elsewhere() -> None:
@@ -50,7 +50,7 @@ def test_no_account_gets_a_key_that_is_worth_anything_elsewhere() -> None:
 def test_what_an_account_shows_is_told_here_after_the_value_is_gone() -> None:
     secret = rotated()
     for account in (ADA, BOB):
-        found = marks({"ngc": secret}, account, bytes.fromhex(local_key()))
+        found = account_marks({"ngc": secret}, account, bytes.fromhex(local_key()))
         assert found == {("ngc", "first"): shown(account, VALUE), ("ngc", secret.current.id): shown(account, OTHER)}
 
 
@@ -60,19 +60,19 @@ def test_the_record_does_not_hold_the_hash_itself() -> None:
 
 def test_a_version_of_an_older_record_is_told_while_its_value_is_at_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     old = [replace(one, sealed="", label="retired") for one in rotated().versions[:1]]
-    at_hand = session.Session()
+    at_hand = session.KeySession()
     at_hand.keep("ngc", VALUE)
     monkeypatch.setattr(key_marks, "SESSION", at_hand)
-    found = marks({"ngc": versions.Secret("ngc", tuple(old))}, ADA, bytes.fromhex(local_key()))
+    found = account_marks({"ngc": versions.Secret("ngc", tuple(old))}, ADA, bytes.fromhex(local_key()))
     assert found == {("ngc", "first"): shown(ADA, VALUE)}
 
 
 def test_the_ledger_is_asked_by_the_fingerprint_that_a_report_shows(state: Path) -> None:
     key = bytes.fromhex(local_key())
     secret = rotated()
-    sidecar = Sidecar("ngc", key)
-    sidecar.adopt("personal")
-    sidecar.move(lambda _known: secret)
+    sidecar = VersionStore("ngc", key)
+    sidecar.read_or_adopt("personal")
+    sidecar.update(lambda _known: secret)
     ledger = Ledger(key)
     target = f"{ADA}:enroot_credential"
     ledger.append(Event("ngc", "spread", "verified", secret.current.id, target, fingerprint(OTHER)))

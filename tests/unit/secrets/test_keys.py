@@ -152,7 +152,7 @@ def test_the_words_of_a_backend_are_never_shown(ring: Ring) -> None:
 @pytest.mark.parametrize(
     ("backend", "said"),
     [
-        ("keyring.backends.null.Keyring", "keyring.backends.null.Keyring (it stores nothing and says nothing)"),
+        ("keyring.backends.null.Keyring", "keyring.backends.null.Keyring (it stores nothing and reports nothing)"),
         ("keyring.backends.fail.Keyring", "keyring.backends.fail.Keyring (no keyring service answers here)"),
         ("test_backends.Refusing", "keyring.backends.null.Keyring (it stores nothing"),
         ("nosuch.Keyring", "PYTHON_KEYRING_BACKEND names nosuch.Keyring, which is not installed in this Python: "),
@@ -181,7 +181,7 @@ def test_a_backend_that_keyringrc_names_and_that_is_not_installed_is_called_that
     _name_in_keyringrc(ring, "keyrings.nosuch.file.Keyring")
     error = str(ring.ask(None, "ngc")[0]["error"])
     assert "~/.config/python_keyring/keyringrc.cfg names keyrings.nosuch.file.Keyring, which is not installed" in error
-    assert "-m pip install keyrings.nosuch, or take default-keyring out of that file" in error
+    assert "-m pip install keyrings.nosuch, or remove default-keyring from that file" in error
 
 
 def test_a_chain_is_resolved_to_its_first_backend_that_may_be_used(ring: Ring) -> None:

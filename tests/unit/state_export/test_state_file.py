@@ -15,8 +15,8 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._command.accounts impo
 from ansible_collections.hpc.onboard.plugins.plugin_utils._command.main import run
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import Ledger
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.key_marks import sealed
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import Sidecar
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.key_marks import seal
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import VersionStore
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import (
     audit_history,
     done_steps,
@@ -62,8 +62,10 @@ def file(machine: Machine, tmp_path: Path) -> Path:
     machine("old")
     for step, version in (("plan", SECOND), ("canary", SECOND), ("retire", "first")):
         Ledger(key()).append(Event("ngc", step, "begun", version))
-    first = versions.Version("first", "personal", "retired", fingerprint="2dd3159defdd")
-    Sidecar("ngc", key()).put(versions.Secret("ngc", (first, versions.Version(SECOND, "personal", "current"))))
+    first = versions.KeyVersion("first", "personal", "retired", fingerprint="2dd3159defdd")
+    VersionStore("ngc", key()).write(
+        versions.Secret("ngc", (first, versions.KeyVersion(SECOND, "personal", "current")))
+    )
     receipts.keep_receipt("go42tum@lrz", True, {"notes": {"note": NOTE}, "keys": {}})
     audit_history.keep({"sha256:1": {"rule": "LNK-001"}}, PLACE, SERIES, {"started": "2026-01-02"})
     rotate_on("old")
@@ -80,29 +82,29 @@ def key() -> bytes:
 def rotate_on(author: str) -> None:
     """Go on with the rotation, as one of that name."""
     Ledger(key(), signed_record.Author("0" * 8, author, author)).append(MORE)
-    seal = sealed(VALUE, "ngc", "first", key())
+    kept = seal(VALUE, "ngc", "first", key())
 
     def change(secret: versions.Secret) -> versions.Secret:
-        known = tuple(replace(one, sealed=seal) if one.id == "first" else one for one in secret.versions)
+        known = tuple(replace(one, sealed=kept) if one.id == "first" else one for one in secret.versions)
         return replace(secret, versions=known)
 
-    Sidecar("ngc", key()).move(change)
+    VersionStore("ngc", key()).update(change)
 
 
 def told() -> list[dict[str, Any]]:
-    return Ledger(key()).told()
+    return Ledger(key()).export_records()
 
 
 def test_all_of_it_is_there_on_another_machine_and_the_chain_verifies(machine: Machine, file: Path) -> None:
-    secret, records = Sidecar("ngc", key()).secret(), told()
+    secret, records = VersionStore("ngc", key()).load(), told()
     known, runs = audit_history.read(PLACE, SERIES)
     notes = receipts.read_notes("go42tum@lrz", True)
     new = machine("new")
     assert state(["import", str(file)]) == 0
-    assert Ledger(key()).verify() is None
+    assert Ledger(key()).find_misfit() is None
     assert told() == records
     assert len(records) == 4
-    there = Sidecar("ngc", key()).secret()
+    there = VersionStore("ngc", key()).load()
     assert there is not None
     assert secret is not None
     assert [(one.id, one.label, one.targets) for one in there.versions] == [
@@ -112,7 +114,7 @@ def test_all_of_it_is_there_on_another_machine_and_the_chain_verifies(machine: M
     assert audit_history.read(PLACE, SERIES) == (known, runs)
     assert {f"{path.stat().st_mode & 0o777:o}" for path in new.rglob("*") if path.is_file()} == {"600"}
     Ledger(key()).append(MORE)
-    assert Ledger(key()).verify() is None
+    assert Ledger(key()).find_misfit() is None
 
 
 RUN: Any = {"schema": last_runs.SCHEMA, "at": "2026-11-20T10:00:00Z", "account": "ada@lrz", "sandbox": False}
@@ -150,7 +152,7 @@ def test_the_same_once_more_changes_nothing(machine: Machine, file: Path) -> Non
 def test_no_key_travels(machine: Machine, file: Path) -> None:
     text = file.read_text()
     machine("old")
-    every = [local_key(), VALUE, sealed(VALUE, "ngc", "first", key()), "nvapi-", account_key("go42tum@lrz")]
+    every = [local_key(), VALUE, seal(VALUE, "ngc", "first", key()), "nvapi-", account_key("go42tum@lrz")]
     every += [signed_record.subkey(key(), purpose).hex() for purpose in ("ledger", "ledger head", "versions")]
     assert [one for one in every if one in text] == []
     assert file.stat().st_mode & 0o777 == 0o600
@@ -174,29 +176,29 @@ def test_what_went_on_there_comes_back(machine: Machine, file: Path, tmp_path: P
     machine("new")
     state(["import", str(file)])
     Ledger(key()).append(MORE)
-    Sidecar("ngc", key()).move(lambda secret: versions.dead(secret, "first"))
+    VersionStore("ngc", key()).update(lambda secret: versions.mark_dead(secret, "first"))
     back = tmp_path / "back.json"
     assert state(["export", str(back)]) == 0
     machine("old")
     assert state(["import", str(back)]) == 0
     assert len(told()) == 5
-    assert Ledger(key()).verify() is None
-    first = Sidecar("ngc", key()).secret()
+    assert Ledger(key()).find_misfit() is None
+    first = VersionStore("ngc", key()).load()
     assert first is not None
-    assert first.version("first").label == "dead"
-    assert first.version("first").sealed == sealed(VALUE, "ngc", "first", key()), "what this machine knows stays"
+    assert first.find_version("first").label == "dead"
+    assert first.find_version("first").sealed == seal(VALUE, "ngc", "first", key()), "what this machine knows stays"
 
 
 def test_what_is_newer_here_stays(machine: Machine, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     machine("old")
     rotate_on("old")
-    Sidecar("ngc", key()).move(lambda secret: versions.dead(secret, "first"))
+    VersionStore("ngc", key()).update(lambda secret: versions.mark_dead(secret, "first"))
     assert state(["import", str(file)]) == 0
     assert "Unchanged on this machine: the ledger, which has 1 record more" in capsys.readouterr().out
     assert len(told()) == 5
-    secret = Sidecar("ngc", key()).secret()
+    secret = VersionStore("ngc", key()).load()
     assert secret is not None
-    assert secret.version("first").label == "dead"
+    assert secret.find_version("first").label == "dead"
 
 
 def test_two_that_went_different_ways_are_not_mixed(

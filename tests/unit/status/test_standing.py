@@ -11,7 +11,7 @@ import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.quick_look import Named
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import ledger
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import Sidecar
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import VersionStore
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import last_runs, signed_record
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import local_key
 from ansible_collections.hpc.onboard.plugins.plugin_utils._status import lines, memory
@@ -90,10 +90,10 @@ def test_a_step_is_open_until_it_is_seen_done_or_said_done(runs: Any, more: dict
 def key_is_rotated() -> None:
     """The key ngc of a@lrz is old, ends soon, and its rotation has begun."""
     key = bytes.fromhex(local_key())
-    sidecar, book = Sidecar("ngc", key), ledger.Ledger(key)
-    old = versions.Version("first", "personal", "current", issued="2026-05-01", expires="2026-12-01")
-    new = versions.Version(versions.new_id(), "personal", sequence=1)
-    sidecar.put(versions.begin(versions.checked(versions.Secret("ngc", (old,))), new))
+    sidecar, book = VersionStore("ngc", key), ledger.Ledger(key)
+    old = versions.KeyVersion("first", "personal", "current", issued="2026-05-01", expires="2026-12-01")
+    new = versions.KeyVersion(versions.new_id(), "personal", sequence=1)
+    sidecar.write(versions.begin(versions.check_secret(versions.Secret("ngc", (old,))), new))
     target = "a@lrz:enroot_credential"
     book.append(signed_record.Event("ngc", "plan", "begun", new.id, sequence=1))
     book.append(signed_record.Event("ngc", "plan", "staged", new.id, target, sequence=1))
