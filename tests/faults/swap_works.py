@@ -207,7 +207,7 @@ def import_of_image(where: Area) -> bool:
     tool.write_text(PULL)
     tool.chmod(0o700)
     os.environ["PATH"] = f"{where.home}:/usr/bin:/bin"
-    images._LOOKED[IMAGE, "None"] = lookup.Looked("sha256:" + "ab" * 32, 10)
+    images._LOOKUPS[IMAGE, "None"] = lookup.ImageLookup("sha256:" + "ab" * 32, 10)
     image = class_of("container_image")
     asked = image(image.whole({"image": IMAGE, "folder": str(where.mine), "runtime": "apptainer"}))
     at_work(where, asked, IMPORT)
@@ -217,7 +217,7 @@ def import_of_image(where: Area) -> bool:
 def job_of(folder: int, job: str) -> bool:
     """Whether a job is at work there; one that ended without success is cleared away."""
     place = f"/proc/self/fd/{folder}/{job}"
-    progress = jobs.progress_of(place)
+    progress = jobs.read_progress(place)
     if progress and "failed" in progress:
         shutil.rmtree(place)
         return False

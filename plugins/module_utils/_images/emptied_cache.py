@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The cache of a container tool, emptied when somebody asks: what that can fetch again goes, and nothing else.
+"""The cache of a container tool, emptied on request: only what the tool can fetch again is removed.
 
 Sources: https://github.com/NVIDIA/enroot (src/docker.sh: layers by their digests), https://apptainer.org/docs/user/latest/
 build_env.html (the cache's folders, which "apptainer cache clean" empties).
@@ -21,7 +21,7 @@ NOTHING = "0 bytes"
 
 
 class EmptiedCache(EmptiedCacheOptions, Resource):
-    """A cache that holds nothing of its tool's any more."""
+    """A cache without anything that its tool could fetch again."""
 
     def touches(self, host: Host) -> List[str]:
         return [self.options["path"]]

@@ -1,11 +1,11 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Imports a container image: shell commands that are the same on a login node and in a job on a compute node.
+"""The import of a container image: shell commands that are the same on a login node and in a job on a compute node.
 
-The container tool writes into the folder of the work, beside the place of the image; there it is put when it is whole,
-by one rename, and noted as ours before. What was fetched stays in that folder until then, so that one that was ended
-goes on with it. All goes by the folder as it was entered, for others may make its path lead elsewhere. The key is read
-by the tool from its own file: it is in no argument and in no variable.
+The container tool writes into the folder of the job, next to the image. The note about the image is written first, then
+one rename moves the complete image to its place. Layers stay in the folder until then, so that an interrupted import
+can continue. All paths are relative to the folder, because another user may replace a folder above it. The tool reads
+the key from its own file: it is in no argument and in no variable.
 """
 
 import os
@@ -15,12 +15,12 @@ from typing import Any, Dict, List, NamedTuple, Tuple
 
 from .._core.errors import AccountError
 from .._core.host import Host
-from .._jobs.job import MARK, Job, put
-from .._jobs.programs import anew, last_words
+from .._jobs.job import MARK, Job, write_small_file
+from .._jobs.programs import create_new, read_last_lines
 from .._slurm.script import SAY
 from .files import NOTE
 
-GIVEN = "digest"  # in the folder of the work: what is being imported
+GIVEN = "digest"  # the file in the job's folder with the digest that is being imported
 WORK = """\
 step={step} total={total}
 here=/proc/$$/cwd
@@ -43,21 +43,21 @@ kill "$watch" 2>/dev/null
 wait "$watch" 2>/dev/null
 [ "$code" = 0 ] || exit "$code"
 [ -s {draft} ] || {{ echo "{tool} ended well, but has made no image"; exit 1; }}
-[ ! -e {target} ] || {{ echo {name}" is there meanwhile, and was not made by us: it stays"; exit 1; }}
+[ ! -e {target} ] || {{ echo {name}" was created meanwhile, not by hpc-onboard: it stays"; exit 1; }}
 sync {draft} 2>/dev/null
 printf '{{"digest": "%s", "bytes": %s}}' {digest} "$(stat -c %s {draft})" >note.new && mv note.new {note} || exit 1
 mv -n {draft} {target} && [ ! -e {draft} ] || exit 1
 ln -s {name} link.new && mv -T link.new {link} || exit 1
 """
-AWAY = """\
+CLEANUP = """\
 rm -rf cache tmp
 rm -f mark.json number
 rm -rf ../"${PWD##*/}"
 """
 
 
-class Import(NamedTuple):
-    """One import. folder: where images lie; name: of the file; link: the name without a digest that leads to it."""
+class ImageImport(NamedTuple):
+    """One import. folder: of images; name: of the file; link: the name without a digest that points to it."""
 
     folder: str
     name: str
@@ -71,8 +71,8 @@ class Import(NamedTuple):
     temporary: str
 
 
-def commands(wanted: Import) -> str:
-    """The shell commands for an import, to be run in the folder of the work."""
+def render_commands(wanted: ImageImport) -> str:
+    """Return the shell commands for an import, to be run in the job's folder."""
     draft = "image.sqsh" if wanted.runtime == "enroot" else "image.sif"
     target = os.path.join(os.pardir, wanted.name)
     quote = shlex.quote
@@ -103,12 +103,11 @@ def commands(wanted: Import) -> str:
     )
 
 
-def _environment(wanted: Import) -> List[Tuple[str, str]]:
-    """What tells the tool where its key lies, and where it may write.
+def _environment(wanted: ImageImport) -> List[Tuple[str, str]]:
+    """Return the variables that tell the tool where its key is and where it may write.
 
-    enroot mounts what it has unpacked, in a namespace of its own, where no path by way of /proc can be mounted on: so
-    that place is said from the folder that was entered. It makes a folder of a random name there. Apptainer mounts
-    nothing, and takes no place but one that begins with /.
+    enroot mounts what it has unpacked in a namespace of its own, which cannot mount on paths through /proc: so its
+    temporary folder is relative. Apptainer mounts nothing, and accepts only absolute paths.
     """
     if wanted.runtime == "enroot":
         own = [
@@ -125,41 +124,41 @@ def _environment(wanted: Import) -> List[Tuple[str, str]]:
 
 
 class ImportJob(Job):
-    """The import on the login node."""
+    """An import on the login node."""
 
-    def __init__(self, folder: str, wanted: Import) -> None:
+    def __init__(self, folder: str, wanted: ImageImport) -> None:
         super().__init__(folder)
         self._wanted = wanted
 
     def work(self) -> None:
-        """Run the commands to their end; they say themselves how far they are."""
-        put(os.path.join(self.folder, GIVEN), self._wanted.digest)
-        text = "umask 077\n" + SAY + commands(self._wanted)
+        """Run the commands to their end. They write the progress themselves."""
+        write_small_file(os.path.join(self.folder, GIVEN), self._wanted.digest)
+        text = "umask 077\n" + SAY + render_commands(self._wanted)
         log = os.path.join(self.folder, "log")
         kept = dict({name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}, **{MARK: self.mark})
-        with open(log, "wb", opener=anew) as stream:
+        with open(log, "wb", opener=create_new) as stream:
             code = subprocess.call(
                 ["bash", "-c", text], stdin=subprocess.DEVNULL, stdout=stream, stderr=stream, cwd=self.folder, env=kept
             )
         if code:
             os.unlink(os.path.join(self.folder, GIVEN))
-            said = last_words(log)
+            said = read_last_lines(log)
             raise AccountError("it ended with exit code %d%s" % (code, ". It said: " + said if said else ""))
 
-    def pretend(self, host: Host) -> None:
-        pretend(host, self._wanted)
+    def simulate(self, host: Host) -> None:
+        simulate(host, self._wanted)
 
 
-def pretend(host: Host, wanted: Import) -> None:
-    """Leave what a look at the result will find: no image, but what says so."""
+def simulate(host: Host, wanted: ImageImport) -> None:
+    """Write an empty image with its note and link, so that inspect() finds the result."""
     path = os.path.join(wanted.folder, wanted.name)
     note: Dict[str, Any] = {"digest": wanted.digest, "bytes": 0}
-    for place, content in ((path, b""), (path + NOTE, note_of(note))):
+    for place, content in ((path, b""), (path + NOTE, render_note(note))):
         found = host.entry(place)
         host.write(place, host.read(place) if found else None, content, 0o600)
     host.make_link(os.path.join(wanted.folder, wanted.link), wanted.name)
 
 
-def note_of(note: Dict[str, Any]) -> bytes:
-    """The file that says what an image is."""
+def render_note(note: Dict[str, Any]) -> bytes:
+    """Return the content of the note about an image."""
     return ('{"digest": "%s", "bytes": %d}' % (note["digest"], note["bytes"])).encode("ascii")

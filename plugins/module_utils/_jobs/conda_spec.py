@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The conda that is wanted, and the marks by which what is there is known; apart from the work, which loads longer."""
+"""The desired conda, and the mark of a finished one. Apart from the job, which takes longer to load."""
 
 import os
 from typing import Any, List, Mapping
@@ -8,8 +8,8 @@ from typing import Any, List, Mapping
 from .._formats import condarc
 
 
-class Wanted:
-    """What is wanted: the installer for this machine, where conda goes, and what goes into it."""
+class CondaSpec:
+    """The desired conda: the installer for this machine, the prefix, and its content."""
 
     def __init__(self, prefix: str, options: Mapping[str, Any], installer: Mapping[str, str]) -> None:
         self.prefix = prefix
@@ -23,5 +23,5 @@ class Wanted:
 
 
 def machine() -> str:
-    """The architecture, as the names of installers have it: x86_64, aarch64, ppc64le."""
+    """Return the architecture as in the names of installers: x86_64, aarch64, ppc64le."""
     return os.uname().machine

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The Python environment that is wanted, and how what is there is known; apart from the work, which loads longer."""
+"""The desired Python environment, and the mark of a finished one. Apart from the job, which takes longer to load."""
 
 import json
 import os
@@ -15,18 +15,18 @@ OWN_TOOLS = ("pip", "setuptools", "wheel", "distribute")  # of the environment i
 PACKAGE = re.compile(r"^(?P<name>[A-Za-z0-9_.]+)-(?P<version>[^-]+)\.dist-info\Z")
 
 
-class Wanted:
-    """What is wanted, and the paths that follow from where it goes."""
+class EnvSpec:
+    """The desired environment, and the paths that follow from its place."""
 
     def __init__(self, options: Mapping[str, Any]) -> None:
         self.options = options
         self.path = str(options["path"])
         self.modules: List[str] = options["modules"]
         self.packages: List[str] = options["packages"]
-        self.versions = versions_of(self.path)
+        self.versions = versions_folder(self.path)
 
     def made_from(self) -> Dict[str, str]:
-        """What it is made from, for people to read in a difference."""
+        """Return what it is made from, as it appears in a diff."""
         options = self.options
         return {
             "packages": "\n".join(self.packages) + "\n",
@@ -35,8 +35,8 @@ class Wanted:
             "from": _source(options),
         }
 
-    def index_words(self) -> List[str]:
-        """The options of pip, and of uv, that say where packages come from."""
+    def index_options(self) -> List[str]:
+        """Return the options of pip and uv that say where packages come from."""
         words = ["--no-index"] if self.options["offline"] else []
         for folder in self.options["wheels"]:
             words += ["--find-links", folder]
@@ -44,17 +44,17 @@ class Wanted:
         return words + (["--index-url", index] if index else [])
 
     def names(self) -> List[str]:
-        """What the folder of one that is made may be called: the first one that is free."""
+        """Return names for the folder of a new version; the first free one is used."""
         text = "\n".join("%s: %s" % one for one in sorted(self.made_from().items()))
         name = digest(text.encode("utf-8")).hex()[:8]
         return [name] + ["%s-%d" % (name, number) for number in range(2, 100)]
 
     def about(self) -> str:
-        """What is left in the folder of all versions, which says whose it is."""
+        """Return the content of the file that marks the folder of all versions as ours."""
         return "The environments that %s leads or led to; hpc.onboard made them.\n" % os.path.basename(self.path)
 
     def mark(self, locked: List[str]) -> str:
-        """What is left in an environment that is finished."""
+        """Return the content of the file that marks a finished environment."""
         return json.dumps({"made_from": self.made_from(), "locked": locked}, sort_keys=True)
 
 
@@ -65,14 +65,14 @@ def _source(options: Mapping[str, Any]) -> str:
     return ", ".join([*named, options["index"] or "PyPI"])
 
 
-def versions_of(path: str) -> str:
-    """The folder beside an environment's link in which each one that was made has a folder of its own."""
+def versions_folder(path: str) -> str:
+    """Return the folder next to an environment's link that has a folder for each version."""
     above, name = os.path.split(path)
     return os.path.join(above, ".%s.versions" % name)
 
 
 def read_mark(text: Optional[str]) -> Dict[str, Any]:
-    """What an environment was made from and what was locked; empty where no finished one says so."""
+    """Return what an environment was made from and its locked packages; empty if it is not finished."""
     try:
         found = json.loads(text or "")
         return {
@@ -84,7 +84,7 @@ def read_mark(text: Optional[str]) -> Dict[str, Any]:
 
 
 def installed(names: List[str]) -> List[str]:
-    """The packages in a site-packages folder with these names in it, as name==version, without the tools'.
+    """Return the packages of a site-packages folder as name==version, without pip and the like. names: its entries.
 
     >>> installed(["numpy-1.26.4+computecanada.dist-info", "numpy", "pip-23.2.1.dist-info"])
     ['numpy==1.26.4+computecanada']

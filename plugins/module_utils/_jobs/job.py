@@ -1,13 +1,12 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Work that takes minutes: it runs on the account by itself, one at a time, and is seen from outside.
+"""Work that takes minutes: a process on the account that outlives the connection, one at a time, with visible progress.
 
-A job has a folder of its own beside what it makes, for its owner alone, in a folder that nobody else may change. There
-lie a lock, which its process holds for as long as it lives, the words on how far it is, and whatever it has fetched so
-far. Who may change a folder further up can make its path lead elsewhere: so the job knows both folders as they were
-opened, and its files by paths that begin there. The connection may drop: the
-job goes on. It may be killed: the next one ends what it left running and goes on behind it. When it is
-done, the folder goes.
+A job has a private folder next to what it creates, in a folder that no other user may change. The folder contains a
+lock, which the process holds as long as it lives, a file with the progress, and what was fetched so far. Another user
+may be able to replace a folder further up: so the job opens both folders once, and uses paths that begin at the open
+folders. The job continues if the connection drops. If it is killed, the next one ends what it left running and
+continues its work. The folder is removed at the end.
 """
 
 import errno
@@ -27,20 +26,20 @@ from .._core.lock_file import LockFile, is_held
 
 LOCK = "lock"
 PROGRESS = "progress.json"
-MARK = "HPC_ONBOARD_JOB"  # in the environment of every program of a job: this is how one that was left is found
-WORDS = 16 * 1024  # bytes of a small file
-SECONDS = 0.5  # at most so often is said how far it is
+MARK = "HPC_ONBOARD_JOB"  # the variable in the environment of a job's programs, by which the next job finds them
+SMALL = 16 * 1024  # bytes
+SECONDS = 0.5  # between two reports of progress in bytes
 BEGINNING = {"step": "beginning", "done": None, "total": None, "unit": "steps"}
-NOT_OWN = "%s is there and was not made by us, or others may look into it: move it away, then run again"
-ENDED = "it was ended from outside (a limit of the login node, a reboot?): run again, it goes on where it stopped"
+NOT_OWN = "%s already exists and was not created by hpc-onboard, or other users can read it. Move it, then run again"
+ENDED = "it was ended from outside (a limit of the login node, a reboot?). Run again to continue it"
 
 Progress = Dict[str, Any]
-"""How far a job is: {step, done, total, unit}; or, when it has ended without success, {failed: why}, and then
-wants {url, sha256, path} where a file could not be fetched from the account."""
+"""The progress of a job: {step, done, total, unit}; or, if it failed, {failed: reason}, and then wants
+{url, sha256, path} for a file that could not be fetched from the account."""
 
 
-class Failed(AccountError):
-    """The job cannot go on; wants says what could be brought to it."""
+class JobFailed(AccountError):
+    """The job cannot continue. wants: the file that the controller could bring (see Progress)."""
 
     def __init__(self, text: str, wants: Optional[Dict[str, str]] = None) -> None:
         super().__init__(text)
@@ -48,33 +47,33 @@ class Failed(AccountError):
 
 
 class Job:
-    """One long piece of work. A kind of job is a subclass that says what is done."""
+    """One long piece of work; a subclass defines it."""
 
     def __init__(self, folder: str) -> None:
-        self.folder = folder  # by its path; in the job's own process as it was opened
+        self.folder = folder  # its path; in the job's process a path through the open folder
         self.above = os.path.dirname(folder)  # likewise
         self.name = os.path.basename(folder)
         self._shown = folder
-        self._said = 0.0
+        self._reported_at = 0.0
 
     def work(self) -> None:
-        """Do all of it, going on where an earlier one stopped; say() how far it is. Runs in the job's process."""
+        """Do the work, from where an earlier job stopped, and report() its progress. Runs in the job's process."""
         raise NotImplementedError
 
-    def pretend(self, host: Host) -> None:
-        """Leave what a look at the result will find: in a dry run in memory, in a sandbox really."""
+    def simulate(self, host: Host) -> None:
+        """Write what inspect() will find afterwards: in a dry run in memory, in a sandbox on disk."""
         raise NotImplementedError
 
-    # -- seen from outside ---------------------------------------------------------------------
+    # -- from outside ---------------------------------------------------------------------------
 
     def start(self, host: Host) -> None:
-        """Start the work as this host does it: really, or only in its looks."""
-        host.start(self.folder, self.detach, self.pretend)
+        """Start the work, or simulate it, as the host decides."""
+        host.start(self.folder, self.detach, self.simulate)
 
     def detach(self, above: int) -> None:
-        """Start the job in a process of its own, and return when it has begun or another one is at work.
+        """Start the job in a process of its own. Return once it or another one is at work.
 
-        above: the open folder that the job's own lies in, or is made in.
+        above: the open folder that contains the job's own, or will contain it.
         """
         reader, writer = os.pipe()
         child = os.fork()
@@ -82,7 +81,7 @@ class Job:
             try:
                 os.setsid()
                 if os.fork() == 0:
-                    self._alone(writer, above)
+                    self._run_detached(writer, above)
             finally:
                 os._exit(0)
         os.close(writer)
@@ -94,35 +93,35 @@ class Job:
 
     # -- the job's own process -----------------------------------------------------------------
 
-    def _alone(self, writer: int, above: int) -> None:
-        """Hold the lock, do the work, and leave either nothing or the reason why it failed."""
+    def _run_detached(self, writer: int, above: int) -> None:
+        """Hold the lock and do the work. What remains is nothing, or the reason of a failure."""
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # this process has seen the whole plan
-        _close_others(writer, above)
-        os.umask(os.umask(0) | 0o022)  # a group's area hands the group on, and what is made here is run
+        _close_other_handles(writer, above)
+        os.umask(os.umask(0) | 0o022)  # files in a group's area inherit the group, which must not change programs
         try:
-            folder = own_folder(above, self.name, self.folder)
-            mine = LockFile(folder, LOCK).take()  # until this process ends
+            folder = open_job_folder(above, self.name, self.folder)
+            has_lock = LockFile(folder, LOCK).take()  # until this process ends
         except AccountError as error:
             os.write(writer, str(error).encode("utf-8"))
             return
         except OSError as error:
             os.write(writer, str(as_account_error(error, "locking " + self.folder)).encode("utf-8"))
             return
-        self.above, self.folder = as_opened(above), as_opened(folder)
-        if mine:
-            self.say("beginning")
+        self.above, self.folder = path_of_handle(above), path_of_handle(folder)
+        if has_lock:
+            self.report("beginning")
         os.write(writer, b"begun")
         os.close(writer)
-        if mine:
-            self._worked()
+        if has_lock:
+            self._run_work()
 
-    def _worked(self) -> None:
+    def _run_work(self) -> None:
         try:
             os.nice(10)
             self._take_over()
             self.work()
-        except Failed as error:
+        except JobFailed as error:
             self._record({"failed": str(error), "wants": error.wants or {}})
         except AccountError as error:
             self._record({"failed": str(error), "wants": {}})
@@ -132,34 +131,34 @@ class Job:
             self._record({"failed": describe_bug(error)})
         else:
             self._record({"ended": True})
-            clear(self.above, self.name)
+            remove_job_folder(self.above, self.name)
 
     def _take_over(self) -> None:
-        """End what an earlier job left running on this login node, and give this one a mark of its own."""
+        """End what an earlier job left running on this login node, and draw a new mark."""
         file = os.path.join(self.folder, "mark")
         try:
-            end_marked(words_in(file)[:100])
+            kill_marked_processes(read_small_file(file)[:100])
         except OSError:
-            pass  # there is none, or none of ours
+            pass  # no earlier job
         self.mark = os.urandom(16).hex()
-        put(file, self.mark)
+        write_small_file(file, self.mark)
 
-    def say(self, step: str, done: Optional[int] = None, total: Optional[int] = None, unit: str = "steps") -> None:
-        """Say how far it is, for whoever looks."""
-        if unit == "bytes" and done != total and time.time() - self._said < SECONDS:
+    def report(self, step: str, done: Optional[int] = None, total: Optional[int] = None, unit: str = "steps") -> None:
+        """Record the progress for other processes."""
+        if unit == "bytes" and done != total and time.time() - self._reported_at < SECONDS:
             return
-        self._said = time.time()
+        self._reported_at = time.time()
         self._record({"step": step, "done": done, "total": total, "unit": unit})
 
     def _record(self, progress: Progress) -> None:
         try:
-            put(os.path.join(self.folder, PROGRESS), json.dumps(progress))
+            write_small_file(os.path.join(self.folder, PROGRESS), json.dumps(progress))
         except OSError:
-            pass  # a full file system: the work itself will say so
+            pass  # a full file system, which the work itself will report
 
 
-def put(path: str, content: str) -> None:
-    """Replace a small file of a job's as a whole, durably, with the mode of any new file here. Raises OSError."""
+def write_small_file(path: str, content: str) -> None:
+    """Replace a small file of a job atomically and durably, with the umask's mode. Raises OSError."""
     umask = os.umask(0o077)
     os.umask(umask)
     folder = os.open(os.path.dirname(path), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -169,16 +168,16 @@ def put(path: str, content: str) -> None:
         os.close(folder)
 
 
-def progress_of(folder: str) -> Optional[Progress]:
-    """How far the job of this folder is, or why the last one ended; None where there is none, or it is done."""
+def read_progress(folder: str) -> Optional[Progress]:
+    """Return the progress of the job of this folder, or why it ended; None if there is none or it is done."""
     running = is_held(os.path.join(folder, LOCK))
     try:
-        progress: Progress = dict(json.loads(words_in(os.path.join(folder, PROGRESS))))
+        progress: Progress = dict(json.loads(read_small_file(os.path.join(folder, PROGRESS))))
     except FileNotFoundError:
         return BEGINNING if running else None
     except (OSError, ValueError, TypeError, RecursionError) as error:
         name = errno_name(error) if isinstance(error, OSError) else "damaged"
-        progress = {"failed": "how far it is cannot be read (%s)" % name}
+        progress = {"failed": "its progress cannot be read (%s)" % name}
     running = running or is_held(os.path.join(folder, LOCK))
     if "ended" in progress:
         return None
@@ -187,19 +186,19 @@ def progress_of(folder: str) -> Optional[Progress]:
     return progress if running else {"failed": ENDED}
 
 
-def words_in(path: str) -> str:
-    """The text of a small file of a job's; nothing else in its place is read or waited for. Raises OSError."""
+def read_small_file(path: str) -> str:
+    """Return the text of a small regular file. Raises OSError, also for a link or a pipe, which could block."""
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(handle, "rb") as stream:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             raise OSError(errno.EINVAL, "")
-        return stream.read(WORDS).decode("utf-8", "replace")
+        return stream.read(SMALL).decode("utf-8", "replace")
 
 
-def own_folder(above: int, name: str, shown: str) -> int:
-    """The job's folder, opened: made for its owner alone, or what an earlier job has left.
+def open_job_folder(above: int, name: str, shown: str) -> int:
+    """Open the job's folder, which is created or comes from an earlier job, and return its handle.
 
-    One that is not so was made by somebody else, or could hold anything by now: nothing in it is read.
+    Raise AccountError if it is not private: another user may have created it or changed its content.
     """
     try:
         files.make_folder(above, name, 0o700)
@@ -211,13 +210,13 @@ def own_folder(above: int, name: str, shown: str) -> int:
     return folder
 
 
-def as_opened(folder: int) -> str:
-    """A path that leads to an open folder, for this process and the programs that it runs, whatever is renamed."""
+def path_of_handle(folder: int) -> str:
+    """Return a path through an open folder, which stays valid for this process and its children after renames."""
     return "/proc/%d/fd/%d" % (os.getpid(), folder)
 
 
-def clear(above: str, name: str) -> None:
-    """Remove a job's folder: the words on how far it is last, so that it never looks as if it had failed."""
+def remove_job_folder(above: str, name: str) -> None:
+    """Remove a job's folder, with the progress last, so that the job never looks as if it had failed."""
     folder = os.path.join(above, name)
     for one in os.listdir(folder):
         path = os.path.join(folder, one)
@@ -228,11 +227,11 @@ def clear(above: str, name: str) -> None:
     shutil.rmtree(folder)
 
 
-def end_marked(mark: str) -> None:
-    """End every process of mine on this login node that carries the mark, and wait until it is gone."""
+def kill_marked_processes(mark: str) -> None:
+    """Kill this user's processes on this login node that carry the mark, and wait until they are gone."""
     entry = ("%s=%s" % (MARK, mark)).encode("ascii")
     for _attempt in range(50):
-        found = [pid for pid in _processes() if entry in _environment(pid)]
+        found = [pid for pid in _list_processes() if entry in _read_environment(pid)]
         if not found:
             return
         for pid in found:
@@ -243,11 +242,11 @@ def end_marked(mark: str) -> None:
         time.sleep(0.1)
 
 
-def _processes() -> List[int]:
+def _list_processes() -> List[int]:
     return [int(name) for name in os.listdir("/proc") if name.isdigit() and int(name) != os.getpid()]
 
 
-def _environment(pid: int) -> List[bytes]:
+def _read_environment(pid: int) -> List[bytes]:
     try:
         with open("/proc/%d/environ" % pid, "rb") as stream:
             return stream.read().split(b"\0")
@@ -255,8 +254,8 @@ def _environment(pid: int) -> List[bytes]:
         return []
 
 
-def _close_others(*kept: int) -> None:
-    """Let go of every open file but these: a job must not hold the connection's ends."""
+def _close_other_handles(*kept: int) -> None:
+    """Close all handles but these: a job must not keep the connection open."""
     null = os.open(os.devnull, os.O_RDWR)
     for handle in (0, 1, 2):
         os.dup2(null, handle)

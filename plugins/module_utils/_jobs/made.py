@@ -1,8 +1,8 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a job makes, as a resource: the job's folder beside it, how far it is, and what stands in its way.
+"""The base of resources that a job creates: the job's folder, its progress, and the reasons why it cannot start.
 
-Apart from the work, which loads longer and is needed once.
+The job itself is in a file of its own, which takes longer to load and is needed once.
 """
 
 import os
@@ -13,65 +13,67 @@ from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.resource import Resource
 
-MADE = ".hpc.onboard"  # in what a job has finished: what it is
-MAKING = "making"  # in the job's folder: the path of what is being made from nothing
+MADE = ".hpc.onboard"  # the file in a finished folder that says what it contains
+MAKING = "making"  # the file in the job's folder with the path of what is being created
 
 
-class MadeByJob(Resource):
+class JobResource(Resource):
     """A resource whose work takes minutes. PLACE is the option that names where it goes."""
 
     PLACE = "path"
 
     @property
     def job_folder(self) -> str:
-        """The folder of the job, beside what it makes."""
+        """Return the path of the job's folder, next to what the job creates."""
         above, name = os.path.split(self.options[self.PLACE])
         return os.path.join(above, ".%s.hpc.onboard" % name)
 
     def progress(self, host: Host) -> Optional[Dict[str, Any]]:
         if not self.is_working(host):
             return None
-        from .job import progress_of  # here, because it is under way once, and looked at ever after
+        from .job import read_progress  # here, because it is under way once, and looked at ever after
 
-        return progress_of(host.path_via_handle(self.job_folder))
+        return read_progress(host.path_via_handle(self.job_folder))
 
     def is_working(self, host: Host) -> bool:
-        """Whether a job of ours has left its folder; one that others may look into was never made by us."""
+        """Return True if a job's folder exists. A folder that others can read was not created by hpc-onboard."""
         found = host.entry(self.job_folder)
         return found is not None and found.is_private
 
-    def making(self, host: Host) -> Optional[str]:
-        """The path of what a job has begun and not finished."""
-        return words(host, os.path.join(self.job_folder, MAKING)) if self.is_working(host) else None
+    def unfinished_path(self, host: Host) -> Optional[str]:
+        """Return the path of what a job began to create and did not finish, or None."""
+        return read_text(host, os.path.join(self.job_folder, MAKING)) if self.is_working(host) else None
 
-    def cannot_begin(self, host: Host) -> Optional[str]:
-        """Why nothing can be made at this place: no area, a thing in the way, or others with a hand in it."""
+    def why_not_startable(self, host: Host) -> Optional[str]:
+        """Return why no job can start at this place, or None: no area, a conflict, or an unsafe folder."""
         above = os.path.dirname(self.options[self.PLACE])
         root = self.options.get("root") or above
         if host.resolved_kind(root) == "link":
             return host.why_blocked(root)
         if host.resolved_kind(root) != "folder":
             return "%s is not there, and only the site can make it: is the project's name right?" % host.shown(root)
-        return host.why_blocked(above) or self._in_reach(host)
+        return host.why_blocked(above) or self._why_unsafe(host)
 
-    def _in_reach(self, host: Host) -> Optional[str]:
-        """Why what is run could be changed by others, or the job's folder is taken by somebody."""
+    def _why_unsafe(self, host: Host) -> Optional[str]:
+        """Return why other users could change what is run, or why the job's folder is not ours; else None."""
         above = os.path.dirname(self.options[self.PLACE])
         found = host.resolved_entry(above)
         unsafe = files.why_unsafe(found, host.shown(above)) if found else None
         if unsafe or host.entry(self.job_folder) is None or self.is_working(host):
             return unsafe
-        return "%s is there and was not made by us: move it away, then run again" % host.shown(self.job_folder)
+        return "%s already exists and was not created by hpc-onboard: move it away, then run again" % host.shown(
+            self.job_folder
+        )
 
 
-def words(host: Host, path: str) -> Optional[str]:
-    """What a small text file holds, or None where there is none."""
+def read_text(host: Host, path: str) -> Optional[str]:
+    """Return the text of a small file, or None if it does not exist."""
     found = host.entry(path)
     if not found or found.kind != "file":
         return None
     try:
         return host.read(path).decode("utf-8", "replace")
     except AccountError:
-        if host.entry(path) is None:  # a job that takes it out was quicker
+        if host.entry(path) is None:  # a job removed it since
             return None
         raise

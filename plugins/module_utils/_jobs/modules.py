@@ -1,8 +1,8 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Programs with the site's modules loaded, and whether the site has the packages that are wanted.
+"""Programs with the site's environment modules loaded, and a check whether the site has the packages.
 
-The site's own profile brings the command "module"; start-up files of the account are not read.
+The site's profile provides the command "module". The account's start-up files are not read.
 """
 
 import os
@@ -11,10 +11,10 @@ import time
 from typing import List, Mapping, Optional, Tuple
 
 from .._core.program import run_program
-from .env_spec import Wanted
+from .env_spec import EnvSpec
 
 NOT_LOADED = 91
-WITHIN = """exec 2>&1
+LOAD_MODULES = """exec 2>&1
 count=$1; shift
 [ "$count" -eq 0 ] || command -v module >/dev/null || . /etc/profile >/dev/null 2>&1
 while [ "$count" -gt 0 ]; do
@@ -23,20 +23,20 @@ while [ "$count" -gt 0 ]; do
     shift; count=$((count - 1))
 done
 """
-SECONDS = 20.0  # for a look; a slow file system is left to the work itself
+SECONDS = 20.0  # the time limit of the check; on a slower file system the job itself finds out
 END = re.compile(r"^hpc\.onboard exit (\d+)\n?\Z", re.MULTILINE)
 THERE = re.compile(r"from versions: ([^)]*)\)")
-SHOWN = 3  # versions that are named
+SHOWN = 3  # versions in a message
 
 
-def within(modules: List[str], line: List[str], last: str = 'exec "$@"') -> List[str]:
-    """The line that runs a program with the modules loaded, in their order. It exits with 91 where one cannot be."""
+def with_modules(modules: List[str], line: List[str], last: str = 'exec "$@"') -> List[str]:
+    """Return the command that loads the modules in order and runs a program. It exits with 91 if one is missing."""
     return [
         "/bin/bash",
         "--noprofile",
         "--norc",
         "-c",
-        WITHIN + last,
+        LOAD_MODULES + last,
         "python_envs",
         str(len(modules)),
         *modules,
@@ -44,47 +44,47 @@ def within(modules: List[str], line: List[str], last: str = 'exec "$@"') -> List
     ]
 
 
-def missing(wanted: Wanted, environment: Mapping[str, str]) -> Optional[str]:
-    """What the site does not have: a module, or packages, and which versions there are instead.
+def find_missing(spec: EnvSpec, environment: Mapping[str, str]) -> Optional[str]:
+    """Return which modules or packages the site lacks, and the versions that exist instead; None if none or unknown.
 
-    pip itself says so, which installs them later. None where nothing is missing, or nobody can say by now.
+    pip, which installs them later, is asked.
     """
     deadline = time.time() + SECONDS
-    code, text = _asked(wanted, wanted.packages if wanted.options["offline"] else [], environment, deadline, [])
+    code, text = _dry_run_pip(spec, spec.packages if spec.options["offline"] else [], environment, deadline, [])
     if code == NOT_LOADED:
-        return "the modules %s cannot be loaded: %s" % (" ".join(wanted.modules), _line(text))
-    if not code or "no such option" in text:  # pip before 22.2 cannot be asked
+        return "the modules %s cannot be loaded: %s" % (" ".join(spec.modules), _one_line(text))
+    if not code or "no such option" in text:  # pip before 22.2 has no --dry-run
         return None
     lacking = []
-    for package in wanted.packages:
-        code, said_of_it = _asked(wanted, [package], environment, deadline, ["--no-deps"])
+    for package in spec.packages:
+        code, said_of_it = _dry_run_pip(spec, [package], environment, deadline, ["--no-deps"])
         if code:
-            lacking.append(_instead(package, said_of_it))
-    search = wanted.options["search"]
+            lacking.append(_describe_missing(package, said_of_it))
+    search = spec.options["search"]
     advice = "change packages" + (" (%s NAME shows what there is)" % search if search else "")
     if not lacking:  # something that they need, or two that do not go together
-        return "the site's wheels do not do: %s; %s, then run again" % (_line(text), advice)
+        return "the site's wheels do not do: %s; %s, then run again" % (_one_line(text), advice)
     return "the site has no wheel for %s; %s, then run again" % (", ".join(lacking), advice)
 
 
-def _asked(
-    wanted: Wanted, packages: List[str], environment: Mapping[str, str], deadline: float, more: List[str]
+def _dry_run_pip(
+    spec: EnvSpec, packages: List[str], environment: Mapping[str, str], deadline: float, more: List[str]
 ) -> Tuple[Optional[int], str]:
-    """What pip would do about packages: its exit code (None: it did not end in time), and what it said."""
-    pip = [wanted.options["python"], "-m", "pip", "install", "--dry-run", "--no-input", "--quiet", "--no-cache-dir"]
-    nowhere = os.path.join(wanted.versions, "none")  # nothing is written to it
-    whole = [*pip, "--disable-pip-version-check", "--target", nowhere, *more, *wanted.index_words(), *packages]
+    """Return the exit code (None: timed out) and output of pip install --dry-run."""
+    pip = [spec.options["python"], "-m", "pip", "install", "--dry-run", "--no-input", "--quiet", "--no-cache-dir"]
+    target = os.path.join(spec.versions, "none")  # never created
+    whole = [*pip, "--disable-pip-version-check", "--target", target, *more, *spec.index_options(), *packages]
     line = whole if packages else ["true"]
     last = '"$@"; echo "hpc.onboard exit $?"'
-    answer = run_program(within(wanted.modules, line, last), environment, max(0.1, deadline - time.time()))
+    answer = run_program(with_modules(spec.modules, line, last), environment, max(0.1, deadline - time.time()))
     found = END.search(answer.text)
     if found:
         return int(found.group(1)), answer.text[: found.start()]
     return (None if answer.why else NOT_LOADED), answer.text
 
 
-def _instead(package: str, text: str) -> str:
-    """A package that is missing, with the versions that there are."""
+def _describe_missing(package: str, text: str) -> str:
+    """Return a missing package, with the versions that exist."""
     found = THERE.search(text)
     versions = [one.strip() for one in found.group(1).split(",") if one.strip() != "none"] if found else []
     if not versions:
@@ -92,6 +92,6 @@ def _instead(package: str, text: str) -> str:
     return "%s (there is %s)" % (package, ", ".join(versions[: -SHOWN - 1 : -1]))
 
 
-def _line(text: str) -> str:
-    """The words of a program in one line."""
+def _one_line(text: str) -> str:
+    """Return the output of a program in one line."""
     return " ".join(text.replace("ERROR: ", "").split())[:300]

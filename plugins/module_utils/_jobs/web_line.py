@@ -1,9 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The line to the server of a file, from this machine or an account: it ends in time, and leads to no place inside.
+"""Connections for the download of one file, with a time limit and without redirects to private addresses.
 
-Who wrote the address of a file has named its host. What a server leads to was named by nobody: it is asked over TLS
-alone, and only where it lies in public, or it could have this machine ask what others cannot reach.
+The user has named the host of the address. The host of a redirect is accepted only over TLS and only if it is public:
+otherwise a server could make this machine query hosts that only this machine can reach.
 """
 
 import http.client
@@ -20,14 +20,14 @@ REDIRECTS = 5
 Place = Tuple[str, int]
 
 
-class Line:
-    """What one file is fetched over. A context manager: where it ends after so many seconds, what reads gets an error.
+class DownloadLine:
+    """The connections for one file. A context manager: after the time limit, reading fails.
 
-    A timeout of a socket does not end a server that drips.
+    A socket's own timeout does not end the download from a server that sends a byte now and then.
     """
 
     def __init__(self, url: str, proxies: Mapping[str, str], seconds: float) -> None:
-        """proxies: by scheme, in place of what the environment says."""
+        """proxies: by scheme; if empty, those of the environment."""
         self._named = urlsplit(url)
         self.has_ended = False
         self._sockets: List[socket.socket] = []
@@ -36,7 +36,7 @@ class Line:
         given = urllib.request.ProxyHandler(dict(proxies) if proxies else None)
         self._opener = urllib.request.build_opener(given, _Https(self), _Http(self), _Redirects(self))
 
-    def __enter__(self) -> "Line":
+    def __enter__(self) -> "DownloadLine":
         self._end.start()
         return self
 
@@ -44,28 +44,28 @@ class Line:
         self._end.cancel()
 
     def ask(self, request: urllib.request.Request, silence: float) -> Any:
-        """The answer. silence: so many seconds without a byte are an error, as urllib raises it."""
+        """Return the response. silence: the seconds without a byte after which urllib raises an error."""
         return self._opener.open(request, timeout=silence)
 
     def is_named(self, host: Optional[str]) -> bool:
-        """Whether who wrote the address has named this host."""
+        """Return True if the user's address names this host."""
         return host is not None and host == self._named.hostname
 
     def may_lead_to(self, url: str) -> bool:
-        """Whether the server may send there, as far as the address tells; where its name leads is seen later."""
+        """Return True if a redirect to this address is allowed. The IP of its host is checked when it is connected."""
         led = urlsplit(url)
         if self.is_named(led.hostname):
             return led.scheme in ("https", self._named.scheme)
         return led.scheme == "https" and _could_be_public(led)
 
     def open_socket(self, to: Place, timeout: float, is_free: bool) -> socket.socket:
-        """A connection. is_free: also to a place that is not public. Raises OSError."""
-        made = socket.create_connection(to if is_free else _public(to), timeout)
+        """Return a connected socket. is_free: also to private addresses. Raises OSError."""
+        made = socket.create_connection(to if is_free else _resolve_public(to), timeout)
         self.keep(made)
         return made
 
     def keep(self, made: socket.socket) -> None:
-        """Let this socket end with the line."""
+        """Close this socket at the time limit, too."""
         self._sockets.append(made)
 
     def _hang_up(self) -> None:
@@ -74,19 +74,19 @@ class Line:
             try:
                 one.shutdown(socket.SHUT_RDWR)
             except OSError:
-                pass  # closed by now, or another object has it since TLS began
+                pass  # closed already, or TLS has wrapped it
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):
-    """Follows a server where the line may lead; what it does not follow is an HTTPError of the answer's number."""
+    """Follows allowed redirects. Others become an HTTPError with the status of the response."""
 
     max_redirections = REDIRECTS
 
-    def __init__(self, line: Line) -> None:
+    def __init__(self, line: DownloadLine) -> None:
         self._line = line
 
     def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
-        """The next question, or None where the line may not lead."""
+        """Return the next request, or None if the redirect is not allowed."""
         if not self._line.may_lead_to(newurl):
             return None
         return super().redirect_request(req, fp, code, msg, headers, newurl)
@@ -95,15 +95,15 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
 class _Http(urllib.request.HTTPHandler):
     """Connects without TLS."""
 
-    def __init__(self, line: Line) -> None:
+    def __init__(self, line: DownloadLine) -> None:
         super().__init__()
         self._line = line
 
     def http_open(self, req: urllib.request.Request) -> Any:
-        """The answer over a socket of the line's."""
+        """Return the response over a watched socket."""
 
         def connection(host: str, **arguments: Any) -> Any:
-            return _watched(http.client.HTTPConnection, self._line, req)(host, **arguments)
+            return _watched_connection(http.client.HTTPConnection, self._line, req)(host, **arguments)
 
         return self.do_open(connection, req)
 
@@ -111,49 +111,49 @@ class _Http(urllib.request.HTTPHandler):
 class _Https(urllib.request.HTTPSHandler):
     """Connects with TLS."""
 
-    def __init__(self, line: Line) -> None:
+    def __init__(self, line: DownloadLine) -> None:
         super().__init__()
         self._line = line
 
     def https_open(self, req: urllib.request.Request) -> Any:
-        """The answer over a socket of the line's."""
+        """Return the response over a watched socket."""
 
         def connection(host: str, **arguments: Any) -> Any:
-            watched = _watched(http.client.HTTPSConnection, self._line, req)
+            watched = _watched_connection(http.client.HTTPSConnection, self._line, req)
             return watched(host, context=ssl.create_default_context(), **arguments)
 
         return self.do_open(connection, req)
 
 
-def _watched(base: Any, line: Line, request: urllib.request.Request) -> Any:
-    """A kind of connection whose sockets belong to the line. A proxy may lie inside: who uses it has named it."""
+def _watched_connection(base: Any, line: DownloadLine, request: urllib.request.Request) -> Any:
+    """Return a connection class whose sockets end with the line. A proxy may be private: the user has named it."""
     asked = urlsplit(request.full_url)
     is_free = line.is_named(asked.hostname) or request.host != asked.netloc
 
-    class Connection(base):  # type: ignore[misc]  # one of two of http.client's
+    class WatchedConnection(base):  # type: ignore[misc]  # one of two of http.client's
         def connect(self) -> None:
             self._create_connection = lambda to, timeout, _source: line.open_socket(to, timeout, is_free)
             super().connect()
             line.keep(self.sock)
 
-    return Connection
+    return WatchedConnection
 
 
-def _public(place: Place) -> Place:
-    """The first address of a host that lies in public, so that no second look-up leads elsewhere. Raises OSError."""
+def _resolve_public(place: Place) -> Place:
+    """Return the first public address of a host, so that no second look-up can differ. Raises OSError, NotPublic."""
     for _family, _kind, _number, _name, found in socket.getaddrinfo(place[0], place[1], type=socket.SOCK_STREAM):
         address = str(found[0])
         if _is_public(address):
             return address, place[1]
-    raise NotPublic("this host does not lie in public")
+    raise NotPublic("this host has no public address")
 
 
 class NotPublic(Exception):
-    """A server has led to a host inside."""
+    """A server redirected to a private host."""
 
 
 def _could_be_public(url: SplitResult) -> bool:
-    """Whether a host is a name, or an address in public: a proxy looks names up itself."""
+    """Return True if a host is a name or a public address. Names are resolved later, maybe by a proxy."""
     host = url.hostname or "localhost"
     try:
         return _is_public(host)
@@ -162,7 +162,7 @@ def _could_be_public(url: SplitResult) -> bool:
 
 
 def _is_public(address: str) -> bool:
-    """Whether everybody can reach this address. IPv6 has forms that stand for an IPv4 one."""
+    """Return True if an address is public. Some IPv6 addresses contain an IPv4 one, which counts."""
     found = ipaddress.ip_address(address.partition("%")[0])
     within = getattr(found, "ipv4_mapped", None)
     return (within or found).is_global

@@ -1,7 +1,8 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which digest a tag stands for by now, and how much there is to fetch: asked from the account, with the key that the
-container tool will show, so that one that is not taken is known before a job waits in a queue for it.
+"""The query for a tag's digest and size, from the account and with the key of the container tool.
+
+A key that the registry refuses is reported before a job waits in a queue for the import.
 
 Source: https://distribution.github.io/distribution/spec/api/#pulling-an-image
 """
@@ -22,15 +23,15 @@ from .._formats.token_challenge import (
     token_address,
 )
 from .._options.image_name import ImageName
-from .token_check import Answer, Unclear, asked
+from .token_check import RegistryResponse, RegistryUnclear, fetch
 
 MACHINES = {"x86_64": "amd64", "aarch64": "arm64", "ppc64le": "ppc64le"}
 
 
-class Looked(NamedTuple):
-    """What the registry says: the digest, the bytes of its layers (0 where it does not say), or why there is neither.
+class ImageLookup(NamedTuple):
+    """The digest of an image and the bytes of its layers (0 if unknown), or why there is none.
 
-    is_certain: whether the registry itself has said that it cannot be had; else it was not reached.
+    is_certain: True if the registry itself refused the image, False if it gave no answer.
     """
 
     digest: str
@@ -39,28 +40,28 @@ class Looked(NamedTuple):
     is_certain: bool = False
 
 
-def looked_up(image: ImageName, login: Tuple[str, str]) -> Looked:
-    """Ask for an image. login: user and key as they stand in the tool's file, both empty for nobody's."""
+def look_up_image(image: ImageName, login: Tuple[str, str]) -> ImageLookup:
+    """Query the registry for an image. login: user and key of the tool's file; both empty for none."""
     try:
         header = _token(image, login)
         answer = _manifest(image, image.digest or image.tag, header)
         if answer.status != 200:
-            return Looked("", 0, _refusal(image, answer.status, login), answer.status in (401, 403, 404))
+            return ImageLookup("", 0, _refusal(image, answer.status, login), answer.status in (401, 403, 404))
         digest = image.digest or "sha256:" + hashlib.sha256(answer.body).hexdigest()
         document = _json(answer.body)
         for one in document.get("manifests") or []:
             if one.get("platform", {}).get("architecture") == MACHINES.get(os.uname().machine):
                 document = _json(_manifest(image, str(one.get("digest")), header).body)
                 break
-        return Looked(digest, sum(int(layer.get("size", 0)) for layer in document.get("layers") or []))
-    except Unclear as error:
-        return Looked("", 0, str(error))
+        return ImageLookup(digest, sum(int(layer.get("size", 0)) for layer in document.get("layers") or []))
+    except RegistryUnclear as error:
+        return ImageLookup("", 0, str(error))
     except (AttributeError, TypeError, ValueError):
-        return Looked("", 0, "the registry's answer is no manifest: does a proxy answer in its place?")
+        return ImageLookup("", 0, "the registry's response is not a manifest: does a proxy answer in its place?")
 
 
 def _token(image: ImageName, login: Tuple[str, str]) -> Dict[str, str]:
-    """The header that shows a token, where the registry wants one. Raises Unclear."""
+    """Return the header with a token, if the registry needs one. Raises RegistryUnclear."""
     first = _manifest(image, image.digest or image.tag, {})
     if first.status != 401:
         return {}
@@ -68,22 +69,22 @@ def _token(image: ImageName, login: Tuple[str, str]) -> Dict[str, str]:
         hosts = allowed_hosts(image.registry)
         where = token_address(read_challenge(first.challenges), hosts, image.repository)
     except ChallengeRefused:
-        raise Unclear(
+        raise RegistryUnclear(
             "the registry does not say where it gives tokens, or names a host that may not see a key"
         ) from None
     headers = {"Authorization": basic_authorization(*login)} if login[1] else {}
-    answer = asked(where, headers, {})
+    answer = fetch(where, headers, {})
     if answer.status != 200:
-        return {}  # without one, the registry says itself that it cannot be had
+        return {}  # without a token, the registry refuses the image itself
     token = read_token(answer.body)
     if token is None:
-        raise Unclear("the response contains no token: does a proxy or a login page answer for the registry?")
+        raise RegistryUnclear("the response contains no token: does a proxy or a login page answer for the registry?")
     return {"Authorization": "Bearer " + token}
 
 
-def _manifest(image: ImageName, reference: str, header: Mapping[str, str]) -> Answer:
+def _manifest(image: ImageName, reference: str, header: Mapping[str, str]) -> RegistryResponse:
     address = "https://%s/v2/%s/manifests/%s" % (image.registry, image.repository, reference)
-    return asked(address, dict(header, Accept=MANIFEST_TYPES), {})
+    return fetch(address, dict(header, Accept=MANIFEST_TYPES), {})
 
 
 def _json(body: bytes) -> Dict[str, Any]:
@@ -103,8 +104,8 @@ def _refusal(image: ImageName, status: int, login: Tuple[str, str]) -> str:
     return "%s answers %d" % (image.registry, status)
 
 
-def login_in(text: Optional[str], is_enroot: bool, registry: str) -> Tuple[str, str]:
-    """User and key for a registry, as the container tool finds them in its file; both empty where there are none."""
+def find_login(text: Optional[str], is_enroot: bool, registry: str) -> Tuple[str, str]:
+    """Return user and key for a registry as the container tool finds them in its file, or two empty texts."""
     if not text:
         return "", ""
     if is_enroot:

@@ -1,8 +1,8 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether a registry takes a key, asked from the account: the token dance of a container tool, and nothing more.
+"""The check of a key by a registry, from the account: only the token exchange of a container tool.
 
-The key goes to hosts that the plan names and to no others; no redirect is followed. Source of the dance:
+The key is sent only to hosts that the plan names, and no redirect is followed. Source of the protocol:
 https://distribution.github.io/distribution/spec/auth/token/
 """
 
@@ -23,80 +23,80 @@ LARGEST = 1024 * 1024
 TAKEN, REFUSED, NOT_ENTITLED, NOT_MEASURED = "valid", "invalid", "not_entitled", "unknown"
 
 
-class Verdict(NamedTuple):
-    """valid, invalid, not_entitled or unknown, and why, in words that hold nothing of the answer."""
+class KeyVerdict(NamedTuple):
+    """valid, invalid, not_entitled or unknown, and the reason, which quotes nothing of the response."""
 
     word: str
     why: str
 
 
-class Answer(NamedTuple):
-    """What a server said."""
+class RegistryResponse(NamedTuple):
+    """The response of a server."""
 
     status: int
-    challenges: List[str]  # the headers that say where tokens are given
+    challenges: List[str]  # WWW-Authenticate headers, which name the token address
     body: bytes
 
 
-def verdict(registry: Mapping[str, Any], login: str, password: str) -> Verdict:
-    """What the registry says of the key. registry: address, repository, realms (hosts that may see it), ca (PEM)."""
+def check_key(registry: Mapping[str, Any], login: str, password: str) -> KeyVerdict:
+    """Return the registry's verdict. registry: address, repository, realms (hosts that may get the key), ca (PEM)."""
     try:
-        where = realm_of(registry)
-        known = _status(where, registry, login, password)
-        stranger = _status(where, registry, login, "nvapi-" + "0" * 64)
-    except Unclear as error:
-        return Verdict(NOT_MEASURED, str(error))
-    if known == 200 and stranger == 200:
-        return Verdict(NOT_MEASURED, "the registry gives a token for a wrong key, too")
+        where = find_token_address(registry)
+        own = _status(where, registry, login, password)
+        wrong = _status(where, registry, login, "nvapi-" + "0" * 64)
+    except RegistryUnclear as error:
+        return KeyVerdict(NOT_MEASURED, str(error))
+    if own == 200 and wrong == 200:
+        return KeyVerdict(NOT_MEASURED, "the registry also accepts a wrong key")
     words = {200: TAKEN, 401: REFUSED, 403: NOT_ENTITLED}
-    return Verdict(words[known], "the registry answers %d to the key as it stands in the file" % known)
+    return KeyVerdict(words[own], "the registry answers %d to the key as it stands in the file" % own)
 
 
-class Unclear(Exception):
-    """It could not be found out."""
+class RegistryUnclear(Exception):
+    """The registry gave no usable answer. The message says why."""
 
 
-def realm_of(registry: Mapping[str, Any]) -> str:
-    """Where tokens are given, which the registry says to one who shows no key. Raises Unclear."""
-    answer = asked("%s/v2/%s/manifests/latest" % (registry["address"], registry["repository"]), {}, registry)
+def find_token_address(registry: Mapping[str, Any]) -> str:
+    """Return the token address, which the registry names if asked without a key. Raises RegistryUnclear."""
+    answer = fetch("%s/v2/%s/manifests/latest" % (registry["address"], registry["repository"]), {}, registry)
     host = registry["address"].partition("://")[2]
     try:
         if answer.status == 401:
             hosts = allowed_hosts(host, registry.get("realms") or ())
             return token_address(read_challenge(answer.challenges), hosts, registry["repository"])
     except ChallengeRefused:
-        pass  # its sentence shows what the registry said
-    raise Unclear("the registry does not say where it gives tokens, or names a host that may not see a key")
+        pass  # its message quotes the registry
+    raise RegistryUnclear("the registry does not say where it gives tokens, or names a host that may not see a key")
 
 
 def _status(where: str, registry: Mapping[str, Any], login: str, password: str) -> int:
-    answer = asked(where, {"Authorization": basic_authorization(login, password)}, registry)
+    answer = fetch(where, {"Authorization": basic_authorization(login, password)}, registry)
     if answer.status == 200 and not read_token(answer.body):
-        raise Unclear("the response contains no token: does a proxy or a login page answer for the registry?")
+        raise RegistryUnclear("the response contains no token: does a proxy or a login page answer for the registry?")
     if answer.status not in (200, 401, 403):
-        raise Unclear("the registry answers %d" % answer.status)
+        raise RegistryUnclear("the registry answers %d" % answer.status)
     return answer.status
 
 
-def asked(address: str, headers: Dict[str, str], registry: Mapping[str, Any]) -> Answer:
-    """What a server answers; no redirect is followed. registry: ca (PEM), unless a public one. Raises Unclear."""
+def fetch(address: str, headers: Dict[str, str], registry: Mapping[str, Any]) -> RegistryResponse:
+    """Return the response of a server, without following redirects. registry: its ca (PEM). Raises RegistryUnclear."""
     import http.client
     import ssl
     import urllib.error
     import urllib.request
 
-    class Stay(urllib.request.HTTPRedirectHandler):
-        """A redirect could lead a key elsewhere."""
+    class RedirectRefusal(urllib.request.HTTPRedirectHandler):
+        """Refuses redirects, which could send the key elsewhere."""
 
         def redirect_request(self, *_arguments: Any, **_more: Any) -> Optional[Any]:
             return None
 
     context = ssl.create_default_context(cadata=registry.get("ca") or None)
-    opener = urllib.request.build_opener(Stay, urllib.request.HTTPSHandler(context=context))
+    opener = urllib.request.build_opener(RedirectRefusal, urllib.request.HTTPSHandler(context=context))
     try:
         with opener.open(urllib.request.Request(address, headers=headers), timeout=SECONDS) as answer:
-            return Answer(answer.status, [], answer.read(LARGEST))
+            return RegistryResponse(answer.status, [], answer.read(LARGEST))
     except urllib.error.HTTPError as error:
-        return Answer(error.code, error.headers.get_all("WWW-Authenticate") or [], b"")
+        return RegistryResponse(error.code, error.headers.get_all("WWW-Authenticate") or [], b"")
     except (OSError, ValueError, http.client.HTTPException):
-        raise Unclear("the registry cannot be reached from the account") from None
+        raise RegistryUnclear("the registry cannot be reached from the account") from None

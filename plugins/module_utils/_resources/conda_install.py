@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A conda of the account's own in a storage area, with its settings and environments.
 
-What is there is read from small files that we leave when a thing is finished; so looking costs nothing,
-and a prefix without one is either half made by us (the job's folder says so) or not ours.
+The job leaves a small file in each finished folder, so inspection is quick. A prefix without one is unfinished (then
+the job's folder says so) or was not created by hpc-onboard.
 """
 
 import os
@@ -12,13 +12,13 @@ from typing import List, Optional
 from .._core.host import Host
 from .._core.resource import State
 from .._formats import condarc, origin_mark, startup
-from .._jobs.conda_spec import Wanted, machine
-from .._jobs.made import MADE, MadeByJob, words
+from .._jobs.conda_spec import CondaSpec, machine
+from .._jobs.made import MADE, JobResource, read_text
 from .._options.conda_options import MACHINE, CondaInstallOptions
 
 
-class CondaInstall(CondaInstallOptions, MadeByJob):
-    """A conda that is installed from a pinned installer, and environments that are as their files say."""
+class CondaInstall(CondaInstallOptions, JobResource):
+    """A conda from a pinned installer, and its environments from files."""
 
     PLACE = "prefix"
 
@@ -35,15 +35,15 @@ class CondaInstall(CondaInstallOptions, MadeByJob):
     # -- states --------------------------------------------------------------------------------
 
     @property
-    def _wanted(self) -> Wanted:
+    def _spec(self) -> CondaSpec:
         installer = self.options["installers"].get(machine()) or {"url": "", "sha256": ""}
-        return Wanted(self.options["prefix"], self.options, installer)
+        return CondaSpec(self.options["prefix"], self.options, installer)
 
     def desired(self, host: Host) -> State:
         if self.options["state"] == "absent":
             return {}
-        wanted = self._wanted
-        state = {"conda": wanted.made, condarc.PLACE: wanted.settings}
+        spec = self._spec
+        state = {"conda": spec.made, condarc.PLACE: spec.settings}
         for environment in self.options["environments"]:
             state["environment %s" % environment["name"]] = origin_mark.digest(environment["content"])
         return state
@@ -56,48 +56,48 @@ class CondaInstall(CondaInstallOptions, MadeByJob):
         kind = there.kind
         if there.is_foreign:
             return {"is": "folder of somebody else"}  # whatever its files say: its commands would run as us
-        made = words(host, os.path.join(prefix, MADE))
+        made = read_text(host, os.path.join(prefix, MADE))
         if made is None:
             return {"is": "half made" if self._half_made(host) else kind}
         state = {"conda": self._no_older(made)}
-        settings = words(host, os.path.join(prefix, condarc.PLACE))
+        settings = read_text(host, os.path.join(prefix, condarc.PLACE))
         if settings is not None:
             state[condarc.PLACE] = settings
         for environment in self.options["environments"]:
             folder = os.path.join(prefix, "envs", environment["name"])
             if host.entry(folder):
-                unknown = "half made" if self.making(host) == folder else "made by somebody else"
-                state["environment %s" % environment["name"]] = words(host, os.path.join(folder, MADE)) or unknown
+                unknown = "half made" if self.unfinished_path(host) == folder else "made by somebody else"
+                state["environment %s" % environment["name"]] = read_text(host, os.path.join(folder, MADE)) or unknown
         return state
 
     def _no_older(self, made: str) -> str:
-        """A newer version of the same distribution is as good as the wanted one: conda updates itself, too."""
-        wanted = self._wanted.made.split(" ")
-        found = made.split(" ")
-        same = len(found) == len(wanted) and (found[0], found[-1]) == (wanted[0], wanted[-1])
-        return (
-            self._wanted.made
-            if same and condarc.version_numbers(found[1]) >= condarc.version_numbers(wanted[1])
-            else made
-        )
+        """Return the desired mark for the same or a newer version of the distribution: conda updates itself, too."""
+        desired, found = self._spec.made.split(" "), made.split(" ")
+        is_same = len(found) == len(desired) and (found[0], found[-1]) == (desired[0], desired[-1])
+        if is_same and condarc.version_numbers(found[1]) >= condarc.version_numbers(desired[1]):
+            return self._spec.made
+        return made
 
     def _half_made(self, host: Host) -> bool:
-        return bool(self.making(host) == self.options["prefix"])
+        return bool(self.unfinished_path(host) == self.options["prefix"])
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         shown = host.shown(self.options["prefix"])
         if before.get("is", "half made") != "half made":
-            return "%s is there and was not made by us: name another prefix, or move it away, then run again" % shown
+            return (
+                "%s already exists and was not created by hpc-onboard: name another prefix, or move it, then run again"
+                % shown
+            )
         if self.options["state"] == "absent":
             return None if "is" in before else self._others_environments(host)  # half made: nobody could add any
         if before and "is" not in before:
             return self._not_ours_to_change(before, shown)
-        return self.cannot_begin(host) or self._impossible(host)
+        return self.why_not_startable(host) or self._impossible(host)
 
     def _not_ours_to_change(self, before: State, shown: str) -> Optional[str]:
-        found, wanted = before["conda"].split(" "), self._wanted.made.split(" ")
-        if (found[0], found[-1]) != (wanted[0], wanted[-1]):
-            return "%s holds %s, but %s is wanted: name another prefix" % (shown, before["conda"], self._wanted.made)
+        found, desired = before["conda"].split(" "), self._spec.made.split(" ")
+        if (found[0], found[-1]) != (desired[0], desired[-1]):
+            return "%s contains %s, but you ask for %s: name another prefix" % (shown, before["conda"], self._spec.made)
         settings = before.get(condarc.PLACE)
         if settings and not origin_mark.is_unchanged(settings):
             return "%s/%s was changed by hand: move what is yours into %s/.condarc and delete it, then run again" % (
@@ -107,31 +107,34 @@ class CondaInstall(CondaInstallOptions, MadeByJob):
             )
         for field, value in before.items():
             if value == "made by somebody else":
-                return "the %s is there and was not made by us: name it otherwise, or remove it, then run again" % field
+                return (
+                    "the %s already exists and was not created by hpc-onboard: rename or remove it, then run again"
+                    % field
+                )
         return None
 
     def _impossible(self, host: Host) -> Optional[str]:
-        """Why an installation would fail: no installer for this machine, too old a system, too little room."""
+        """Return why an installation would fail: no installer for this machine, an old glibc, too little space."""
         if machine() not in self.options["installers"]:
             known = ", ".join(sorted(self.options["installers"]))
             return "there is no %s for %s, only for %s" % (self.options["distribution"], machine(), known)
-        from .._jobs.machine import libc
+        from .._jobs.machine import glibc_version
 
-        found = libc()
+        found = glibc_version()
         if found and condarc.version_numbers(found) < condarc.version_numbers(self.options["glibc"]):
             return "%s needs glibc %s, and this login node has %s: take an older version or miniforge" % (
-                self._wanted.title,
+                self._spec.title,
                 self.options["glibc"],
                 found,
             )
-        return self._too_little_room(host)
+        return self._why_too_little_space(host)
 
-    def _too_little_room(self, host: Host) -> Optional[str]:
-        from .._jobs.machine import room
+    def _why_too_little_space(self, host: Host) -> Optional[str]:
+        from .._jobs.machine import measure_free_space
         from .._scan.amounts import format_count, format_size
 
-        above, rooms = room(host, os.path.dirname(self.options["prefix"]))
-        for whose, left in rooms:
+        above, spaces = measure_free_space(host, os.path.dirname(self.options["prefix"]))
+        for whose, left in spaces:
             lacking = [
                 "%s left of the %s that it takes" % (shown(has), shown(needs))
                 for has, needs, shown in (
@@ -141,18 +144,15 @@ class CondaInstall(CondaInstallOptions, MadeByJob):
                 if has is not None and has < needs
             ]
             if lacking:
-                return "%s has too little room at %s: %s; remove files or ask the site for more, then run again" % (
-                    whose,
-                    above,
-                    " and ".join(lacking),
-                )
+                advice = "remove files or ask the site for more, then run again"
+                return "%s has too little room at %s: %s; %s" % (whose, above, " and ".join(lacking), advice)
         return None
 
     def _others_environments(self, host: Host) -> Optional[str]:
-        """Environments below the prefix that are not ours; with them it is not ours to remove."""
+        """Return why the prefix must not be removed: an environment of the user's. Else None."""
         folder = os.path.join(self.options["prefix"], "envs")
         for name in host.names(folder):
-            if words(host, os.path.join(folder, name, MADE)) is None and not name.startswith("."):
+            if read_text(host, os.path.join(folder, name, MADE)) is None and not name.startswith("."):
                 return "the environment %s in %s is yours: remove it first (conda env remove -n %s)" % (
                     name,
                     host.shown(folder),
@@ -161,11 +161,11 @@ class CondaInstall(CondaInstallOptions, MadeByJob):
         return None
 
     def remarks(self, host: Host) -> List[str]:
-        """A block of 'conda init' in a start-up file: reported, and left to its owner."""
+        """Return a warning about a block of 'conda init' in a start-up file, which is not changed."""
         for name in startup.FILES:
             path = os.path.join(host.home, name)
             if host.resolved_kind(path) == "file" and startup.has_conda_block(
-                words(host, host.resolve(path) or "") or ""
+                read_text(host, host.resolve(path) or "") or ""
             ):
                 return [
                     "~/%s holds a block of 'conda init', which runs conda at every login and may lead to another one:"
@@ -182,6 +182,6 @@ class CondaInstall(CondaInstallOptions, MadeByJob):
             RemovalJob(self.job_folder, self.options["prefix"]).start(host)
             return
         host.make_folders(os.path.dirname(self.options["prefix"]), 0o700, self.options.get("root"))
-        made = words(host, os.path.join(self.options["prefix"], MADE))
-        update = made is not None and self._no_older(made) != self._wanted.made
-        CondaJob(self.job_folder, self._wanted, update).start(host)
+        made = read_text(host, os.path.join(self.options["prefix"], MADE))
+        update = made is not None and self._no_older(made) != self._spec.made
+        CondaJob(self.job_folder, self._spec, update).start(host)

@@ -1,10 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A container image as a file in a folder of the account's, named for its digest, and a link to it without one.
+"""A container image as a file that is named for its digest, and a link to it without the digest.
 
-An image is ours by the note that lies beside it. Where the site has the image itself, the link leads to that. What the
-tag stands for by now is asked of the registry, from here and with the key in the container tool's own file; where that
-cannot be asked, the image that is there is as good as wanted.
+The note next to an image says that hpc-onboard imported it. If the site has the image itself, the link points to that.
+The registry is asked, from the account and with the key of the container tool, for the present digest of the tag; if
+it does not answer, the existing image counts as up to date.
 """
 
 import os
@@ -13,18 +13,20 @@ from typing import Any, Dict, List, Optional, Tuple
 from .._core import files
 from .._core.host import Host
 from .._core.resource import Resource, State
-from .._images.files import ImageFiles, too_little_room
+from .._images.files import ImageFiles, why_too_little_space
 from .._options import image_name
 from .._options.image_name import ImageName
 from .._options.image_options import ContainerImageOptions
 
-TIMES = {"enroot": 6, "apptainer": 5}  # the bytes of the layers that the cache, what is unpacked and the image take
-GIVEN = "digest"  # in the folder of the work on a login node: what is being imported
-_LOOKED: Dict[Tuple[str, str], Any] = {}  # what registries have said to this process
+SPACE_FACTORS = {"enroot": 6, "apptainer": 5}  # of the layers' bytes, for cache, unpacked files and the image
+GIVEN = "digest"  # the file in the job's folder on a login node with the digest that is being imported
+FOREIGN = "%s is a %s that was not created by hpc-onboard: move it, then run again"
+EXISTS = "%s already exists and was not created by hpc-onboard: move it, then run again"
+_LOOKUPS: Dict[Tuple[str, str], Any] = {}  # the answers of registries to this process, by image and credentials
 
 
 class ContainerImage(ContainerImageOptions, Resource):
-    """An image that is imported once for each digest of its tag, by a job where the container tool is on nodes only."""
+    """An image that is imported once for each digest of its tag, in a Slurm job if only nodes have the tool."""
 
     def touches(self, host: Host) -> List[str]:
         return [self._link, self._folder]
@@ -33,7 +35,7 @@ class ContainerImage(ContainerImageOptions, Resource):
 
     @property
     def _image(self) -> ImageName:
-        return image_name.read(self.options["image"]) or ImageName("", "", "", "")  # it was checked
+        return image_name.read(self.options["image"]) or ImageName("", "", "", "")  # check() has refused all others
 
     @property
     def _folder(self) -> str:
@@ -59,7 +61,7 @@ class ContainerImage(ContainerImageOptions, Resource):
         return self._files(host).of_site(folder, self.options["packages"]) if folder else ""
 
     def _is_our_link(self, link: files.FileEntry, host: Host) -> bool:
-        """Whether a link leads where only ours do: to a name with a digest, or to an image of the site's."""
+        """Return True if a link points to a name with a digest, or to an image of the site, as only ours do."""
         if link.kind != "link" or link.is_foreign:
             return False
         site = self.options.get("site_images")
@@ -80,7 +82,7 @@ class ContainerImage(ContainerImageOptions, Resource):
         return dict(state, old="none") if self.options["old"] == "remove" else state
 
     def inspect(self, host: Host) -> State:
-        found = self._inspected(host)
+        found = self._inspect_link(host)
         going = [name for name in self._files(host).ours() if not self._files(host).is_changed(name)]
         if self.options["state"] == "present" or not found or not going:
             return found
@@ -91,7 +93,7 @@ class ContainerImage(ContainerImageOptions, Resource):
         recorded = {name: value for name, value in found.items() if name != "size"}
         return super().is_unchanged_since_created(recorded, host)
 
-    def _inspected(self, host: Host) -> State:
+    def _inspect_link(self, host: Host) -> State:
         link = host.entry(self._link)
         if link is not None and not self._is_our_link(link, host):
             return {"is": link.kind}
@@ -117,26 +119,21 @@ class ContainerImage(ContainerImageOptions, Resource):
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         if "is" in before:
-            return "%s is a %s that was not made by us: move it away, then run again" % (
-                host.shown(self._link),
-                before["is"],
-            )
+            return FOREIGN % (host.shown(self._link), before["is"])
         if self.options["state"] == "absent":
             if before.get("digest") == "changed by somebody":
                 place = host.shown(os.path.join(self._folder, before["image"]))
-                return "%s was changed by somebody: it stays, with %s" % (
-                    place,
-                    self._files(host).size([before["image"]]),
-                )
+                size = self._files(host).size([before["image"]])
+                return "%s was changed by somebody: it stays, with %s" % (place, size)
             return None
         if self._of_site(host) or self._importing(host):
             return None
-        return self._not_to_be_had(before, host)
+        return self._why_not_importable(before, host)
 
-    def _not_to_be_had(self, before: State, host: Host) -> Optional[str]:
-        """Why the image cannot be imported."""
+    def _why_not_importable(self, before: State, host: Host) -> Optional[str]:
+        """Return why the image cannot be imported, or None."""
         if not self._digest(host):
-            looked = self._looked(host)
+            looked = self._look_up(host)
             return str(looked.why) + ("" if looked.is_certain else "; run again later")
         wanted = self._image.file(self._digest(host), self._ending)
         if before.get("image") == wanted and before.get("digest") == self._digest(host):
@@ -145,19 +142,17 @@ class ContainerImage(ContainerImageOptions, Resource):
         if host.resolved_kind(root) != "folder":
             return "%s is not there, and only the site can make it: is the project's name right?" % host.shown(root)
         there = host.resolved_entry(self._folder)
-        unsafe = host.why_blocked(self._folder) or (
-            files.why_unsafe(there, host.shown(self._folder)) if there else None
-        )
+        unsafe = host.why_blocked(self._folder)
+        if there and not unsafe:
+            unsafe = files.why_unsafe(there, host.shown(self._folder))
         if unsafe:
             return unsafe
-        if host.entry(os.path.join(self._folder, wanted)) is not None:
-            if self._files(host).note(wanted) is not None:
-                return None
-            return "%s is there and was not made by us: move it away, then run again" % host.shown(
-                os.path.join(self._folder, wanted)
-            )
-        needed = self._looked(host).bytes * TIMES[self.options["runtime"]]
-        return too_little_room(host, self._folder, needed, "importing %s" % self.options["image"])
+        path = os.path.join(self._folder, wanted)
+        if host.entry(path) is not None:
+            is_ours = self._files(host).note(wanted) is not None
+            return None if is_ours else EXISTS % host.shown(path)
+        needed = self._look_up(host).bytes * SPACE_FACTORS[self.options["runtime"]]
+        return why_too_little_space(host, self._folder, needed, "importing %s" % self.options["image"])
 
     def remarks(self, host: Host) -> List[str]:
         if self.options["state"] == "absent":
@@ -166,47 +161,47 @@ class ContainerImage(ContainerImageOptions, Resource):
                 "%s stays, with %s: changed by somebody" % (name, self._files(host).size([name])) for name in staying
             ]
         link = host.entry(self._link)
-        told = []
+        notes = []
         if link is not None and link.kind == "link" and not link.target.startswith("/"):
             old = self._files(host).old(link.target)
             if old and self.options["old"] == "keep":
-                told.append(
-                    "older ones of %s lie beside it: %s; container_images_old: remove takes them out"
+                notes.append(
+                    "older images of %s exist: %s. To remove them, set container_images_old: remove"
                     % (self.options["image"], ", ".join(old))
                 )
-            if not self._importing(host) and not self._image.digest and not self._looked(host).digest:
-                told.append("whether there is a newer one is not known: %s" % self._looked(host).why)
-        return told
+            if not self._importing(host) and not self._image.digest and not self._look_up(host).digest:
+                notes.append("cannot tell whether a newer image exists: %s" % self._look_up(host).why)
+        return notes
 
     def _digest(self, host: Host) -> str:
-        """The digest that is wanted; where the registry cannot be asked, that of what is there; or empty."""
+        """Return the desired digest; that of the existing image if the registry does not answer; or ""."""
         if self._image.digest:
             return self._image.digest
         importing = self._importing(host)
         if importing:
             return importing
-        looked = self._looked(host)
+        looked = self._look_up(host)
         if looked.digest or looked.is_certain:
             return str(looked.digest)
         link = host.entry(self._link)
         note = self._files(host).note(link.target) if link is not None and link.kind == "link" else None
         return str(note["digest"]) if note else ""
 
-    def _looked(self, host: Host) -> Any:
-        """What the registry says; it is asked once."""
-        from .._registry.image_lookup import Looked, login_in, looked_up  # here: not every run has to ask
+    def _look_up(self, host: Host) -> Any:
+        """Return the registry's answer, for which it is asked once."""
+        from .._registry.image_lookup import ImageLookup, find_login, look_up_image  # not every run asks
 
         if host.root:  # nothing is downloaded into a sandbox
             from hashlib import sha256
 
-            return Looked("sha256:" + sha256(self.options["image"].encode("utf-8")).hexdigest(), 0)
+            return ImageLookup("sha256:" + sha256(self.options["image"].encode("utf-8")).hexdigest(), 0)
         key = (self.options["image"], str(self.options.get("credentials")))
-        if key not in _LOOKED:
-            _LOOKED[key] = looked_up(
+        if key not in _LOOKUPS:
+            _LOOKUPS[key] = look_up_image(
                 self._image,
-                login_in(self._credentials(host), self.options["runtime"] == "enroot", self._image.registry),
+                find_login(self._credentials(host), self.options["runtime"] == "enroot", self._image.registry),
             )
-        return _LOOKED[key]
+        return _LOOKUPS[key]
 
     def _credentials(self, host: Host) -> Optional[str]:
         path = self.options.get("credentials")
@@ -227,7 +222,7 @@ class ContainerImage(ContainerImageOptions, Resource):
         return found is not None and found.is_private
 
     def _importing(self, host: Host) -> str:
-        """The digest that is being imported; empty where none is."""
+        """Return the digest that is being imported, or ""."""
         if not self._is_working(host):
             return ""
         if self.options["by"] == "job":
@@ -241,13 +236,13 @@ class ContainerImage(ContainerImageOptions, Resource):
         if self.options["by"] == "job":
             progress: Optional[Dict[str, Any]] = self._job.progress(host)
             return progress
-        from .._jobs.job import progress_of
+        from .._jobs.job import read_progress
 
-        return progress_of(host.path_via_handle(self._work))
+        return read_progress(host.path_via_handle(self._work))
 
     def apply(self, host: Host) -> None:
         if self.options["state"] == "absent":
-            self._take_out(host)
+            self._remove(host)
             return
         host.make_folders(self._folder, 0o700, self.options.get("root"))
         wanted = self.desired(host)
@@ -268,13 +263,13 @@ class ContainerImage(ContainerImageOptions, Resource):
 
         digest = wanted["digest"]
         is_enroot = self.options["runtime"] == "enroot"
-        one = importing.Import(
+        one = importing.ImageImport(
             self._folder,
             wanted["image"],
             os.path.basename(self._link),
             digest,
             self._image.for_enroot(digest) if is_enroot else self._image.for_apptainer(digest),
-            self._looked(host).bytes,
+            self._look_up(host).bytes,
             self.options["runtime"],
             self.options["module"],
             self.options.get("credentials") or "",
@@ -283,15 +278,15 @@ class ContainerImage(ContainerImageOptions, Resource):
         if self.options["by"] == "login":
             importing.ImportJob(self._work, one).start(host)
             return
-        work = importing.commands(one) + importing.AWAY
+        work = importing.render_commands(one) + importing.CLEANUP
         job = JobRequest("import", work, self.options["job_options"], self.options["minutes"])
         host.start(
             self._work,
             lambda above: self._job.submit(above, job, {"digest": digest}) and None,
-            lambda dry: importing.pretend(dry, one),
+            lambda dry: importing.simulate(dry, one),
         )
 
-    def _take_out(self, host: Host) -> None:
+    def _remove(self, host: Host) -> None:
         if self._is_working(host):
             self._job.cancel(host)
         link = host.entry(self._link)

@@ -11,38 +11,38 @@ from typing import List, Optional
 
 from .._core.host import Host
 from .._core.resource import State
-from .._jobs.env_spec import AS_LOCKED, Wanted, compared, installed, read_mark, versions_of
-from .._jobs.made import MADE, MadeByJob, words
+from .._jobs.env_spec import AS_LOCKED, EnvSpec, compared, installed, read_mark, versions_folder
+from .._jobs.made import MADE, JobResource, read_text
 from .._options.env_options import PythonEnvOptions
 
 THERE, HALF, GONE, NO_PYTHON = "an environment", "nothing", "files that are gone", "a Python that is gone"
 
 
-class PythonEnv(PythonEnvOptions, MadeByJob):
-    """An environment; what a person installs into it by hand is theirs, and stays."""
+class PythonEnv(PythonEnvOptions, JobResource):
+    """A Python environment. Packages that were installed by hand stay."""
 
     KEEPS_USER_EDITS = True
 
     def touches(self, host: Host) -> List[str]:
-        return [self.path, versions_of(self.path)]
+        return [self.path, versions_folder(self.path)]
 
     @property
-    def _wanted(self) -> Wanted:
-        return Wanted(self.options)
+    def _spec(self) -> EnvSpec:
+        return EnvSpec(self.options)
 
     def desired(self, host: Host) -> State:
         if self.options["state"] == "absent":
             return {}
-        return dict(self._wanted.made_from(), installed=AS_LOCKED, **{"leads to": THERE})
+        return dict(self._spec.made_from(), installed=AS_LOCKED, **{"leads to": THERE})
 
     def inspect(self, host: Host) -> State:
-        there, versions = host.entry(self.path), versions_of(self.path)
+        there, versions = host.entry(self.path), versions_folder(self.path)
         if there is None:
             return {"leads to": HALF} if self._is_ours(versions, host) else {}
         place = os.path.join(os.path.dirname(self.path), there.target)
         if there.kind != "link" or there.is_foreign or os.path.dirname(place) != versions:
             return {"is": there.kind}
-        mark = read_mark(words(host, os.path.join(place, MADE)))
+        mark = read_mark(read_text(host, os.path.join(place, MADE)))
         if not mark:
             return {"leads to": GONE}  # a purge takes the files and leaves links and folders
         state = dict(mark["made_from"])
@@ -51,12 +51,12 @@ class PythonEnv(PythonEnvOptions, MadeByJob):
         return state
 
     def _is_ours(self, versions: str, host: Host) -> bool:
-        """Whether what lies beside the place, with no link to it, was begun by a job of ours."""
+        """Return True if a job of ours began the versions next to the place, which has no link yet."""
         found = host.entry(versions)
         if found is None or found.kind != "folder" or found.is_foreign:
             return False
-        begun = os.path.dirname(self.making(host) or "") == versions
-        return begun or words(host, os.path.join(versions, MADE)) is not None
+        begun = os.path.dirname(self.unfinished_path(host) or "") == versions
+        return begun or read_text(host, os.path.join(versions, MADE)) is not None
 
     def _packages(self, place: str, host: Host) -> List[str]:
         library = os.path.join(place, "lib")
@@ -66,7 +66,10 @@ class PythonEnv(PythonEnvOptions, MadeByJob):
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         shown = host.shown(self.path)
         if "is" in before:
-            return "%s is there and was not made by us: name another path, or move it away, then run again" % shown
+            return (
+                "%s already exists and was not created by hpc-onboard: name another path, or move it, then run again"
+                % shown
+            )
         if before.get("installed", AS_LOCKED) != AS_LOCKED:
             return (
                 "packages were changed in %s by hand (%s): name them in packages, or take the environment out, then run"
@@ -74,30 +77,32 @@ class PythonEnv(PythonEnvOptions, MadeByJob):
             )
         if self.options["state"] == "absent" or before == self.desired(host):
             return None
-        return self._foreign_versions(host) or self.cannot_begin(host) or self._missing(host)
+        return self._foreign_versions(host) or self.why_not_startable(host) or self._missing(host)
 
     def _foreign_versions(self, host: Host) -> Optional[str]:
-        versions = versions_of(self.path)
+        versions = versions_folder(self.path)
         if host.entry(versions) is None or self._is_ours(versions, host):
             return None
-        return "%s is there and was not made by us: move it away, then run again" % host.shown(versions)
+        return "%s already exists and was not created by hpc-onboard: move it away, then run again" % host.shown(
+            versions
+        )
 
     def _missing(self, host: Host) -> Optional[str]:
-        """What the site does not have. Nobody is asked in a sandbox, for which this machine's programs do not speak."""
+        """Return which packages or modules the site lacks, or None. A sandbox has none of the site's programs."""
         under_way = self.progress(host)
         if host.root or not (self.options["offline"] or self.options["modules"]):
-            return None  # an index is asked by the work itself
+            return None  # the job itself asks an index
         if under_way is not None and "failed" not in under_way:
             return None
-        from .._jobs.modules import missing
+        from .._jobs.modules import find_missing
 
-        return missing(self._wanted, os.environ)
+        return find_missing(self._spec, os.environ)
 
     def apply(self, host: Host) -> None:
         from .._jobs.python_env import EnvRemovalJob, PythonEnvJob
 
         if self.options["state"] == "absent":
-            EnvRemovalJob(self.job_folder, self.path, versions_of(self.path)).start(host)
+            EnvRemovalJob(self.job_folder, self.path, versions_folder(self.path)).start(host)
             return
         host.make_folders(os.path.dirname(self.path), 0o700, self.options.get("root"))
-        PythonEnvJob(self.job_folder, self._wanted).start(host)
+        PythonEnvJob(self.job_folder, self._spec).start(host)

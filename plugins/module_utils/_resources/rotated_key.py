@@ -117,9 +117,9 @@ class RotatedKey(Resource):
 
     def remarks(self, host: Host) -> List[str]:
         """What the registry says of the key in the file, where it was tried."""
-        if not self._is_tried(host):
+        if not self._is_tested(host):
             return []
-        verdict = self._tried(host)
+        verdict = self._test_once(host)
         return ["as its reader finds it: %s (%s)" % (verdict.word, verdict.why)]
 
     def evidence(self, before: State, host: Host) -> Evidence:
@@ -128,29 +128,29 @@ class RotatedKey(Resource):
         unknown = self._unknown(host)
         if unknown:
             return {"held": unknown}
-        return {"verdict": self._tried(host).word} if self._is_tried(host) else {}
+        return {"verdict": self._test_once(host).word} if self._is_tested(host) else {}
 
-    def _is_tried(self, host: Host) -> bool:
+    def _is_tested(self, host: Host) -> bool:
         return bool(self.options["registry"] and self._held(host)) and self._in_place(host)
 
     def _in_place(self, host: Host) -> bool:
         return self.inspect(host) == self.desired(host)
 
-    _verdict: Optional[token_check.Verdict] = None
+    _verdict: Optional[token_check.KeyVerdict] = None
 
-    def _tried(self, host: Host) -> token_check.Verdict:
+    def _test_once(self, host: Host) -> token_check.KeyVerdict:
         """The verdict on the key in the file, asked for once."""
         if self._verdict is None:
-            self._verdict = self._asked(host)
+            self._verdict = self._ask_registry(host)
         return self._verdict
 
-    def _asked(self, host: Host) -> token_check.Verdict:
+    def _ask_registry(self, host: Host) -> token_check.KeyVerdict:
         """What the registry says of the key of the first place that holds one, read as its reader reads it."""
         part = self._held(host)[0]
         found = part.find(text_of(host, self.options["path"]))
         if found is None:
-            return token_check.Verdict(token_check.NOT_MEASURED, "its reader finds no key there")
-        return token_check.verdict(self.options["registry"], part.options["login"], found.passwords[0])
+            return token_check.KeyVerdict(token_check.NOT_MEASURED, "its reader finds no key there")
+        return token_check.check_key(self.options["registry"], part.options["login"], found.passwords[0])
 
     # -- changes -------------------------------------------------------------------------------
 
@@ -170,7 +170,7 @@ class RotatedKey(Resource):
     def _prove(self, host: Host) -> None:
         """Raise when the registry refuses the key as it stands in the file; what cannot be measured is no refusal."""
         if self.options["registry"]:
-            verdict = self._tried(host)
+            verdict = self._test_once(host)
             if verdict.word in (token_check.REFUSED, token_check.NOT_ENTITLED):
                 raise AccountError("the registry refuses the key from here (%s): %s" % (verdict.word, verdict.why))
 

@@ -17,7 +17,14 @@ from typing import Any, Dict, List, NamedTuple, Optional
 
 from .._core.errors import AccountError, printable
 from .._core.host import Host
-from .._jobs.job import Progress, as_opened, end_marked, own_folder, put, words_in
+from .._jobs.job import (
+    Progress,
+    kill_marked_processes,
+    open_job_folder,
+    path_of_handle,
+    read_small_file,
+    write_small_file,
+)
 from .commands import AT_WORK, WAITING, SlurmJobState, query_job, run_slurm
 from .script import MARK, PROGRESS, RESULT, render_script
 
@@ -130,8 +137,8 @@ class SlurmJob:
         What an ended job had left is done away with, but for what its work keeps in folders of its own. given: noted
         with the job, for later runs. Raises AccountError: nothing was submitted, or it says that this is not known.
         """
-        handle = own_folder(above, os.path.basename(self.folder), self.folder)
-        held = as_opened(handle)
+        handle = open_job_folder(above, os.path.basename(self.folder), self.folder)
+        held = path_of_handle(handle)
         try:
             found_again = self._left_by_a_killed_run(held)
             if found_again:
@@ -139,11 +146,11 @@ class SlurmJob:
             for name in (RESULT, PROGRESS, NUMBER, LOG):
                 _forget(held, name)
             name = "hpc.onboard-%s-%s" % (wanted.purpose, os.urandom(6).hex())
-            put(os.path.join(held, SCRIPT), render_script(self.folder, name, wanted.work))
+            write_small_file(os.path.join(held, SCRIPT), render_script(self.folder, name, wanted.work))
             mark = {"name": name, "at": int(time.time()), "minutes": wanted.minutes, "given": given or {}}
-            put(os.path.join(held, MARK), json.dumps(mark))
+            write_small_file(os.path.join(held, MARK), json.dumps(mark))
             number = self._sent(held, name, wanted)
-            put(os.path.join(held, NUMBER), number)
+            write_small_file(os.path.join(held, NUMBER), number)
             return number
         finally:
             os.close(handle)
@@ -163,7 +170,7 @@ class SlurmJob:
             raise AccountError("whether an earlier job is still there cannot be asked (squeue): run again later")
         if seen.state not in AT_WORK + WAITING:
             return ""
-        put(os.path.join(held, NUMBER), seen.number)
+        write_small_file(os.path.join(held, NUMBER), seen.number)
         return seen.number
 
     def _sent(self, held: str, name: str, wanted: JobRequest) -> str:
@@ -187,7 +194,7 @@ class SlurmJob:
         if held is None:
             return
         if os.path.exists(os.path.join(held, "mark")):
-            end_marked(words_in(os.path.join(held, "mark"))[:100])
+            kill_marked_processes(read_small_file(os.path.join(held, "mark"))[:100])
         mark = _document(held, MARK)
         if mark is not None and _document(held, RESULT) is None:
             seen = query_job(str(mark.get("name")), "")
@@ -247,7 +254,7 @@ def _held(host: Host, folder: str) -> Optional[str]:
 
 def _document(held: str, name: str) -> Optional[Dict[str, Any]]:
     try:
-        document = json.loads(words_in(os.path.join(held, name)))
+        document = json.loads(read_small_file(os.path.join(held, name)))
     except (OSError, ValueError, RecursionError):
         return None
     return document if isinstance(document, dict) else None
@@ -255,7 +262,7 @@ def _document(held: str, name: str) -> Optional[Dict[str, Any]]:
 
 def _text(held: str, name: str) -> str:
     try:
-        return printable(words_in(os.path.join(held, name)).strip(), 40)
+        return printable(read_small_file(os.path.join(held, name)).strip(), 40)
     except OSError:
         return ""
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from ...module_utils._core.errors import AccountError
 from ...module_utils._core.lock_file import LockBusy, LockFile
-from ...module_utils._jobs.download import Said, fetch
+from ...module_utils._jobs.download import ReportBytes, fetch
 from .._state.fingerprint_key import make_private
 from .result import FAILURES
 
@@ -110,7 +110,7 @@ def _as_unfinished(outcome: ResourceOutcome) -> ResourceOutcome:
     return {**outcome, "status": "unknown", "reason": reason, "progress": None, "left": job}
 
 
-def fetch_installer(url: str, sha256: str, report: Said) -> Path:
+def fetch_installer(url: str, sha256: str, report: ReportBytes) -> Path:
     """Return the file with this checksum from the cache, downloaded once for all accounts that cannot fetch it.
 
     report: gets the bytes that are done, and the total. Raise AccountError.

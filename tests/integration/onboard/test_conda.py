@@ -390,7 +390,7 @@ def test_a_hand_made_conda_is_left_alone(bed: Any, web: Web) -> None:
     account.ssh(f"mkdir -p {prefix(account)}/bin")
     ran = onboard(bed, account, more=ONLY, settings=settings(account, web))
     assert ran.code == 2
-    assert "was not made by us" in ran.of(account.name)["outcomes"][0]["reason"]
+    assert "was not created by hpc-onboard" in ran.of(account.name)["outcomes"][0]["reason"]
     assert web.requests == []
 
 

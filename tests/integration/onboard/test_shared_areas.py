@@ -80,7 +80,7 @@ def test_a_job_that_a_colleague_has_laid_out_is_no_job_of_ours(bed: Any) -> None
     conda = {"distribution": "miniconda", "anaconda_terms": "accepted"}
     ran = onboard(bed, account, more=("--tags", "conda"), settings={account.name: {"conda": conda}})
     assert ran.code == 2, ran.text
-    assert f"{job} is there and was not made by us" in str(blocked(ran, account))
+    assert f"{job} already exists and was not created by hpc-onboard" in str(blocked(ran, account))
     after = account.tree()
     assert {path: after.get(path) for path in before} == before
 
@@ -98,7 +98,7 @@ def test_a_colleagues_conda_is_not_run_whatever_it_says(bed: Any) -> None:
     conda = {"distribution": "miniconda", "anaconda_terms": "accepted"}
     ran = onboard(bed, account, more=("--tags", "conda"), settings={account.name: {"conda": conda}})
     assert ran.code == 2, ran.text
-    assert "is there and was not made by us" in str(blocked(ran, account))
+    assert "already exists and was not created by hpc-onboard" in str(blocked(ran, account))
     account.login_shell("conda activate demo")
     assert not os.path.exists("/tmp/caught")
 

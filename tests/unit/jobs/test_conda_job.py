@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._jobs import download, job
 from ansible_collections.hpc.onboard.plugins.module_utils._jobs.conda import CondaJob
-from ansible_collections.hpc.onboard.plugins.module_utils._jobs.conda_spec import Wanted
+from ansible_collections.hpc.onboard.plugins.module_utils._jobs.conda_spec import CondaSpec
 from ansible_collections.hpc.onboard.plugins.module_utils._jobs.made import MADE, MAKING
 
 NOWHERE = {"url": "http://127.0.0.1:1/Standin3.sh", "sha256": "0" * 64}
@@ -34,10 +34,10 @@ def failed(prefix: Path, making: Path) -> str:
     folder.mkdir(mode=0o700)
     (folder / MAKING).write_text(str(making))
     above = os.open(prefix.parent, os.O_RDONLY)
-    CondaJob(str(folder), Wanted(str(prefix), OPTIONS, NOWHERE), update=False).detach(above)
+    CondaJob(str(folder), CondaSpec(str(prefix), OPTIONS, NOWHERE), update=False).detach(above)
     os.close(above)
     deadline = time.monotonic() + 20
-    while (found := job.progress_of(str(folder))) and "failed" not in found:
+    while (found := job.read_progress(str(folder))) and "failed" not in found:
         assert time.monotonic() < deadline, found
         time.sleep(0.02)
     return str((found or {}).get("failed", ""))
@@ -60,7 +60,9 @@ def test_what_is_half_made_of_ours_goes(prefix: Path, begun: str) -> None:
 
 @pytest.mark.parametrize("named", ["../precious", "envs/../../precious", "envs", "envs/demo/../../x", "envs/.."])
 def test_nothing_else_that_its_notes_name_goes(prefix: Path, named: str) -> None:
-    assert "is said to be half made, but is none of ours: it stays" in failed(prefix, Path(f"{prefix}/{named}"))
+    assert "is recorded as half made, but was not created by hpc-onboard: it stays" in failed(
+        prefix, Path(f"{prefix}/{named}")
+    )
     assert (prefix.parent / "precious/envs/demo").is_dir()
     assert (prefix / "envs/demo").is_dir()
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._jobs import download
-from ansible_collections.hpc.onboard.plugins.module_utils._jobs.job import Failed
+from ansible_collections.hpc.onboard.plugins.module_utils._jobs.job import JobFailed
 
 from tests.testbed.web import Web
 
@@ -81,7 +81,7 @@ def test_a_part_that_is_whole_is_taken(tmp_path: Path) -> None:
 
 
 def test_another_file_is_refused_and_removed(tmp_path: Path) -> None:
-    with Web(b"<html>please log in</html>") as web, pytest.raises(Failed, match="is pinned: it was not run"):
+    with Web(b"<html>please log in</html>") as web, pytest.raises(JobFailed, match="is pinned: it was not run"):
         fetched(web, tmp_path / "f")
     assert list(tmp_path.iterdir()) == []
 
@@ -89,7 +89,7 @@ def test_another_file_is_refused_and_removed(tmp_path: Path) -> None:
 @pytest.mark.parametrize("code", [403, 404])
 def test_what_the_server_refuses_is_not_asked_for_again(tmp_path: Path, code: int) -> None:
     with Web(CONTENT, code=code) as web:
-        with pytest.raises(Failed, match=f"the server answered {code}") as caught:
+        with pytest.raises(JobFailed, match=f"the server answered {code}") as caught:
             fetched(web, tmp_path / "f")
         assert len(web.requests) == 1
     assert caught.value.wants is None
@@ -98,7 +98,7 @@ def test_what_the_server_refuses_is_not_asked_for_again(tmp_path: Path, code: in
 def test_where_there_is_no_way_out_it_is_said_that_it_could_be_brought(tmp_path: Path) -> None:
     with Web(CONTENT) as web:
         pass
-    with pytest.raises(Failed, match="cannot be fetched") as caught:
+    with pytest.raises(JobFailed, match="cannot be fetched") as caught:
         fetched(web, tmp_path / "f")
     assert caught.value.wants == {}
 
@@ -119,7 +119,7 @@ def test_a_server_leads_to_no_place_inside_and_to_none_without_tls(tmp_path: Pat
     with Web(CONTENT) as inside, Web(b"") as web:
         for address in INWARDS:
             web.elsewhere = address.format(port=inside.port)
-            with pytest.raises(Failed, match="it was not followed") as caught:
+            with pytest.raises(JobFailed, match="it was not followed") as caught:
                 fetched(web, tmp_path / "f", host="127.0.0.2")
             assert inside.requests == []
             assert caught.value.wants is None
@@ -135,7 +135,7 @@ def test_a_server_that_was_named_may_lead_to_another_of_its_files(tmp_path: Path
 def test_a_ring_of_addresses_ends(tmp_path: Path) -> None:
     with Web(b"") as web:
         web.elsewhere = f"http://127.0.0.1:{web.port}/"
-        with pytest.raises(Failed, match="it was not followed"):
+        with pytest.raises(JobFailed, match="it was not followed"):
             fetched(web, tmp_path / "f")
         assert len(web.requests) < 20
 
@@ -144,7 +144,7 @@ def test_a_proxy_is_not_asked_for_a_place_inside(tmp_path: Path) -> None:
     """The proxy itself may well lie inside: whoever uses it has named it."""
     with Web(b"", elsewhere="https://10.0.0.1/secret") as proxy:
         given = {"http": f"http://127.0.0.1:{proxy.port}", "https": f"http://127.0.0.1:{proxy.port}"}
-        with pytest.raises(Failed, match="it was not followed"):
+        with pytest.raises(JobFailed, match="it was not followed"):
             fetched(proxy, tmp_path / "f", host="files.example.org", proxies=given)
         assert len(proxy.requests) == 1
 
@@ -152,7 +152,7 @@ def test_a_proxy_is_not_asked_for_a_place_inside(tmp_path: Path) -> None:
 def test_a_file_without_end_is_not_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(download, "LARGEST", 100_000)
     for length in (True, False):
-        with Web(CONTENT, says_length=length) as web, pytest.raises(Failed, match="larger than any installer"):
+        with Web(CONTENT, says_length=length) as web, pytest.raises(JobFailed, match="larger than any installer"):
             fetched(web, tmp_path / "f")
         assert list(tmp_path.iterdir()) == []
 
@@ -161,6 +161,9 @@ def test_a_file_without_end_is_not_stored(tmp_path: Path, monkeypatch: pytest.Mo
 def test_a_server_that_drips_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
     monkeypatch.setattr(download, "LONGEST", 1.0)
     begun = time.monotonic()
-    with Web(CONTENT, seconds=50, drips=where == "head") as web, pytest.raises(Failed, match="did not arrive within"):
+    with (
+        Web(CONTENT, seconds=50, drips=where == "head") as web,
+        pytest.raises(JobFailed, match="did not arrive within"),
+    ):
         fetched(web, tmp_path / "f")
     assert time.monotonic() - begun < 5

@@ -53,20 +53,20 @@ def wait_for(file: Path) -> Callable[[Work], None]:
     """Work that says a step and waits until a file is there."""
 
     def done(work: Work) -> None:
-        work.say("waiting", 1, 3)
+        work.report("waiting", 1, 3)
         until(file.exists)
 
     return done
 
 
 def test_it_is_seen_while_it_goes_on_and_gone_when_it_is_done(folder: Path, tmp_path: Path) -> None:
-    assert job.progress_of(str(folder)) is None
+    assert job.read_progress(str(folder)) is None
     Work(folder, wait_for(tmp_path / "go")).begin()
-    until(lambda: (job.progress_of(str(folder)) or {}).get("step") == "waiting")
-    assert job.progress_of(str(folder)) == {"step": "waiting", "done": 1, "total": 3, "unit": "steps"}
+    until(lambda: (job.read_progress(str(folder)) or {}).get("step") == "waiting")
+    assert job.read_progress(str(folder)) == {"step": "waiting", "done": 1, "total": 3, "unit": "steps"}
     (tmp_path / "go").touch()
     until(lambda: not folder.exists())
-    assert job.progress_of(str(folder)) is None
+    assert job.read_progress(str(folder)) is None
 
 
 def test_it_outlives_who_started_it_and_holds_none_of_its_files(folder: Path, tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_what_somebody_laid_where_its_words_go_is_not_written_through(folder: Pa
     for name in names:
         (folder / name).symlink_to(mine)
     Work(folder, wait_for(tmp_path / "go")).begin()
-    until(lambda: (job.progress_of(str(folder)) or {}).get("step") == "waiting")
+    until(lambda: (job.read_progress(str(folder)) or {}).get("step") == "waiting")
     assert mine.read_text() == "precious"
     (tmp_path / "go").touch()
     until(lambda: not folder.exists())
@@ -121,7 +121,7 @@ def test_what_was_laid_in_place_of_its_folder_is_refused_and_kept(folder: Path, 
     else:
         other.chmod(0o755)
         other = other.rename(folder)
-    with pytest.raises(AccountError, match=r"was not made by us|ENOTDIR|ELOOP"):
+    with pytest.raises(AccountError, match=r"was not created by hpc-onboard|ENOTDIR|ELOOP"):
         Work(folder, lambda _work: None).begin()
     assert [(path.name, path.read_text()) for path in other.iterdir()] == [("making", "precious")]
 
@@ -156,15 +156,15 @@ def raising(error: Exception) -> Callable[[Work], None]:
     ("error", "said"),
     [
         (AccountError("the installer ended"), {"failed": "the installer ended", "wants": {}}),
-        (job.Failed("no way out", {"url": "u"}), {"failed": "no way out", "wants": {"url": "u"}}),
+        (job.JobFailed("no way out", {"url": "u"}), {"failed": "no way out", "wants": {"url": "u"}}),
         (OSError(28, "secret words"), "ENOSPC"),
         (ValueError("secret words"), "a bug of hpc.onboard: ValueError in test_job.py"),
     ],
 )
 def test_why_it_failed_is_left_for_who_looks(folder: Path, error: Exception, said: object) -> None:
     Work(folder, raising(error)).begin()
-    until(lambda: "failed" in (job.progress_of(str(folder)) or {}))
-    progress = job.progress_of(str(folder)) or {}
+    until(lambda: "failed" in (job.read_progress(str(folder)) or {}))
+    progress = job.read_progress(str(folder)) or {}
     assert progress == said if isinstance(said, dict) else str(said) in progress["failed"]
     assert "secret" not in str(progress)
 
@@ -179,13 +179,13 @@ def test_what_lies_where_its_words_belong_is_not_waited_for(folder: Path, tmp_pa
         "folder": place.mkdir,
     }.get(laid, lambda: place.write_text(laid))()
     begun = time.monotonic()
-    assert "how far it is cannot be read" in str(job.progress_of(str(folder)))
+    assert "its progress cannot be read" in str(job.read_progress(str(folder)))
     assert time.monotonic() - begun < 30
 
 
 def test_one_that_was_killed_is_said_to_be_ended_from_outside_and_its_programs_are_ended(folder: Path) -> None:
     def done(work: Work) -> None:
-        work.say("working")
+        work.report("working")
         subprocess.call(["sleep", "600.25"], env={**os.environ, job.MARK: work.mark})
 
     Work(folder, done).begin()
@@ -193,7 +193,7 @@ def test_one_that_was_killed_is_said_to_be_ended_from_outside_and_its_programs_a
     holder = _holder(folder)
     os.kill(holder, signal.SIGKILL)
     until(lambda: not job.is_held(str(folder / job.LOCK)))
-    assert job.progress_of(str(folder)) == {"failed": job.ENDED}
+    assert job.read_progress(str(folder)) == {"failed": job.ENDED}
     assert _sleepers()
     Work(folder, lambda _work: None).begin()
     until(lambda: not folder.exists())

@@ -83,14 +83,14 @@ def other(machine: str) -> dict[str, Any]:
         {**AREA, "/data/ada": Folder(), PREFIX: Folder(), f"{PREFIX}/bin": Folder()},
         CONDA,
         "blocked",
-        "was not made by us",
+        "was not created by hpc-onboard",
     ),
     Case(
         "a file in the way is kept",
         {**AREA, "/data/ada": Folder(), PREFIX: Plain(b"x")},
         CONDA,
         "blocked",
-        "was not made by us",
+        "was not created by hpc-onboard",
     ),
     Case("the site's area is not made", {}, CONDA, "blocked", "only the site can make it"),
     Case("there is no installer for this machine", AREA, other("vax"), "blocked", "only for vax"),
@@ -122,7 +122,7 @@ def other(machine: str) -> dict[str, Any]:
         {**THERE, f"{PREFIX}/envs": Folder(), f"{PREFIX}/envs/demo": Folder()},
         {**CONDA, "environments": [DEMO]},
         "blocked",
-        "the environment demo is there and was not made by us",
+        "the environment demo already exists and was not created by hpc-onboard",
     ),
     Case("what is absent stays so", AREA, {**CONDA, "state": "absent"}, "ok"),
     Case(
@@ -144,7 +144,7 @@ def other(machine: str) -> dict[str, Any]:
         {**AREA, "/data/ada": Folder(), "/data/x": Folder(), PREFIX: Link("/data/x")},
         CONDA,
         "blocked",
-        "not made by us",
+        "not created by hpc-onboard",
     ),
 )
 def test_conda_install(scene: Scene, case: Case) -> None:

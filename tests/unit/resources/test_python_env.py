@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from account_scene import Folder, Link, Plain, Scene, Thing
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.module_utils._jobs.env_spec import Wanted
+from ansible_collections.hpc.onboard.plugins.module_utils._jobs.env_spec import EnvSpec
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.python_env import PythonEnv
 from resource_tables import Case, judge, table
 
@@ -18,7 +18,7 @@ ML: dict[str, Any] = {"path": "/data/ada/ml", "root": "/data", "packages": ["num
 OTHER = {**ML, "packages": ["numpy<2"]}
 GONE = {**ML, "state": "absent"}
 WHOLE = PythonEnv.whole(ML)
-MARK = Wanted(WHOLE).mark(["numpy==2.1"])
+MARK = EnvSpec(WHOLE).mark(["numpy==2.1"])
 VERSION = "/data/ada/.ml.versions/one"
 SITE = f"{VERSION}/lib/python3.11/site-packages"
 AREA: dict[str, Thing] = {"/data": Folder(), "/data/ada": Folder(0o700)}
@@ -46,7 +46,7 @@ def without(*names: str) -> dict[str, Thing]:
 
 def made(options: dict[str, Any]) -> dict[str, Thing]:
     """What a run leaves that only foresees the work."""
-    wanted = Wanted(PythonEnv.whole(options))
+    wanted = EnvSpec(PythonEnv.whole(options))
     name = wanted.names()[0]
     place = f"/data/ada/.ml.versions/{name}"
     return {
@@ -80,20 +80,26 @@ def made(options: dict[str, Any]) -> dict[str, Thing]:
     ),
     Case("packages by hand are not taken out", without(f"{SITE}/numpy-2.1.dist-info"), GONE, "blocked", "-numpy==2.1"),
     Case("a newer pip is nobody's business", {**THERE, f"{SITE}/pip-26.0.dist-info": Folder()}, ML, "ok"),
-    Case("a folder in the way is kept", {**AREA, "/data/ada/ml": Folder()}, ML, "blocked", "was not made by us"),
+    Case(
+        "a folder in the way is kept",
+        {**AREA, "/data/ada/ml": Folder()},
+        ML,
+        "blocked",
+        "was not created by hpc-onboard",
+    ),
     Case(
         "a link of the user's is kept",
         {**AREA, "/data/ada/x": Folder(), "/data/ada/ml": Link("x")},
         ML,
         "blocked",
-        "was not made by us",
+        "was not created by hpc-onboard",
     ),
     Case(
         "a folder of versions that is not ours is kept",
         {**AREA, "/data/ada/.ml.versions": Folder()},
         ML,
         "blocked",
-        ".ml.versions is there and was not made by us",
+        ".ml.versions already exists and was not created by hpc-onboard",
     ),
     Case("the site's area is not made", {}, ML, "blocked", "only the site can make it"),
     Case("what is absent stays so", AREA, GONE, "ok"),

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.module_utils._jobs.env_spec import Wanted
+from ansible_collections.hpc.onboard.plugins.module_utils._jobs.env_spec import EnvSpec
 from ansible_collections.hpc.onboard.plugins.module_utils._options.env_options import PythonEnvOptions
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import read_profile, render
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles import collect
@@ -48,7 +48,7 @@ def test_an_index_without_tls_is_refused_and_no_certificate_is_left_unchecked() 
         PythonEnvOptions(PythonEnvOptions.whole(plain))
     (sound,) = declared("dfki", {"name": "ml"}, index="https://pypi.example.org/simple")
     options = PythonEnvOptions(PythonEnvOptions.whole(sound)).options
-    assert Wanted(options).index_words() == ["--index-url", "https://pypi.example.org/simple"]
+    assert EnvSpec(options).index_options() == ["--index-url", "https://pypi.example.org/simple"]
 
 
 def test_a_requirements_file_is_read_beside_the_accounts_file(tmp_path: Path) -> None:
