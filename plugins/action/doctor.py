@@ -98,10 +98,10 @@ def names() -> Iterator[Check]:
     ours, config = (Path(path).expanduser() for path in (texts.FILE, texts.CONFIG))
     if ours.is_file():
         from ansible_collections.hpc.onboard.plugins.plugin_utils._readiness import doctor_ssh_names
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config.person import Person
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config.user_settings import SshSettings
 
         try:
-            ways = list(Person().ways(texts.sections(ours.read_text(encoding="latin-1"))))
+            ways = list(SshSettings().list_targets(texts.read_sections(ours.read_text(encoding="latin-1"))))
             text = config.read_text(encoding="latin-1") if config.is_file() else ""
             yield doctor_ssh_names.check(text, ways)
         except (OSError, AccountError) as error:

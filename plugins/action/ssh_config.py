@@ -79,5 +79,5 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
             return {**run.DONE}
         is_preview = part == "show" or bool(self._task.check_mode)
         if state == "offboarded":
-            return {**run.without(self._variables, self._value, is_preview)}
-        return {**run.kept(self._variables, self._value, state, is_preview)}
+            return {**run.remove_names(self._variables, self._value, is_preview)}
+        return {**run.keep_names(self._variables, self._value, state, is_preview)}

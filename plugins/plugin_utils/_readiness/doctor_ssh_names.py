@@ -9,22 +9,22 @@ from collections.abc import Sequence
 
 from .._input.command_line import command
 from .._ssh_config import texts
-from .._ssh_config.person import Way
+from .._ssh_config.user_settings import NameTarget
 from .doctor_checks import OK, WARNING, Check
 
 NAME = "ssh names"
 
 
-def check(config: str, ways: Sequence[Way]) -> Check:
+def check(config: str, ways: Sequence[NameTarget]) -> Check:
     """Whether they lead to their accounts. config: the text of ~/.ssh/config; ways: where ssh says that each leads."""
     again = shlex.join(command("ssh-config"))
-    if not texts.is_read(config):
+    if not texts.has_block(config):
         return Check(NAME, WARNING, f"{texts.CONFIG} does not read {texts.FILE} any more.", again)
-    elsewhere = [one for one in ways if one.found != one.wanted]
+    elsewhere = [one for one in ways if one.actual != one.desired]
     if elsewhere:
-        said = "; ".join(f"ssh {one.name} leads to {one.found}, not to {one.wanted}" for one in elsewhere)
+        said = "; ".join(f"ssh {one.name} points to {one.actual}, not to {one.desired}" for one in elsewhere)
         return Check(NAME, WARNING, f"{said}: your own settings of ssh win.", f"look for 'Host' in {texts.CONFIG}")
-    if not texts.is_last(config):
+    if not texts.is_block_last(config):
         text = f"more stands behind our lines in {texts.CONFIG}, and does not win over them."
         return Check(NAME, WARNING, text, again)
     return Check(NAME, OK, f"{', '.join(f'ssh {one.name}' for one in ways)}: as {texts.FILE} says.")

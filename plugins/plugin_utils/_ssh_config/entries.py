@@ -1,8 +1,8 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From an account's variables to its entry for ssh: what runs say to ssh, in the words of a configuration file.
+"""Makes the entry of an account for ssh from its variables: the options of runs, as keywords of ssh_config.
 
-Nothing but known words with plain values passes: no value can begin another line, or make another option of itself.
+Only known keywords with plain values are written: no value can start another line or become another option.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ HOP = rf"(?:(?:{USER}|%r)@)?(?:{HOST}|\[[0-9A-Fa-f:.]+\](?::{NUMBER})?)"
 FILE = r"[\w~/][\w@%+=:,./~-]*(?: [\w@%+=:,./~-]+)*"
 FILES = r"[\w~/][\w@%+=:,./~-]*(?: [\w~/][\w@%+=:,./~-]*)*"
 LIST = r"[A-Za-z0-9@+^-][A-Za-z0-9@.,+*?^-]*"
-FORMS = {  # the words of ssh that an entry may have, and the form of their values
+FORMS = {  # the keywords that an entry may have, and the form of their values
     "User": USER,
     "Port": NUMBER,
     "ProxyJump": rf"none|{HOP}(?:,{HOP})*",
@@ -55,21 +55,21 @@ FORMS = {  # the words of ssh that an entry may have, and the form of their valu
 ORDER = ("HostName", *FORMS, "ControlMaster", "ControlPath", "ControlPersist")
 KEYWORDS = {word.lower(): word for word in FORMS}
 SEVERAL = ("IdentityFile", "CertificateFile")
-QUOTED = ("IdentityFile", "CertificateFile", "ControlPath")  # of one file each, whose name may hold blanks
-OF_RUNS = {  # what matters to a program alone, or is each time the person's own choice
+QUOTED = ("IdentityFile", "CertificateFile", "ControlPath")  # of one file each, whose name may contain spaces
+OF_RUNS = {  # what matters only to a program, or is the user's choice each time
     *("clearallforwardings", "forwardx11", "batchmode", "stricthostkeychecking", "numberofpasswordprompts", "loglevel"),
     *("controlmaster", "controlpath", "controlpersist"),
 }
 LETTERS = {"-p": "Port", "-l": "User", "-i": "IdentityFile", "-J": "ProxyJump"}
 FAMILIES = {"-4": "inet", "-6": "inet6"}
-PERSIST = 600  # seconds that a session stays after its last use, where a new one costs nobody anything
+PERSIST = 600  # seconds that a session stays after its last use, if a new one asks nothing
 
 Options = list[tuple[str, str]]
-Said = Mapping[str, Sequence[str]]
+Settings = Mapping[str, Sequence[str]]
 
 
-class Entry(NamedTuple):
-    """One account for ssh. options: words of ssh and their values; jump: user and host of what is jumped by."""
+class HostEntry(NamedTuple):
+    """One account for ssh. short, long: its possible names. options: keywords and values. jump: user and jump host."""
 
     account: str
     source: str
@@ -79,11 +79,11 @@ class Entry(NamedTuple):
     jump: tuple[str, str] | None
 
 
-def entry(variables: Mapping[str, Any], source: str, own: Callable[[str], Said]) -> Entry:
-    """The entry of an account. Raises AccountError, which says why there can be none.
+def make_entry(variables: Mapping[str, Any], source: str, user_options: Callable[[str], Settings]) -> HostEntry:
+    """Return the entry of an account. Raise AccountError if its options cannot be written.
 
-    source: the accounts file. own: what the person's settings say of one host that they do not of any, as lists by word
-    of ssh in small letters; hostname is there always.
+    source: the accounts file. user_options: returns the options of a host in the user's settings, lists by keyword in
+    lower case, with hostname.
     """
     values = {name: str(variables[name]) for name in SSH_VARIABLES if variables.get(name) not in (None, "")}
     account = variables["account"]
@@ -91,24 +91,24 @@ def entry(variables: Mapping[str, Any], source: str, own: Callable[[str], Said])
         arguments = ssh_arguments(values, "")
     except ValueError as error:
         raise AccountError(f"its settings of ssh have {error}".replace("No", "no")) from None
-    theirs = own(_checked("HostName", arguments[-1]))
-    options = [("HostName", _checked("HostName", theirs["hostname"][-1])), *translated(arguments[:-1])]
+    theirs = user_options(_check_value("HostName", arguments[-1]))
+    options = [("HostName", _check_value("HostName", theirs["hostname"][-1])), *translate_arguments(arguments[:-1])]
     options += [
-        (KEYWORDS[word], _checked(KEYWORDS[word], one))
+        (KEYWORDS[word], _check_value(KEYWORDS[word], one))
         for word, found in theirs.items()
         if word in KEYWORDS and KEYWORDS[word] not in dict(options)
         for one in found
     ]
-    jump = re.fullmatch(rf"({USER})@({HOST})", dict(translated(arguments[:-1])).get("ProxyJump", ""))
-    options += sharing(variables, str(socket_of(arguments)))
+    jump = re.fullmatch(rf"({USER})@({HOST})", dict(translate_arguments(arguments[:-1])).get("ProxyJump", ""))
+    options += sharing_options(variables, str(socket_of(arguments)))
     short = str(account["cluster"])
     options.sort(key=lambda option: ORDER.index(option[0]))
     own_jump = (jump[1], jump[2]) if jump else None
-    return Entry(account["name"], source, short, f"{account['user']}-{short}", options, own_jump)
+    return HostEntry(account["name"], source, short, f"{account['user']}-{short}", options, own_jump)
 
 
-def translated(words: Sequence[str]) -> Options:
-    """Arguments of ssh as words of a configuration file; of a word that comes again, the first counts, as for ssh."""
+def translate_arguments(words: Sequence[str]) -> Options:
+    """Return arguments of ssh as keywords of ssh_config. Of a repeated keyword, the first counts, as for ssh."""
     found: Options = []
     for word, value in _options(words):
         if word.lower() in OF_RUNS:
@@ -117,12 +117,12 @@ def translated(words: Sequence[str]) -> Options:
             raise AccountError(f"its settings of ssh say {word}, which is left to runs")
         keyword = KEYWORDS[word.lower()]
         if keyword in SEVERAL or keyword not in dict(found):
-            found.append((keyword, _checked(keyword, value)))
+            found.append((keyword, _check_value(keyword, value)))
     return found
 
 
 def _options(words: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """The option and the value of each argument."""
+    """Yield the keyword and the value of each argument."""
     rest = list(words)
     while rest:
         one = rest.pop(0)
@@ -140,15 +140,15 @@ def _options(words: Sequence[str]) -> Iterator[tuple[str, str]]:
         yield word.strip(), said
 
 
-def _checked(word: str, value: str) -> str:
-    """The value, if it has the form that the word of ssh asks for. Raises AccountError."""
+def _check_value(word: str, value: str) -> str:
+    """Return the value if it has the form of the keyword. Raise AccountError."""
     if not re.fullmatch(FORMS.get(word, HOST), value):
         raise AccountError(f"{value!r} cannot be written as {word}")
     return value
 
 
-def sharing(variables: Mapping[str, Any], socket: str) -> Options:
-    """How sessions are shared, by the same socket as runs have: as the site allows."""
+def sharing_options(variables: Mapping[str, Any], socket: str) -> Options:
+    """Return the options that share SSH sessions through the socket of runs, as the site allows."""
     if not may_be_shared(variables):
         return [("ControlMaster", "no"), ("ControlPath", "none")]
     if len(socket.encode()) > ssh_login.LONGEST or not re.fullmatch(FILE, socket):
@@ -162,10 +162,12 @@ def sharing(variables: Mapping[str, Any], socket: str) -> Options:
     ]
 
 
-def named(entries: Iterable[Entry], clusters: Iterable[str], is_free: Callable[[str], bool]) -> dict[str, str]:
-    """The name of each account for ssh: its cluster's, or with the user where a cluster has several or it is taken.
+def choose_names(
+    entries: Iterable[HostEntry], clusters: Iterable[str], is_free: Callable[[str], bool]
+) -> dict[str, str]:
+    """Return the name of each account for ssh: its cluster's, or with the user if that is taken or is not unique.
 
-    An account for which neither is free has none. clusters: those of all accounts, of which some may have no entry.
+    An account without a free name is left out. clusters: of all accounts, also of those without an entry.
     """
     accounts, used = Counter(clusters), set[str]()
     names: dict[str, str] = {}
@@ -178,19 +180,19 @@ def named(entries: Iterable[Entry], clusters: Iterable[str], is_free: Callable[[
     return names
 
 
-def jumps(entries: Iterable[Entry], is_free: Callable[[str], bool]) -> dict[str, str]:
-    """The jump hosts that have a user for certain, host to user."""
+def choose_jump_users(entries: Iterable[HostEntry], is_free: Callable[[str], bool]) -> dict[str, str]:
+    """Return the user of each jump host for which all accounts have the same one."""
     users: dict[str, set[str]] = {}
     for user, host in filter(None, (one.jump for one in entries)):
         users.setdefault(host, set()).add(user)
     return {host: min(found) for host, found in users.items() if len(found) == 1 and is_free(host)}
 
 
-def body(one: Entry, name: str, jump_users: Mapping[str, str]) -> str:
-    """The lines of an account's section."""
-    lines = [f"{SOURCE}{one.source}", f"Host {name}", *(_line(*option) for option in one.options)]
-    if one.jump and one.jump[1] in jump_users:
-        lines += [f"Host {one.jump[1]}", _line("User", one.jump[0])]
+def render_section(entry: HostEntry, name: str, jump_users: Mapping[str, str]) -> str:
+    """Return the lines of an account's section."""
+    lines = [f"{SOURCE}{entry.source}", f"Host {name}", *(_line(*option) for option in entry.options)]
+    if entry.jump and entry.jump[1] in jump_users:
+        lines += [f"Host {entry.jump[1]}", _line("User", entry.jump[0])]
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -1,9 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A run that keeps the names of all accounts for ssh: what it would write is shown and asked for, and written.
+"""Keeps the short names of all accounts in the user's settings of ssh.
 
-All accounts of the inventory count, whatever the run is limited to: a name tells one account from the others. Sections
-of accounts files that this run does not read stay as they are, unless the file is gone.
+All accounts of the inventory count, even if the run is limited to some: a name must be unique among all. Sections of
+accounts files that this run does not read stay as they are, unless their file is gone.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from .._input.agreement import Agreement
 from .._input.extra_vars import Value
 from .._state.fingerprint_key import make_private, state_folder
 from . import entries, texts
-from .kept import SshNames
-from .person import ANYBODY, Person, check, person
+from .ssh_names import SshNames
+from .user_settings import UNNAMED, SshSettings, open_settings, require_valid
 
 if TYPE_CHECKING:
     from .._documents.result import SshConfigPart, SshConfigResult, SshName
@@ -42,134 +42,143 @@ AGREEMENT = Agreement(
 DONE: SshConfigPart = {"kind": "ssh_config_part", "changed": False}
 
 
-class Wish(NamedTuple):
-    """What is to be kept. sections: account -> body; names: what is told of each account; gone: sections that go."""
+class DesiredNames(NamedTuple):
+    """The names to keep. sections: account -> body. names: what to report of each account. removed: accounts."""
 
     sections: dict[str, str]
     names: list[SshName]
-    gone: list[str]
+    removed: list[str]
 
 
-def kept(variables: Variables, value: Value, state: str | None, foresees: bool) -> SshConfigResult:
-    """Keep the names, or say what that would do. state: present or absent, where the task says one.
+def keep_names(variables: Variables, value: Value, state: str | None, is_preview: bool) -> SshConfigResult:
+    """Write the names of all accounts, or preview that. Raise AccountError.
 
-    Raises AccountError.
+    state: present or absent, if the task names one.
     """
     state = state or str(AGREEMENT.settings(variables, value).get("ssh_config_state", "present"))
-    host = Host(Account.of_this_process(None), b"")
-    config, ours = (edited_file.read_edited_file(host, host.expand(path)).text for path in (texts.CONFIG, texts.FILE))
-    found = texts.sections(ours)
-    wish = Wish({}, [], list(found)) if state == "absent" else _wish(variables, found, config)
-    return _carried_out(host, wish, foresees, config)
+    host, config, sections = _read_files()
+    absent = DesiredNames({}, [], list(sections))
+    desired = absent if state == "absent" else _desired_names(variables, sections, config)
+    return _apply(host, desired, is_preview, config)
 
 
-def without(variables: Variables, value: Value, foresees: bool) -> SshConfigResult | SshConfigPart:
-    """Take out the names of the accounts of this run that are taken out as a whole; most have none.
-
-    Raises AccountError.
-    """
-    wanted = (value("offboard_only") or "everything", value("offboard_capabilities"))
-    tags = [list(value(f"ansible_{one}_tags") or ()) for one in ("run", "skip")]
-    if wanted != ("everything", None) or tags not in ([["all"], []], [[], []]):
+def remove_names(variables: Variables, value: Value, is_preview: bool) -> SshConfigResult | SshConfigPart:
+    """Remove the names of the accounts that this run offboards as a whole, or preview that. Raise AccountError."""
+    part = (value("offboard_only") or "everything", value("offboard_capabilities"))
+    tags = [list(value(f"ansible_{option}_tags") or ()) for option in ("run", "skip")]
+    if part != ("everything", None) or tags not in ([["all"], []], [[], []]):
         return DONE
+    host, config, sections = _read_files()
+    removed = [name for name in variables["ansible_play_hosts"] if name in sections]
+    return _apply(host, DesiredNames({}, [], removed), is_preview, config) if removed else DONE
+
+
+def _read_files() -> tuple[Host, str, dict[str, texts.NameSection]]:
+    """Return the system interface of this machine, the text of ~/.ssh/config, and the sections of the included file."""
     host = Host(Account.of_this_process(None), b"")
-    config, ours = (edited_file.read_edited_file(host, host.expand(path)).text for path in (texts.CONFIG, texts.FILE))
-    gone = [name for name in variables["ansible_play_hosts"] if name in texts.sections(ours)]
-    return _carried_out(host, Wish({}, [], gone), foresees, config) if gone else DONE
+    config, included = (
+        edited_file.read_edited_file(host, host.expand(path)).text for path in (texts.CONFIG, texts.FILE)
+    )
+    return host, config, texts.read_sections(included)
 
 
-def _carried_out(host: Host, wish: Wish, foresees: bool, config: str) -> SshConfigResult:
-    """Bring it about, or foresee it, and say so."""
-    names = SshNames({"sections": wish.sections, "gone": wish.gone})
-    if wish.sections and not foresees:
-        make_private(state_folder() / "ssh")  # where the entries say that sessions lie: ssh makes no folder
-    outcome = reconcile(names, DryRunHost(host) if foresees else host).document()
-    told = _mind_others(wish, outcome["after"].get(texts.FILE, ""), config)
+def _apply(host: Host, desired: DesiredNames, is_preview: bool, config: str) -> SshConfigResult:
+    names = SshNames({"sections": desired.sections, "removed": desired.removed})
+    if desired.sections and not is_preview:
+        make_private(state_folder() / "ssh")  # for the sockets of sessions: ssh does not create folders
+    outcome = reconcile(names, DryRunHost(host) if is_preview else host).document()
     return {
         "kind": "ssh_config",
         "changed": outcome["status"] in CHANGES,
         "failed": bool(outcome["reason"]),
         "msg": str(outcome["reason"] or ""),
-        "foreseen": foresees,
+        "foreseen": is_preview,
         "outcome": cast(Any, {**outcome, "capability": "ssh_config"}),
-        "names": told,
+        "names": _report_overridden(desired, outcome["after"].get(texts.FILE, ""), config),
     }
 
 
-def _mind_others(wish: Wish, ours: str, config: str) -> list[SshName]:
-    """What is told of each account, and of a name that leads elsewhere since the person's own settings win."""
-    if not wish.sections:
-        return wish.names
-    with person(config, ours) as own:
+def _report_overridden(desired: DesiredNames, included: str, config: str) -> list[SshName]:
+    """Return the report on each account, with the names that the user's own settings point elsewhere."""
+    if not desired.sections:
+        return desired.names
+    sections = {name: one for name, one in texts.read_sections(included).items() if name in desired.sections}
+    with open_settings(config, included) as settings:
         elsewhere = {
-            one.account: f"leads to {one.found}, not to {one.wanted}: your own settings say so, and win"
-            for one in own.ways({name: found for name, found in texts.sections(ours).items() if name in wish.sections})
-            if one.wanted != one.found
+            one.account: f"points to {one.actual}, not to {one.desired}: your own settings override it"
+            for one in settings.list_targets(sections)
+            if one.desired != one.actual
         }
-    return [{**one, "text": elsewhere.get(one["account"], one["text"])} for one in wish.names]
+    return [{**one, "text": elsewhere.get(one["account"], one["text"])} for one in desired.names]
 
 
-def _wish(variables: Variables, found: Mapping[str, texts.Found], config: str) -> Wish:
-    """What all accounts of the inventory are to have. Raises AccountError where none can have anything."""
+def _desired_names(variables: Variables, sections: Mapping[str, texts.NameSection], config: str) -> DesiredNames:
+    """Return the names of all accounts of the inventory. Raise AccountError if none can have a name.
+
+    sections: of the included file. Those of other accounts files stay, unless their accounts file is gone.
+    """
     hosts = {str(name): variables["hostvars"][name] for name in variables["groups"].get("accounts", ())}
-    ours = {name: one for name, one in hosts.items() if "account" in one and "cluster" in one}
-    real = {name: one for name, one in ours.items() if one.get("ansible_connection", "ssh") == "ssh"}
-    files = {_bytes(_shown(one.get("inventory_file"))) for one in hosts.values()}
-    gone = [name for name, one in found.items() if name not in real and (one.source in files or not _is_there(one))]
-    others = [one for name, one in found.items() if name not in real and name not in gone]
-    if not real and not gone:
-        raise AccountError("no account of the inventory is entered by ssh: sandboxes are folders of this machine")
-    with person(config) as own:
-        own.says(ANYBODY)  # where ssh does not take them at all, that is no account's fault
-        made, why = _entries(real, own)
-        taken = {name for one in others for name in one.names}
+    accounts = {name: one for name, one in hosts.items() if "account" in one and "cluster" in one}
+    real = {name: one for name, one in accounts.items() if one.get("ansible_connection", "ssh") == "ssh"}
+    files = {_as_latin(_show_file(one.get("inventory_file"))) for one in hosts.values()}
+    others = {name: one for name, one in sections.items() if name not in real}
+    removed = [name for name, one in others.items() if one.source in files or not _has_source(one)]
+    if not real and not removed:
+        raise AccountError("no account of the inventory has a login by ssh: sandboxes are folders of this machine")
+    with open_settings(config) as settings:
+        settings.resolve(UNNAMED)  # if ssh refuses the user's settings, no account is to blame
+        made, reasons = _make_entries(real, settings)
+        taken = {name for account, one in others.items() if account not in removed for name in one.names}
 
         def is_free(name: str) -> bool:
-            return name not in taken and not own.of_its_own(name)
+            return name not in taken and not settings.own_options(name)
 
         clusters = [str(one["account"]["cluster"]) for one in real.values()]
-        names, jump_users = entries.named(made, clusters, is_free), entries.jumps(made, is_free)
-    sections = {one.account: _bytes(entries.body(one, names[one.account], jump_users)) for one in made
-                if one.account in names}  # fmt: skip
-    gone += [name for name in found if name in real and name not in sections]
-    return Wish(sections, [_told(one, names, own_name(one, why)) for one in real], gone)
+        names, jump_users = entries.choose_names(made, clusters, is_free), entries.choose_jump_users(made, is_free)
+    desired = {
+        one.account: _as_latin(entries.render_section(one, names[one.account], jump_users))
+        for one in made
+        if one.account in names
+    }
+    removed += [name for name in sections if name in real and name not in desired]
+    return DesiredNames(desired, [_report(account, names, reasons) for account in real], removed)
 
 
-def own_name(account: str, why: Mapping[str, str]) -> str:
-    """Why an account has no entry."""
-    user, _at, cluster = account.rpartition("@")
-    taken = f"has no entry: {cluster} and {user}-{cluster} are names of your own, which stay as they are"
-    return f"has no entry: {why[account]}" if account in why else taken
-
-
-def _entries(real: Mapping[str, Variables], own: Person) -> tuple[list[entries.Entry], dict[str, str]]:
-    """The entries, and why an account has none."""
-    made: list[entries.Entry] = []
-    why: dict[str, str] = {}
+def _make_entries(
+    real: Mapping[str, Variables], settings: SshSettings
+) -> tuple[list[entries.HostEntry], dict[str, str]]:
+    """Return the entries of accounts, and the reason for each account that has none."""
+    made: list[entries.HostEntry] = []
+    reasons: dict[str, str] = {}
     for name, one in real.items():
         try:
-            found = entries.entry(one, _shown(one.get("inventory_file")), own.said_of)
-            check(_bytes(entries.body(found, found.long, {})))
-            made.append(found)
+            entry = entries.make_entry(one, _show_file(one.get("inventory_file")), settings.options_for_host)
+            require_valid(_as_latin(entries.render_section(entry, entry.long, {})))
+            made.append(entry)
         except AccountError as error:
-            why[name] = str(error)
-    return made, why
+            reasons[name] = str(error)
+    return made, reasons
 
 
-def _told(account: str, names: Mapping[str, str], why: str) -> SshName:
-    return {"account": account, "name": names.get(account, ""), "text": "" if account in names else why}
+def _report(account: str, names: Mapping[str, str], reasons: Mapping[str, str]) -> SshName:
+    """Return the name of an account, or why it has none."""
+    if account in names:
+        return {"account": account, "name": names[account], "text": ""}
+    user, _at, cluster = account.rpartition("@")
+    taken = f"you already use the names {cluster} and {user}-{cluster}, which stay as they are"
+    return {"account": account, "name": "", "text": f"has no entry: {reasons.get(account, taken)}"}
 
 
-def _bytes(text: str) -> str:
-    """A text as the files are read."""
+def _as_latin(text: str) -> str:
+    """Return a text as the files are read."""
     return text.encode("utf-8", "surrogateescape").decode("latin-1")
 
 
-def _shown(file: object) -> str:
-    """The accounts file, as it stands in a section."""
+def _show_file(file: object) -> str:
+    """Return the path of the accounts file, as a section has it."""
     return printable(str(file or "an inventory"), 1000)
 
 
-def _is_there(one: texts.Found) -> bool:
-    """Whether the accounts file of a section still is."""
-    return os.path.exists(one.source.encode("latin-1", "replace"))
+def _has_source(section: texts.NameSection) -> bool:
+    """Return True if the accounts file of a section still exists."""
+    return os.path.exists(section.source.encode("latin-1", "replace"))

@@ -1,8 +1,8 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The two texts: lines of ours at the end of ~/.ssh/config, and the file that they read, a section for each account.
+"""The two texts: a block at the end of ~/.ssh/config, and the file that it includes, with a section for each account.
 
-Texts are read as latin-1, so that every byte comes back as it was.
+Texts are read as latin-1, so that no byte changes.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ FOLDER, CONFIG, FILE = "~/.ssh", "~/.ssh/config", "~/.ssh/hpc.onboard.conf"
 READ = f"Match all\nInclude {FILE}\n"
 WHY = "# hpc.onboard: names of my accounts. Keep this last: what stands above it wins."
 BLOCK = f"{WHY}\n{READ}"
-JOINED = f"{WHY} (No line end stood above.)\n{READ}"  # so that the file can be given back without one
+JOINED = f"{WHY} (No line end stood above.)\n{READ}"  # so that the file is restored without one
 TRACE = re.compile(r"^[ \t]*(?:# hpc\.onboard:|include\b.*hpc\.onboard\.conf).*$", re.MULTILINE | re.IGNORECASE)
 
 HEADER = "# Kept by hpc-onboard ssh-config. Settings of your own belong into ~/.ssh/config, where they win.\n"
-MADE = "# Made for it: "
-HEAD = re.compile(rf"\A{re.escape(HEADER)}(?:{re.escape(MADE)}([^\n]*)\n)?")
+CREATED = "# Made for it: "
+HEAD = re.compile(rf"\A{re.escape(HEADER)}(?:{re.escape(CREATED)}([^\n]*)\n)?")
 NAME = re.compile(r"^# >>> (\S+) \(hpc\.onboard [0-9a-f]{12}\) >>>$", re.MULTILINE)
 SOURCE = "# of "
 
 
-class Found(NamedTuple):
-    """The section of one account. source: the accounts file that it is of; names: by which ssh knows the account."""
+class NameSection(NamedTuple):
+    """The section of an account. source: its accounts file. names: for ssh. untouched: not changed by hand."""
 
     body: str
     untouched: bool
@@ -39,73 +39,75 @@ class Found(NamedTuple):
 # ~/.ssh/config
 
 
-def insert(text: str) -> str:
-    """The person's text with our lines at its end."""
+def add_block(text: str) -> str:
+    """Return the user's text with the block at its end."""
     return text + BLOCK if text.endswith("\n") or not text else f"{text}\n{JOINED}"
 
 
-def remove(text: str) -> str:
-    """The text without our lines: the exact inverse of insert, wherever they stand meanwhile."""
-    at = _place(text, JOINED)
-    if at is not None:
-        start, end = at
-        is_joined = start > 0 and end == len(text)  # what came behind them needs the line end
+def remove_block(text: str) -> str:
+    """Return the text without the block, wherever it is: the exact inverse of add_block."""
+    span = _find_block(text, JOINED)
+    if span is not None:
+        start, end = span
+        is_joined = start > 0 and end == len(text)  # text after the block needs the line end
         return text[: start - is_joined] + text[end:]
-    at = _place(text, BLOCK)
-    return text if at is None else text[: at[0]] + text[at[1] :]
+    span = _find_block(text, BLOCK)
+    return text if span is None else text[: span[0]] + text[span[1] :]
 
 
-def is_read(text: str) -> bool:
-    """Whether our lines stand in the text."""
-    return any(_place(text, block) for block in (BLOCK, JOINED))
+def has_block(text: str) -> bool:
+    """Return True if the block is in the text."""
+    return any(_find_block(text, block) for block in (BLOCK, JOINED))
 
 
-def is_last(text: str) -> bool:
-    """Whether nothing but comments and blanks comes behind our lines."""
-    at = _place(text, JOINED) or _place(text, BLOCK)
-    return at is not None and all(not line.strip() or line.lstrip()[0] == "#" for line in text[at[1] :].split("\n"))
+def is_block_last(text: str) -> bool:
+    """Return True if only comments and empty lines follow the block."""
+    span = _find_block(text, JOINED) or _find_block(text, BLOCK)
+    if span is None:
+        return False
+    return all(not line.strip() or line.lstrip()[0] == "#" for line in text[span[1] :].split("\n"))
 
 
-def trace(text: str) -> str:
-    """The first line that is of ours beside our lines themselves: a hand has changed them; empty if there is none."""
-    found = TRACE.search(remove(text))
-    return found[0].strip() if found else ""
+def find_trace(text: str) -> str:
+    """Return the first line of a block that was changed by hand; empty if there is none."""
+    match = TRACE.search(remove_block(text))
+    return match[0].strip() if match else ""
 
 
-def _place(text: str, block: str) -> tuple[int, int] | None:
-    found = re.search(f"^{re.escape(block)}", text, re.MULTILINE)
-    return found.span() if found else None
+def _find_block(text: str, block: str) -> tuple[int, int] | None:
+    match = re.search(f"^{re.escape(block)}", text, re.MULTILINE)
+    return match.span() if match else None
 
 
-# The file of ours
+# The included file
 
 
-def sections(text: str) -> dict[str, Found]:
-    """What the file holds, by account."""
-    found: dict[str, Found] = {}
+def read_sections(text: str) -> dict[str, NameSection]:
+    """Return the sections of the file, by account."""
+    found: dict[str, NameSection] = {}
     for account in NAME.findall(text):
         one = section.find(text, account)
         if one and account not in found:
             source = re.search(f"^{SOURCE}(.*)$", one.body, re.MULTILINE)
             names = tuple(name for line in re.findall(r"^Host (.*)$", one.body, re.MULTILINE) for name in line.split())
-            found[account] = Found(one.body, one.untouched, source[1] if source else "", names)
+            found[account] = NameSection(one.body, one.untouched, source[1] if source else "", names)
     return found
 
 
-def edited(text: str, wanted: Mapping[str, str], gone: Iterable[str], made: str) -> str:
-    """The file with these sections (account -> body), and without those; empty when nothing of ours is left in it.
+def edit_sections(text: str, desired: Mapping[str, str], removed: Iterable[str], created: str) -> str:
+    """Return the file with the desired sections (account -> body) and without the removed ones; empty if none is left.
 
-    made: what was made for a file that is new, in words with blanks between them.
+    created: for a new file, the paths that had to be created for it, separated by spaces.
     """
-    new = text or HEADER + (f"{MADE}{made}\n" if made else "")
-    for account in gone:
+    new = text or HEADER + (f"{CREATED}{created}\n" if created else "")
+    for account in removed:
         new = section.without(new, account)
-    for account, body in wanted.items():
+    for account, body in desired.items():
         new = section.put(new, account, body)
-    return "" if not wanted and not HEAD.sub("", new).strip() else new
+    return "" if not desired and not HEAD.sub("", new).strip() else new
 
 
-def made_for(text: str) -> tuple[str, ...]:
-    """What was made for the file: ~/.ssh and ~/.ssh/config, or nothing."""
+def read_created(text: str) -> tuple[str, ...]:
+    """Return which of ~/.ssh and ~/.ssh/config were created for the file."""
     head = HEAD.match(text)
     return tuple((head[1] or "").split()) if head else ()

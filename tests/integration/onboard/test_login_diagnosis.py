@@ -111,6 +111,6 @@ def test_a_socket_whose_path_is_too_long_is_not_taken_for_a_network_that_is_down
     done = desk.types("onboard", **long)
     said = "".join(done.stdout.split())
     assert done.returncode == 4, done.stdout + done.stderr
-    assert "socketforkeptconnectionsistoolong" in said, done.stdout
+    assert "socketforsharedSSHsessionsistoolong" in said, done.stdout
     assert "exportANSIBLE_SSH_CONTROL_PATH_DIR=/tmp/cp-$USER" in said
     assert "wantitsVPN" not in said

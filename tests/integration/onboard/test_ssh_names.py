@@ -117,7 +117,7 @@ def test_names_lead_to_accounts_and_go_with_them(bed: Any, home: Path) -> None:
     assert "from now on: hpc-onboard ssh-config" in said(first)
     refused = person.types("ssh-config")
     assert refused.returncode == 2, said(refused)
-    assert "ssh-config -e ssh_config_sure=true" in said(refused)
+    assert "ssh-config --yes" in said(refused)
     declined = person.at_terminal("ssh-config")
     declined.expect(r"Write this\?")
     shown = str(declined.before)
@@ -193,7 +193,10 @@ def test_what_a_person_has_changed_is_said(bed: Any, home: Path) -> None:
     assert person.ssh(f"{account.user}-wilson", "id -un") == account.user, "wilson is theirs"
     assert "elsewhere" in person.ssh("-G", "wilson")
     for change, words in (
-        (lambda text: f"Host *-wilson\n    User else\n{text}", f"leads to else@{account.host}, not to {account.user}@"),
+        (
+            lambda text: f"Host *-wilson\n    User else\n{text}",
+            f"points to else@{account.host}, not to {account.user}@",
+        ),
         (lambda text: f"{text}Host late\n    User me\n", "more stands behind our lines"),
         (lambda text: text.replace("Include ~/.ssh/hpc.onboard.conf\n", ""), "does not read ~/.ssh/hpc.onboard.conf"),
     ):

@@ -124,8 +124,8 @@ def innocent(host: InventoryHost) -> None:
         for name, value in launchers.variables({**USRUN, **site}).items():
             assert len(shlex.split(launchers.quoted("usrun.sh", name, value))) == 1
     with suppress(AccountError):  # of a name for ssh too
-        own = entries.entry(variables, "/a", lambda name: {"hostname": [name]})
-        assert all(map(ENTRY.fullmatch, entries.body(own, "name", {}).splitlines()[2:]))
+        own = entries.make_entry(variables, "/a", lambda name: {"hostname": [name]})
+        assert all(map(ENTRY.fullmatch, entries.render_section(own, "name", {}).splitlines()[2:]))
     for area in cluster["storage"]:
         for key in ("path", "root", "link"):
             assert not re.search(r"[\0-\x1f\x7f`;|&<>\"'\\!*?()]", re.sub(r"\{\{.*?\}\}", "", area.get(key, "")))

@@ -16,7 +16,11 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.open_session
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import SHIPPED, Catalogue
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import settings, ssh_arguments
 from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config import entries, texts
-from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config.person import Person, check, person
+from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config.user_settings import (
+    SshSettings,
+    open_settings,
+    require_valid,
+)
 
 CLUSTERS = sorted(Catalogue((SHIPPED,)).ids())
 FOR_RUNS = {"controlmaster", "controlpath", "controlpersist", "clearallforwardings", "forwardx11", "host"}
@@ -58,8 +62,8 @@ def plain(host: str) -> dict[str, list[str]]:
 
 
 def lines_of(found: dict[str, Any], own: Any = plain) -> str:
-    one = entries.entry(found, "/a", own)
-    return entries.body(one, "here", entries.jumps([one], lambda _name: True))
+    one = entries.make_entry(found, "/a", own)
+    return entries.render_section(one, "here", entries.choose_jump_users([one], lambda _name: True))
 
 
 def says(text: str, name: str, folder: Path) -> dict[str, list[str]]:
@@ -93,7 +97,7 @@ def test_an_entry_leads_where_runs_go(cluster: str, tmp_path: Path) -> None:
 
 def test_a_site_without_shared_sessions_gets_none() -> None:
     def shared(socket: str, door: str = "ask", **auth: Any) -> dict[str, str]:
-        return dict(entries.sharing({"account": {"auth": door}, "cluster": {"auth": auth}}, socket))
+        return dict(entries.sharing_options({"account": {"auth": door}, "cluster": {"auth": auth}}, socket))
 
     assert shared("/home/a/s", multiplexing="forbidden") == {"ControlMaster": "no", "ControlPath": "none"}
     assert shared("/home/a/" + "s" * 90) == {}
@@ -144,7 +148,7 @@ def judged(found: dict[str, Any], own: Any, folder: Path) -> None:
     """Either there is no entry, or all that differs for ssh are words that an entry may have."""
     try:
         text = lines_of(found, own)
-        check(text)
+        require_valid(text)
     except AccountError:
         return
     mine, anybodys = says(text, "here", folder), says("", "here", folder)
@@ -170,30 +174,32 @@ def judged(found: dict[str, Any], own: Any, folder: Path) -> None:
 def test_what_an_entry_cannot_say_is_said(arguments: str, why: str, tmp_path: Path) -> None:
     found = {**variables("ada@wilson: {project: p}", tmp_path), "ansible_ssh_common_args": arguments}
     with pytest.raises(AccountError, match=why):
-        entries.entry(found, "/a", plain)
+        entries.make_entry(found, "/a", plain)
 
 
-def entry(account: str, jump: tuple[str, str] | None = None) -> entries.Entry:
+def entry(account: str, jump: tuple[str, str] | None = None) -> entries.HostEntry:
     user, _at, cluster = account.partition("@")
-    return entries.Entry(account, "/a", cluster, f"{user}-{cluster}", [], jump)
+    return entries.HostEntry(account, "/a", cluster, f"{user}-{cluster}", [], jump)
 
 
 def test_two_accounts_of_a_cluster_are_told_apart() -> None:
     made = [entry("a@x"), entry("b@x"), entry("a@y")]
-    named = entries.named(made, ["x", "x", "y"], lambda _name: True)
+    named = entries.choose_names(made, ["x", "x", "y"], lambda _name: True)
     assert named == {"a@x": "a-x", "b@x": "b-x", "a@y": "y"}
-    assert entries.named(made[:1], ["x", "x"], lambda _name: True) == {"a@x": "a-x"}, "the other one has no entry"
+    assert entries.choose_names(made[:1], ["x", "x"], lambda _name: True) == {"a@x": "a-x"}, (
+        "the other one has no entry"
+    )
 
 
 def test_a_name_of_the_persons_own_stays_theirs() -> None:
-    assert entries.named([entry("a@x")], ["x"], lambda name: name != "x") == {"a@x": "a-x"}
-    assert entries.named([entry("a@x")], ["x"], lambda _name: False) == {}
+    assert entries.choose_names([entry("a@x")], ["x"], lambda name: name != "x") == {"a@x": "a-x"}
+    assert entries.choose_names([entry("a@x")], ["x"], lambda _name: False) == {}
 
 
 def test_a_jump_host_with_two_users_has_none() -> None:
     made = [entry("a@x", ("a", "j")), entry("a@y", ("a", "j")), entry("a@z", ("a", "k")), entry("b@z", ("b", "k"))]
-    assert entries.jumps(made, lambda _name: True) == {"j": "a"}
-    assert entries.jumps(made, lambda _name: False) == {}
+    assert entries.choose_jump_users(made, lambda _name: True) == {"j": "a"}
+    assert entries.choose_jump_users(made, lambda _name: False) == {}
 
 
 OWN = """\
@@ -213,16 +219,16 @@ Host l*
 
 
 def test_what_a_person_says_of_a_name_makes_it_theirs() -> None:
-    with person(OWN) as own:
-        theirs = {name for name in ("wilson", "simone-wilson", "lrz", "daint", "me") if own.of_its_own(name)}
+    with open_settings(OWN) as own:
+        theirs = {name for name in ("wilson", "simone-wilson", "lrz", "daint", "me") if own.own_options(name)}
     assert theirs == {"wilson", "lrz"}
 
 
 @pytest.mark.parametrize("host", ["wc.fnal.gov", "fnal"])
 def test_what_a_person_says_of_the_login_host_holds_for_the_name(host: str, tmp_path: Path) -> None:
     found = {**variables("ada@wilson: {project: p}", tmp_path), "ansible_host": host}
-    with person(OWN) as own:
-        mine = says(lines_of(found, own.said_of), "here", tmp_path)
+    with open_settings(OWN) as own:
+        mine = says(lines_of(found, own.options_for_host), "here", tmp_path)
     assert mine["hostname"] == ["wc.fnal.gov"]
     assert "~/.ssh/fnal" in mine["identityfile"]
     assert mine["proxyjump"] == ["%r@gate"]
@@ -230,19 +236,22 @@ def test_what_a_person_says_of_the_login_host_holds_for_the_name(host: str, tmp_
 
 
 def test_settings_that_ssh_does_not_take_are_said() -> None:
-    with person("Hosts a\n") as own, pytest.raises(AccountError, match=r"~/\.ssh/config: line 1: Bad configuration"):
-        own.says("a")
+    with (
+        open_settings("Hosts a\n") as own,
+        pytest.raises(AccountError, match=r"~/\.ssh/config: line 1: Bad configuration"),
+    ):
+        own.resolve("a")
 
 
 def test_where_a_name_leads_is_compared_with_where_it_should() -> None:
     body = "# of /a\nHost x\n    HostName h.example.org\n    User ada\n    ProxyJump %r@j\nHost j\n    User b\n"
-    ours = texts.edited("", {"ada@x": body}, [], "")
-    found = texts.sections(ours)
+    ours = texts.edit_sections("", {"ada@x": body}, [], "")
+    found = texts.read_sections(ours)
     for config, same in (("", True), ("Host *\n    User root2\n", False), ("Host y\n    User z\n", True)):
-        with person(config, ours) as own:
-            (one,) = own.ways(found)
-        assert (one.wanted == one.found) is same, one
-    with person("Host *\n    Port 24\n", ours) as own:
-        (one,) = own.ways(found)
-    assert one.found == "ada@h.example.org port 24 through ada@j"
-    assert isinstance(own, Person)
+        with open_settings(config, ours) as own:
+            (one,) = own.list_targets(found)
+        assert (one.desired == one.actual) is same, one
+    with open_settings("Host *\n    Port 24\n", ours) as own:
+        (one,) = own.list_targets(found)
+    assert one.actual == "ada@h.example.org port 24 through ada@j"
+    assert isinstance(own, SshSettings)

@@ -40,14 +40,14 @@ def inventory(file: Path, *entries: str) -> dict[str, Any]:
 
 def named(variables: dict[str, Any], state: str | None = None) -> dict[str, str]:
     """Account -> name, of a run that writes."""
-    found = run.kept(variables, variables.get, state, False)
+    found = run.keep_names(variables, variables.get, state, False)
     assert not found["failed"], found["msg"]
     return {one["account"]: one["name"] for one in found["names"]}
 
 
-def sections(home: Path) -> dict[str, texts.Found]:
+def sections(home: Path) -> dict[str, texts.NameSection]:
     file = home / ".ssh/hpc.onboard.conf"
-    return texts.sections(file.read_text()) if file.exists() else {}
+    return texts.read_sections(file.read_text()) if file.exists() else {}
 
 
 def test_accounts_of_another_file_stay_and_their_names_are_taken(home: Path, tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ def test_accounts_of_another_file_stay_and_their_names_are_taken(home: Path, tmp
 
 def test_sandboxes_have_no_name_and_alone_they_are_an_error(home: Path, tmp_path: Path) -> None:
     boxed = "p@wilson: {project: p, sandbox: true}"
-    with pytest.raises(AccountError, match="no account of the inventory is entered by ssh"):
+    with pytest.raises(AccountError, match="no account of the inventory has a login by ssh"):
         named(inventory(tmp_path / "a.yml", boxed))
     assert named(inventory(tmp_path / "a.yml", boxed, "q@wilson: {project: p}")) == {"q@wilson": "wilson"}
 
@@ -76,9 +76,9 @@ def test_sandboxes_have_no_name_and_alone_they_are_an_error(home: Path, tmp_path
 def test_an_account_that_ssh_would_not_take_costs_itself_alone(home: Path, tmp_path: Path) -> None:
     bad = "bob@narval: {vars: {ansible_ssh_extra_args: -o Ciphers=none}}"
     variables = inventory(tmp_path / "a.yml", "ada@lrz: {}", bad)
-    found = run.kept(variables, variables.get, None, False)
+    found = run.keep_names(variables, variables.get, None, False)
     assert [one["name"] for one in found["names"]] == ["lrz", ""]
-    assert "ssh does not take" in found["names"][1]["text"]
+    assert "ssh refuses" in found["names"][1]["text"]
     assert set(sections(home)) == {"ada@lrz"}
 
 
@@ -87,11 +87,11 @@ def test_a_name_that_leads_elsewhere_is_said(home: Path, tmp_path: Path) -> None
     (home / ".ssh/config").write_text("Host *\n    User root2\n")
     (home / ".ssh/config").chmod(0o600)
     variables = inventory(tmp_path / "a.yml", "ada@lrz: {}")
-    (one,) = run.kept(variables, variables.get, None, True)["names"]
-    assert "leads to root2@login.ai.lrz.de, not to ada@login.ai.lrz.de" in one["text"]
+    (one,) = run.keep_names(variables, variables.get, None, True)["names"]
+    assert "points to root2@login.ai.lrz.de, not to ada@login.ai.lrz.de" in one["text"]
     (home / ".ssh/config").write_text("Hosts *\n")
     with pytest.raises(AccountError, match="Bad configuration option"):
-        run.kept(variables, variables.get, None, True)
+        run.keep_names(variables, variables.get, None, True)
 
 
 @pytest.mark.parametrize(
@@ -107,15 +107,15 @@ def test_a_name_goes_with_the_whole_account_alone(home: Path, tmp_path: Path, gi
     variables = inventory(tmp_path / "a.yml", "ada@lrz: {}", "ada@narval: {}")
     named(variables)
     part = {**variables, **given}
-    assert run.without(part, part.get, False) == run.DONE
+    assert run.remove_names(part, part.get, False) == run.DONE
     whole = {**variables, "ansible_run_tags": ["all"], "ansible_skip_tags": [], "ansible_play_hosts": ["ada@lrz"]}
-    assert run.without(whole, whole.get, True)["changed"]
+    assert run.remove_names(whole, whole.get, True)["changed"]
     assert set(sections(home)) == {"ada@lrz", "ada@narval"}, "only foreseen"
-    assert run.without(whole, whole.get, False)["changed"]
+    assert run.remove_names(whole, whole.get, False)["changed"]
     assert set(sections(home)) == {"ada@narval"}
 
 
 def test_a_setting_that_is_misspelt_is_one_error(home: Path, tmp_path: Path) -> None:
     variables = {**inventory(tmp_path / "a.yml", "ada@lrz: {}"), "ssh_config_sur": "true", "ssh_key": "mine"}
     with pytest.raises(AccountError, match="ssh_config_sure"):
-        run.kept(variables, variables.get, None, True)
+        run.keep_names(variables, variables.get, None, True)

@@ -16,7 +16,7 @@ from ansible_collections.hpc.onboard.plugins.module_utils._core.dry_run import D
 from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
 from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import Outcome, reconcile
 from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config import texts
-from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config.kept import SshNames
+from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config.ssh_names import SshNames
 
 from tests.effort import turns
 
@@ -75,7 +75,7 @@ def host(home: Path) -> Host:
 
 
 def names(sections: dict[str, str] | None = None, gone: tuple[str, ...] = ()) -> SshNames:
-    return SshNames({"sections": sections or {}, "gone": list(gone)})
+    return SshNames({"sections": sections or {}, "removed": list(gone)})
 
 
 def tree(home: Path) -> Tree:
@@ -174,7 +174,7 @@ def half(home: Path) -> None:
 
 def edited(home: Path) -> None:
     folder(home)
-    text = texts.edited("", ENTRY, [], "").replace("User simone", "User me")
+    text = texts.edit_sections("", ENTRY, [], "").replace("User simone", "User me")
     (home / ".ssh/hpc.onboard.conf").write_text(text)
 
 
@@ -185,7 +185,7 @@ def edited(home: Path) -> None:
         (away, "outside your home"),
         (to_nothing, "link to nothing"),
         (twice, "2 names"),
-        (taken, "is not what we wrote"),
+        (taken, "was not written by hpc-onboard"),
         (a_folder, "is a folder"),
         (half, "changed by hand"),
         (edited, "the section simone@wilson of ~/.ssh/hpc.onboard.conf was changed by hand"),
@@ -205,7 +205,7 @@ def test_lines_of_a_hand_in_our_file_are_not_taken_out_with_it(home: Path) -> No
         stream.write("Host mine\n    User me\n")
     before = tree(home)
     found = reconcile(names(gone=("simone@wilson",)), host(home))
-    assert "holds lines of yours" in str(found.reason)
+    assert "contains lines that you added" in str(found.reason)
     assert tree(home) == before
 
 
