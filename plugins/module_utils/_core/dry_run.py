@@ -1,9 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The account in a dry run: every change stays in memory, and later questions see it.
+"""A host for dry runs: changes stay in memory, and later reads see them.
 
-So check mode runs the very loop that a real run does, and foresees that a link's folder, which
-does not exist yet, will be there by then. No method of this class changes the account.
+So check mode runs the loop of a real run, and knows that a folder will exist when its link is created. No method here
+changes the account.
 """
 
 import errno
@@ -16,9 +16,9 @@ from .host import Host
 
 
 class DryRunHost(Host):
-    """A Host whose changes are kept in a mapping from path to what would be there.
+    """A Host that maps each changed path to what would be there, or to None if it would be removed.
 
-    A path is kept as the one without links on its way, for the same folder has many names.
+    Links in a path's parent folders are resolved, since a folder may have several paths.
     """
 
     def __init__(self, host: Host) -> None:
@@ -35,11 +35,11 @@ class DryRunHost(Host):
         if path in self._changed:
             changed = self._changed[path]
             return changed[0] if changed else None
-        return None if self._is_gone(path) else super().lstat(path)
+        return None if self._is_removed(path) else super().lstat(path)
 
-    def _is_gone(self, path: str) -> bool:
-        """Whether it, or a folder above it, would have been removed, whatever is there anew."""
-        return any(path == one or path.startswith(one + "/") for one in self._removed)
+    def _is_removed(self, path: str) -> bool:
+        """Return True if a path, or a folder above it, would have been removed."""
+        return any(path == removed or path.startswith(removed + "/") for removed in self._removed)
 
     def entry(self, path: str) -> Optional[FileEntry]:
         return self.lstat(self._place(path))
@@ -51,9 +51,8 @@ class DryRunHost(Host):
 
     def names(self, folder: str) -> List[str]:
         place = self.resolve(folder) or folder
-        found = None if self._is_gone(place) else super().lstat(place)
-        is_real = found is not None and found.kind == "folder"
-        names = set(super().names(folder)) if is_real else set()
+        real = None if self._is_removed(place) else super().lstat(place)
+        names = set(super().names(folder)) if real and real.kind == "folder" else set()
         for path, changed in self._changed.items():
             if os.path.dirname(path) == place:
                 (names.add if changed else names.discard)(os.path.basename(path))
@@ -65,7 +64,7 @@ class DryRunHost(Host):
     def make_folder(
         self, path: str, mode: int, fill: Optional[Callable[[str], None]] = None, area: Optional[str] = None
     ) -> None:
-        self._needs_folder(path, "making the folder ")
+        self._check_folder(path, "creating the folder ")
         self._put(path, "folder", mode)
         self.created_folders.append(path)
         if fill:
@@ -76,11 +75,11 @@ class DryRunHost(Host):
         self.remove(path)
 
     def make_link(self, path: str, target: str) -> None:
-        self._needs_folder(path, "making the link ")
+        self._check_folder(path, "creating the link ")
         self._put(path, "link", 0o777, target=target)
 
     def remove(self, path: str) -> None:
-        self._needs_folder(path, "removing ")
+        self._check_folder(path, "removing ")
         self._changed[self._place(path)] = None
         self._removed.append(self._place(path))
 
@@ -100,18 +99,18 @@ class DryRunHost(Host):
             unsafe = self.unsafe_folder(os.path.dirname(path))
             if unsafe:
                 raise AccountError(unsafe)
-        self._needs_folder(path, "writing ")
+        self._check_folder(path, "writing ")
         self._put(path, "file", mode, content)
 
     def _put(self, path: str, kind: str, mode: int, content: bytes = b"", target: str = "") -> None:
         self._changed[self._place(path)] = (FileEntry(kind, mode, True, False, 1, target), content)
 
-    def _needs_folder(self, path: str, doing: str) -> None:
-        """Foresee what a real run would meet: no folder to write in, or one that may not be written."""
+    def _check_folder(self, path: str, doing: str) -> None:
+        """Raise the AccountError of a real run if there is no folder to write in, or it is not writable."""
         folder = self.resolve(os.path.dirname(path)) or os.path.dirname(path)
         if folder in self._changed:
             return
         if self.resolved_kind(folder) != "folder":
-            raise AccountError("%s is not there" % self.shown(folder))
+            raise AccountError("%s does not exist" % self.shown(folder))
         if not os.access(self.path_via_handle(folder), os.W_OK | os.X_OK):
             raise as_account_error(PermissionError(errno.EACCES, ""), doing + self.shown(path))

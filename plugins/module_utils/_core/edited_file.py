@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A text file of somebody's own in which some lines are ours: where it really lies, and whether we may edit it."""
+"""A text file of the user in which hpc-onboard keeps some lines: where links lead, and whether it may be edited."""
 
 from typing import NamedTuple, Optional
 
@@ -8,7 +8,7 @@ from .host import Host
 
 
 class EditedFile(NamedTuple):
-    """A text file, where it really lies; its text is read as latin-1, so that every byte comes back as it was."""
+    """A text file: its path with all links resolved, and its text as latin-1, so that every byte is preserved."""
 
     path: str
     text: str
@@ -17,7 +17,7 @@ class EditedFile(NamedTuple):
 
 
 def read_edited_file(host: Host, path: str, mode: int = 0o644) -> EditedFile:
-    """The file behind path; empty where there is none, or none that can be read as text. mode: of one that is new."""
+    """Return the file that path resolves to; an empty one if it is missing or not a file. mode: of a new file."""
     real = host.resolve(path) or path
     found = host.entry(real)
     if found is None or found.kind != "file":
@@ -26,17 +26,17 @@ def read_edited_file(host: Host, path: str, mode: int = 0o644) -> EditedFile:
 
 
 def why_not_editable(host: Host, path: str, instead: str) -> Optional[str]:
-    """Why a file may not be rewritten. A link is edited where it leads, inside the home only.
+    """Return why a file must not be edited, or None. The target of a link is edited, inside the home only.
 
-    instead: what a person can do whose file has several names.
+    instead: what to do about a file with several hard links.
     """
     shown = host.shown(path)
     real = host.resolve(path)
     if real is None:
-        return "%s is a link that leads back to itself" % shown
+        return "%s is a link to itself" % shown
     home = host.resolve(host.home) or host.home
     if not real.startswith(home + "/") and not real.startswith(host.home + "/"):
-        return "%s is a link to %s, outside your home: that is not ours to edit" % (shown, real)
+        return "%s is a link to %s, outside your home; hpc-onboard does not edit that file" % (shown, real)
     found = host.entry(real)
     if found is None:
         link = host.entry(path)
@@ -44,14 +44,14 @@ def why_not_editable(host: Host, path: str, instead: str) -> Optional[str]:
     if found.kind != "file":
         return "%s is a %s, not a file" % (shown, found.kind)
     if not found.mine:
-        return "%s belongs to somebody else" % shown
+        return "%s belongs to another user" % shown
     if found.links != 1:
-        return "%s has %d names (hard links), which a rewrite would part: %s" % (shown, found.links, instead)
+        return "%s has %d hard links, which a rewrite would break: %s" % (shown, found.links, instead)
     return None
 
 
 def write_edited_file(host: Host, file: EditedFile, text: str, keep: bool = False) -> None:
-    """Write what differs; a file that holds nothing any more goes, but for one that a link of the user's leads to."""
+    """Write the text if it differs. An empty file is removed, unless keep: a link of the user points to it."""
     if text == file.text:
         return
     if text or keep:

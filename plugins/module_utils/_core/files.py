@@ -1,8 +1,8 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""System calls on an open folder: a file replaced as a whole, and what host.py puts together of drafts and renames.
+"""System calls relative to an open folder: atomic replacement of files and folders by drafts and renames.
 
-All raise OSError, which the caller explains. replace() writes what must last, on the account and on the controller.
+All functions raise OSError, which the caller explains. The controller writes its records with replace(), too.
 """
 
 import errno
@@ -14,17 +14,17 @@ from .errors import AccountError, errno_name
 
 LARGEST = 4 * 1024**2
 DRAFT = ".%s.hpc.onboard-draft"
-PATH = getattr(os, "O_PATH", os.O_RDONLY)  # a controller with macOS loads this without running it
+PATH = getattr(os, "O_PATH", os.O_RDONLY)  # macOS has none: a controller loads this without using it
 CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-NOATIME = getattr(os, "O_NOATIME", 0)  # Linux has it
+NOATIME = getattr(os, "O_NOATIME", 0)  # only Linux has it
 READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 PASS = PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 ACL = "system.posix_acl_access"
-KEPT = ("user.", "system.")  # attributes that are the user's; others are the file system's own
+KEPT = ("user.", "system.")  # prefixes of the user's extended attributes; others belong to the file system
 
 
 class FileEntry(NamedTuple):
-    """What lies at a path, the last component not followed."""
+    """What is at a path, without following a link."""
 
     kind: str  # folder, file, link or other
     mode: int  # permission bits
@@ -35,16 +35,16 @@ class FileEntry(NamedTuple):
 
     @property
     def is_foreign(self) -> bool:
-        """Whether it belongs to neither this account nor root: its owner may put anything there."""
+        """Return True if another user than root owns it, who may put anything there."""
         return not (self.mine or self.is_roots)
 
     @property
     def is_private(self) -> bool:
-        """Whether it is a folder of this account's that nobody else may look into."""
+        """Return True if it is a folder of this account without permissions for others."""
         return self.kind == "folder" and self.mine and not self.mode & 0o077
 
 
-KINDS = {  # what a thing is, in the sentences, too: each goes with 'a'
+KINDS = {  # also used in messages, after 'a'
     stat.S_IFDIR: "folder",
     stat.S_IFREG: "file",
     stat.S_IFLNK: "link",
@@ -56,11 +56,11 @@ KINDS = {  # what a thing is, in the sentences, too: each goes with 'a'
 
 
 class Unconfirmed(OSError):
-    """The new content has its name, but the disk did not confirm the change of names."""
+    """The new file is in place, but the disk did not confirm the rename."""
 
 
 class NotKept(OSError):
-    """What is read back is not what was written: another program writes there, too."""
+    """The file does not have the written content: another program writes it, too."""
 
 
 def replace(
@@ -71,9 +71,9 @@ def replace(
     attributes: Dict[str, bytes],
     check: Optional[Callable[[str], None]] = None,
 ) -> None:
-    """Put a whole file in place or leave what is there: draft, flush, rename, flush, read back.
+    """Replace a file as a whole or leave it as it is: write a draft, flush, rename, flush, read back.
 
-    A link of that name is replaced, not followed. check is told the whole draft's name; it may raise.
+    A link of that name is replaced, not followed. check: called with the draft's name before the rename; may raise.
     """
     draft = DRAFT % name
     try:
@@ -93,7 +93,7 @@ def replace(
 
 
 def group_id(folder: int, name: str) -> int:
-    """The group of a file, for its successor; -1 where there is none."""
+    """Return the group of a file, for its successor; -1 if there is no file."""
     try:
         return os.stat(name, dir_fd=folder, follow_symlinks=False).st_gid
     except OSError:
@@ -103,7 +103,7 @@ def group_id(folder: int, name: str) -> int:
 def write_draft(
     folder: int, name: str, content: bytes, mode: int, attributes: Dict[str, bytes], group: int = -1
 ) -> None:
-    """Make a new file with its final mode from the first byte, and the group as far as may be; flush it to the disk."""
+    """Write a new file that has its final mode from the first byte, and flush it. The group is set if possible."""
     unlink_if_present(folder, name)
     handle = os.open(name, CREATE, mode & 0o700, dir_fd=folder)
     try:
@@ -126,30 +126,30 @@ def _keep_group(handle: int, group: int) -> None:
     try:
         os.fchown(handle, -1, group)
     except OSError:
-        pass  # it is a group that the user has left
+        pass  # the user is no longer in that group
 
 
 def to_entry(found: os.stat_result, target: str) -> FileEntry:
-    """The entry for what the system says of a path."""
+    """Return the entry for a stat result. target: of a link."""
     kind = KINDS.get(stat.S_IFMT(found.st_mode), "special file")
     mine, roots = found.st_uid == os.getuid(), found.st_uid == 0
     return FileEntry(kind, stat.S_IMODE(found.st_mode), mine, roots, found.st_nlink, target)
 
 
 def why_unsafe(folder: FileEntry, shown: str) -> Optional[str]:
-    """Why a secret may not lie below this component."""
+    """Return why no secret may be stored below a folder, or None. shown: its path for the message."""
     if folder.kind != "folder":
-        return "%s is a %s; a key is kept in plain folders only" % (shown, folder.kind)
+        return "%s is a %s; keys are stored in regular folders only" % (shown, folder.kind)
     if not (folder.mine or folder.is_roots):
-        return "%s belongs to somebody else, who could swap the file" % shown
+        return "%s belongs to another user, who could replace the file" % shown
     if folder.mode & 0o022 and not folder.mode & stat.S_ISVTX:
-        return "others may write in %s and could swap the file: chmod go-w there" % shown
+        return "others can write to %s and replace the file. Run: chmod go-w %s" % (shown, shown)
     return None
 
 
 def list_attributes(file: Union[int, str]) -> List[str]:
-    """The names of a file's extended attributes; none where the file system or this Python does not know such."""
-    if not hasattr(os, "listxattr"):  # a controller with macOS writes its records by these functions, too
+    """Return the names of a file's extended attributes; none if the file system or this Python lacks them."""
+    if not hasattr(os, "listxattr"):  # on macOS, where a controller may run
         return []
     try:
         return os.listxattr(file) if isinstance(file, int) else os.listxattr(file, follow_symlinks=False)
@@ -160,12 +160,12 @@ def list_attributes(file: Union[int, str]) -> List[str]:
 
 
 def read_attributes(file: str) -> Dict[str, bytes]:
-    """The extended attributes that are the user's, access lists among them."""
+    """Return the extended attributes of the user, including access lists."""
     return {name: os.getxattr(file, name) for name in list_attributes(file) if name.startswith(KEPT)}
 
 
 def read_file_at(folder: int, name: str, most: int = LARGEST) -> Optional[bytes]:
-    """What a file of the folder holds, one byte more than most at the most; None without one. No link is opened."""
+    """Return the first most + 1 bytes of a file, or None if it is missing. Links are not opened."""
     try:
         handle = open_for_reading(name, READ, folder)
     except FileNotFoundError:
@@ -175,7 +175,7 @@ def read_file_at(folder: int, name: str, most: int = LARGEST) -> Optional[bytes]
 
 
 def is_free(folder: int, name: str) -> bool:
-    """Whether nothing has this name."""
+    """Return True if nothing has this name."""
     try:
         os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
@@ -184,20 +184,20 @@ def is_free(folder: int, name: str) -> bool:
 
 
 def is_link(folder: int, name: str) -> bool:
-    """Whether a symbolic link has this name."""
+    """Return True if a symbolic link has this name."""
     return stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
 
 
 def draft_path(path: str) -> str:
-    """Where a file or a folder is made, or taken apart, before it has its name, or when it has it no more."""
+    """Return the path at which a file or folder is prepared before it gets its name, or emptied after it lost it."""
     folder, name = os.path.split(path)
     return os.path.join(folder, DRAFT % name)
 
 
 def make_folder(folder: int, name: str, mode: int) -> os.stat_result:
-    """Make a folder with its mode in one step, whatever the umask says: what has its name then may be another thing.
+    """Create a folder with its mode in one step, whatever the umask, and return its status.
 
-    Raises OSError, also where something else has taken its name at once.
+    Raise OSError, also if another user has replaced it by then.
     """
     umask = os.umask(0)
     try:
@@ -216,9 +216,9 @@ def make_folder(folder: int, name: str, mode: int) -> os.stat_result:
 
 
 def make_filled(folder: int, name: str, mode: int, fill: Callable[[], None]) -> None:
-    """Make a folder that holds what fill puts into its draft from the first moment.
+    """Create a folder with content in one step: fill writes into a draft, which is then renamed.
 
-    An empty draft that an ended run left is removed.
+    An empty draft of a killed run is removed.
     """
     draft = DRAFT % name
     try:
@@ -239,9 +239,9 @@ def make_filled(folder: int, name: str, mode: int, fill: Callable[[], None]) -> 
 
 
 def empty_and_remove(folder: int, name: str, empty: Callable[[], None]) -> None:
-    """Remove a folder all at once: what empty takes out of its draft goes; if something is left, it is back.
+    """Remove a folder in one step: rename it to a draft, empty that, remove it. If content is left, rename it back.
 
-    An empty draft that cannot be removed stays a draft, which the next run clears away: the folder would be nobody's.
+    An empty draft that cannot be removed stays: the next run removes it. As a folder it would be noted nowhere.
     """
     draft = DRAFT % name
     os.rename(name, draft, src_dir_fd=folder, dst_dir_fd=folder)
@@ -249,26 +249,26 @@ def empty_and_remove(folder: int, name: str, empty: Callable[[], None]) -> None:
         empty()
         os.rmdir(draft, dir_fd=folder)
     except (OSError, AccountError) as error:
-        is_ours = isinstance(error, AccountError)  # what empty could not take out
-        if is_free(folder, name) and not is_free(folder, draft) and _holds_any(folder, draft, is_ours):
+        only_files = isinstance(error, AccountError)  # empty() failed, and may leave empty folders of hpc-onboard
+        if is_free(folder, name) and not is_free(folder, draft) and _holds_any(folder, draft, only_files):
             os.rename(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
         raise
     flush(folder)
 
 
-def _holds_any(folder: int, name: str, is_ours: bool) -> bool:
-    """Whether something lies in a folder. Empty folders of ours do not count: the next run clears them away."""
+def _holds_any(folder: int, name: str, only_files: bool) -> bool:
+    """Return True if a folder holds something; only_files: empty folders do not count, the next run removes them."""
     found = os.fwalk(name, dir_fd=folder)
-    return any(names or (below and not is_ours) for _place, below, names, _handle in found)
+    return any(names or (below and not only_files) for _place, below, names, _handle in found)
 
 
 def open_folder(folder: int, name: str = ".") -> int:
-    """A folder opened so that it can be listed and flushed; no link is opened."""
+    """Open a folder so that it can be listed and flushed. Links are not opened."""
     return open_for_reading(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, folder)
 
 
 def open_for_reading(name: str, flags: int, folder: Optional[int] = None) -> int:
-    """Open something to read it. Its access time, by which scratch is purged, stays where its owner asks for that."""
+    """Open a path to read it. The access time, by which scratch is purged, stays if the user owns it."""
     try:
         return os.open(name, flags | NOATIME, dir_fd=folder)
     except PermissionError:
@@ -276,7 +276,7 @@ def open_for_reading(name: str, flags: int, folder: Optional[int] = None) -> int
 
 
 def flush(folder: int) -> None:
-    """Make a change of names durable; some file systems cannot and say EINVAL."""
+    """Make renames in a folder durable. File systems that cannot do that return EINVAL."""
     try:
         os.fsync(folder)
     except OSError as error:
@@ -285,7 +285,7 @@ def flush(folder: int) -> None:
 
 
 def unlink_if_present(folder: int, name: str) -> None:
-    """Remove a file or link, if it is there."""
+    """Remove a file or link, if it exists."""
     try:
         os.unlink(name, dir_fd=folder)
     except FileNotFoundError:
@@ -293,7 +293,7 @@ def unlink_if_present(folder: int, name: str) -> None:
 
 
 def discard_draft(folder: int, name: str) -> None:
-    """Remove a draft that was not renamed; that this fails too must not hide the first error."""
+    """Remove a draft that was not renamed, without an error that would hide the first one."""
     try:
         os.unlink(name, dir_fd=folder)
     except OSError:

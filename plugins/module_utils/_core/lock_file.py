@@ -1,14 +1,14 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A file that one process at a time holds, over every machine that shares its folder.
+"""A lock file that one process at a time holds, over all machines that share its folder.
 
-fcntl, because flock does not exclude two NFS clients. The kernel frees the lock of a dead process, and the next one
-takes the file over. After locking, the folder is listed anew: without that an NFS client serves a stale name and loses
-an update. Who holds it stands in the file, for the others' message.
+It uses fcntl, because flock does not exclude two NFS clients. The kernel frees the lock of a dead process, and the next
+one takes the file over. After locking, the folder is listed again: otherwise an NFS client serves a stale name and
+loses an update. The file names its holder, for the message of others.
 
-Where the file system knows no such locks (Lustre mounted with noflock), a second file is the lock, which only one can
-make. It names machine, boot and process, so that the next one on that machine knows when its maker is dead. On other
-machines nobody knows that: there it is named with its age, and with what removes it.
+If the file system has no such locks (Lustre mounted with noflock), the existence of a second file is the lock. It names
+machine, boot and process, so that another process on that machine can tell that its owner is dead. On other machines
+this is unknown: the message has its age, and the command that removes it.
 """
 
 import errno
@@ -22,16 +22,16 @@ from typing import Callable, List, Optional, Tuple, Union
 from .errors import AccountError, printable
 
 AGAIN_SECONDS = 0.05
-AGAIN = (errno.EAGAIN, errno.EACCES, errno.ENOENT, errno.ESTALE)  # another one holds it, or has just removed it
+AGAIN = (errno.EAGAIN, errno.EACCES, errno.ENOENT, errno.ESTALE)  # another process holds it, or has just removed it
 NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP)
-HELD = "%s.held"  # the file that is the lock where there are no others
+HELD = "%s.held"  # name of the second file
 BOOT = "/proc/sys/kernel/random/boot_id"
 
 
 class LockBusy(Exception):
-    """Another process holds the lock: which one, on which machine, since when.
+    """Another process holds the lock; the text says which one, on which machine, since when.
 
-    orphan: that process, where it is one of this machine whose parent has ended; else 0.
+    orphan: its process id if it is on this machine and its parent has ended; else 0.
     """
 
     def __init__(self, text: str, orphan: int = 0) -> None:
@@ -40,10 +40,10 @@ class LockBusy(Exception):
 
 
 class LockFile:
-    """The lock of that name in a folder: a path, or an open one that stays open.
+    """The lock of that name in a folder, which is a path or a handle that stays open.
 
-    stays: whether the file is there for ever, or gone whenever nobody holds it. opened: opens the file where the
-    usual way is not strict enough. shown: what it is called in a message, where the folder is an open one.
+    stays: keep the file when the lock is released. opened: opens the file instead of _open, with stricter checks.
+    shown: its path for messages, if the folder is a handle.
     """
 
     def __init__(
@@ -73,14 +73,14 @@ class LockFile:
         return handle
 
     def _check_ours(self, found: os.stat_result) -> None:
-        """Raise AccountError for what somebody else has laid there, and could hold for ever; one is gone meanwhile."""
+        """Raise AccountError if another user made the file: he could hold it for ever."""
         if found.st_uid != os.getuid() or not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
-            raise AccountError("%s is no lock of yours: move it away, then run again" % self._shown)
+            raise AccountError("%s is not a lock file of yours: move it away, then run again" % self._shown)
 
     def acquire(self, wait: float) -> None:
-        """Take the lock, after waiting so many seconds at most.
+        """Take the lock after waiting for so many seconds at most.
 
-        Raises Busy, OSError where there is no locking, and AccountError for what is no lock of ours.
+        Raise LockBusy; OSError if locking fails; AccountError if the file is another user's.
         """
         deadline = time.monotonic() + wait
         while not self.take():
@@ -95,7 +95,7 @@ class LockFile:
             raise
 
     def take(self) -> bool:
-        """Try once. A file that was removed while we waited for it is no lock."""
+        """Try once to take the lock. A file that was removed by then does not count."""
         try:
             handle = self._opened()
         except OSError as error:
@@ -120,7 +120,7 @@ class LockFile:
         return False
 
     def _take_by_name(self) -> bool:
-        """Make the file that is the lock, or take it over from a dead process of this machine."""
+        """Try to create the second file. Remove it if its owner on this machine is dead, for the next try."""
         name = HELD % self._place
         text = "%s %s %d" % (os.uname().nodename, _boot(), os.getpid())
         try:
@@ -128,15 +128,15 @@ class LockFile:
         except OSError as error:
             if error.errno != errno.EEXIST:
                 raise
-            self._bury(name)
+            self._remove_dead(name)
             return False
         with os.fdopen(handle, "wb") as stream:
             stream.write(text.encode("utf-8"))
         self._by_name = True
         return True
 
-    def _bury(self, name: str) -> None:
-        """Remove the lock of a process of this machine that is dead; that of another machine may be alive."""
+    def _remove_dead(self, name: str) -> None:
+        """Remove the second file of a dead process of this machine; one of another machine may be alive."""
         try:
             handle = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=self._above)
             with os.fdopen(handle, "rb") as stream:
@@ -147,15 +147,16 @@ class LockFile:
                 return
             grave = "%s.%d" % (name, os.getpid())
             os.rename(name, grave, src_dir_fd=self._above, dst_dir_fd=self._above)
-            mistaken = os.stat(grave, dir_fd=self._above, follow_symlinks=False).st_ino != number
-            if mistaken:  # another one was quicker, and this is its lock
+            if (
+                os.stat(grave, dir_fd=self._above, follow_symlinks=False).st_ino != number
+            ):  # a new lock of another process
                 os.link(grave, name, src_dir_fd=self._above, dst_dir_fd=self._above)
             os.unlink(grave, dir_fd=self._above)
         except OSError:
-            pass  # another one was quicker
+            pass  # another process was quicker
 
     def release(self) -> None:
-        """Remove the file while it is still ours, unless it stays, and free the lock."""
+        """Remove the file, unless it stays, and then free the lock."""
         if self._handle < 0:
             return
         if self._by_name:
@@ -169,7 +170,7 @@ class LockFile:
         self._handle = -1
 
     def _sign(self) -> None:
-        """Say who holds it, for the others' message; on a full file system it stays unsaid."""
+        """Write the holder into the file, for the message of others; on a full file system it stays empty."""
         since = time.strftime("%Y-%m-%d %H:%M:%S")
         text = "%s, process %d, since %s\n" % (os.uname().nodename, os.getpid(), since)
         text += "%s %s %d %d\n" % (os.uname().nodename, _boot(), os.getpid(), os.getppid())  # for _orphan
@@ -180,22 +181,26 @@ class LockFile:
             pass
 
     def _busy(self) -> LockBusy:
-        """Return the error that says who holds the lock, for how long, and what removes one that outlives its owner."""
+        """Return the error with the holder, the age, and what removes a lock that outlived its owner."""
         text, seconds = self._read(self._place)
         signed, _end, process = text.partition("\n")
-        said, further = printable(signed.strip()), ""
+        holder, further = printable(signed.strip()), ""
         if self._is_lockless:
             if not (text or self._stays):
-                self._unlink(self._place)  # it was made by those who wait
+                self._unlink(self._place)  # this process created it while it waited
             words, seconds = self._read(HELD % self._place)
             owner = printable(" ".join(words.split())).split()
-            said = "%s, process %s" % (owner[0], owner[2]) if len(owner) == 3 else "it did not say who"
+            holder = "%s, process %s" % (owner[0], owner[2]) if len(owner) == 3 else "unknown process"
             further = "; if that process has ended: rm " + HELD % self._shown
-        ago = "%s, %s ago%s" % (said, _duration(seconds), further)
-        return LockBusy(ago if said else "it did not say who", _orphan(process.split()))
+        minutes = max(0, int(seconds)) // 60
+        age = "%d minutes" % minutes if minutes < 120 else "%d hours" % (minutes // 60)
+        if minutes >= 48 * 60:
+            age = "%d days" % (minutes // 1440)
+        text = "%s, %s ago%s" % (holder, age, further) if holder else "unknown process"
+        return LockBusy(text, _find_orphan(process.split()))
 
     def _read(self, place: str) -> Tuple[str, float]:
-        """Return what is in the lock, or in the file that is the lock, and how many seconds old it is."""
+        """Return the content of the lock file or the second file, and its age in seconds."""
         try:
             handle = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=self._above)
             with os.fdopen(handle, "rb") as stream:
@@ -210,22 +215,14 @@ class LockFile:
             pass  # it is gone, or stays and is no lock
 
 
-def _duration(seconds: float) -> str:
-    """Return a duration in words, as an age is told."""
-    minutes = max(0, int(seconds)) // 60
-    if minutes < 120:
-        return "%d minutes" % minutes
-    return "%d hours" % (minutes // 60) if minutes < 48 * 60 else "%d days" % (minutes // 1440)
-
-
 def _to_look_up(folder: Union[int, str]) -> Union[int, str]:
-    """A path to an open folder: an NFS client asks its server about what it looks up, not about what is open."""
+    """Return a path to an open folder: an NFS client asks its server when it looks up a path, not a handle."""
     path = "/proc/self/fd/%s" % folder
     return path if isinstance(folder, int) and os.path.isdir(path) else folder
 
 
 def _boot() -> str:
-    """What tells this run of the machine from the one before; nothing where the system does not say."""
+    """Return the id of the machine's current boot, or "-" if it is unknown."""
     try:
         with open(BOOT, encoding="utf-8") as stream:
             return stream.read().strip()
@@ -233,8 +230,8 @@ def _boot() -> str:
         return "-"
 
 
-def _orphan(signed: List[str]) -> int:
-    """Return the process that signed a lock with machine, boot, process and parent, if its parent alone has ended."""
+def _find_orphan(signed: List[str]) -> int:
+    """Return the process that signed with machine, boot, process and parent, if only its parent has ended."""
     if len(signed) != 4 or not signed[2].isdigit() or signed[:2] != [os.uname().nodename, _boot()]:
         return 0
     return int(signed[2]) if _is_alive(signed[2]) and not _is_alive(signed[3]) else 0
@@ -251,15 +248,15 @@ def _is_alive(process: str) -> bool:
 
 
 def is_held(path: str) -> bool:
-    """Whether a process holds the lock on this file; asked without taking it."""
+    """Return True if a process holds the lock on this file, without taking it."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return False
     try:
-        asked = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
-        answered = fcntl.fcntl(handle, fcntl.F_GETLK, asked)
-        return bool(struct.unpack("hhqqi4x", answered)[0] != fcntl.F_UNLCK)
+        query = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+        reply = fcntl.fcntl(handle, fcntl.F_GETLK, query)
+        return bool(struct.unpack("hhqqi4x", reply)[0] != fcntl.F_UNLCK)
     except OSError:
         return False
     finally:

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where file systems are mounted, and which of them hang, asked by processes that are left behind."""
+"""Mount points, and which file systems hang: child processes that are abandoned try to access them."""
 
 import os
 import signal
@@ -14,12 +14,12 @@ def is_inside(path: str, mount: str) -> bool:
 
 
 def mount_of(path: str, mounts: List[str]) -> str:
-    """The mount point that path lies below; decided by names alone, no file system is asked."""
-    return max((one for one in mounts if is_inside(path, one)), key=len, default="/")
+    """Return the mount point of a path, by names alone, without access to a file system."""
+    return max((mount for mount in mounts if is_inside(path, mount)), key=len, default="/")
 
 
 def mount_points() -> List[str]:
-    """The mount points of this machine, from the kernel's table; the file systems are not asked."""
+    """Return the mount points of this machine from the kernel's table, without access to the file systems."""
     try:
         with open("/proc/self/mountinfo", encoding="utf-8", errors="replace") as table:
             return [line.split()[4].encode("latin-1", "replace").decode("unicode_escape") for line in table]
@@ -28,21 +28,21 @@ def mount_points() -> List[str]:
 
 
 def find_hanging(mounts: Iterable[str], seconds: float) -> List[str]:
-    """Return the mount points whose file systems do not answer within so many seconds, all asked at once."""
-    asked = {_ask(mount): mount for mount in mounts}
+    """Return the mount points whose file systems do not answer within so many seconds; all are tried at once."""
+    waiting = {_probe(mount): mount for mount in mounts}
     deadline = time.monotonic() + seconds
-    while asked and time.monotonic() < deadline:
-        for child in list(asked):
+    while waiting and time.monotonic() < deadline:
+        for child in list(waiting):
             if os.waitpid(child, os.WNOHANG)[0]:
-                del asked[child]
+                del waiting[child]
         time.sleep(0.002)
-    for child in asked:
+    for child in waiting:
         os.kill(child, signal.SIGKILL)
-    return sorted(asked.values())
+    return sorted(waiting.values())
 
 
-def _ask(mount: str) -> int:
-    """Return the process that asks a file system, with none of the handles that an answer is awaited from."""
+def _probe(mount: str) -> int:
+    """Return the id of a process that accesses a file system. It holds none of the handles that others read from."""
     child = os.fork()
     if child == 0:
         try:
@@ -57,6 +57,6 @@ def _ask(mount: str) -> int:
 
 
 def describe_hang(mount: str, home: str, seconds: float) -> str:
-    """Return the sentence for a file system that hangs. home: the real path of the home."""
+    """Return the error for a file system that hangs. home: the real path of the home."""
     what = "the home hangs (file system %s)" if is_inside(home, mount) else "the file system %s hangs"
-    return "no answer in %d s: %s; run again when the site has repaired it" % (seconds, what % mount)
+    return "no answer in %d s: %s; run again when the site has fixed it" % (seconds, what % mount)

@@ -1,11 +1,11 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The way to a thing: every folder on it opened once, component by component, and kept open.
+"""Folders opened component by component and kept open, so that a path cannot change between check and use.
 
-In a storage area that a group shares, a colleague may rename anything at any moment, ours too, and lay a link or a
-folder of his own under our name. So nothing is looked at or changed by a path: a look and the change that follows it
-go through the same open folders. A link on the way is followed where it is the account's own or root's; a folder of
-the account's that became another one since it was looked at is refused.
+In a storage area that a group shares, another user may at any time rename a folder of the account and put a link or a
+folder of his own in its place. So an inspection and the change that follows it use the same open folders, not paths. A
+link is followed if it belongs to the account or root. A folder of the account that was replaced since its inspection is
+refused.
 """
 
 import errno
@@ -16,11 +16,11 @@ from . import files
 from .errors import AccountError, as_account_error
 from .files import PASS, PATH
 
-MOST = 60  # open folders; a login node allows some hundred to a process
+MOST = 60  # open folders; a login node allows a process some hundred
 
 
 class OpenFolders:
-    """The open folders of one host. resolve: a path without links; real: raises FileSystemHangs."""
+    """The open folders of one host. resolve: see Host.resolve; real: raises FileSystemHangs for a path that hangs."""
 
     def __init__(
         self,
@@ -31,44 +31,41 @@ class OpenFolders:
     ) -> None:
         self._root, self._shown, self._resolve, self._checked = root, shown, resolve, real
         self._open: Dict[str, int] = {}
-        self._behind: Dict[str, str] = {}  # the paths without links of the open folders that are behind one
-        self._seen: Dict[str, Tuple[int, int]] = {}  # the account's own folders, as they were looked at
+        self._behind: Dict[str, str] = {}  # open folder -> its path without links, if that differs
+        self._seen: Dict[str, Tuple[int, int]] = {}  # device and inode of the account's own folders, as inspected
 
     def folder(self, path: str) -> int:
-        """The open folder at path, which stays the way's own; good for a name in it, not to be listed or flushed.
+        """Return the open folder at a path, for calls with dir_fd; do not close it. It cannot be listed or flushed.
 
-        Raises OSError, and AccountError where somebody else has a hand in it or the file system hangs.
+        Raise OSError, and AccountError if the folder was replaced or its file system hangs.
         """
-        found = self._open.get(path)
-        if found is not None:
-            return found
-        if len(self._open) > MOST:
+        if path not in self._open and len(self._open) > MOST:
             self._close()
-        return self._opened(path)
+        return self._open_all(path)
 
     def folder_of(self, path: str) -> int:
-        """Return the open folder above path. Raises FileSystemHangs, too, if path is on a file system that hangs."""
+        """Return the open folder above a path. Raise FileSystemHangs if the path's own file system hangs."""
         above, name = os.path.split(path)
         handle = self.folder(above)
         self._real(above, name)
         return handle
 
     def _real(self, above: str, name: str) -> str:
-        """Return the path without links of a name in an open folder. Raises FileSystemHangs."""
+        """Return the path without links of a name in an open folder. Raise FileSystemHangs."""
         path = os.path.join(self._behind.get(above, above), name)
         self._checked(path)
         return path
 
-    def _opened(self, path: str) -> int:
+    def _open_all(self, path: str) -> int:
+        """Open a folder and all above it that are not open yet."""
         if path not in self._open:
-            self._open[path] = (
-                self._entered(path) if path.strip("/") else os.open(self._root or "/", PATH | os.O_DIRECTORY)
-            )
+            is_top = not path.strip("/")
+            self._open[path] = os.open(self._root or "/", PATH | os.O_DIRECTORY) if is_top else self._open_one(path)
         return self._open[path]
 
-    def _entered(self, path: str) -> int:
+    def _open_one(self, path: str) -> int:
         above, name = os.path.split(path)
-        folder = self._opened(above)
+        folder = self._open_all(above)
         place = self._real(above, name)
         try:
             handle = os.open(name, PASS, dir_fd=folder)
@@ -77,7 +74,7 @@ class OpenFolders:
             if real is None or real == path:
                 raise
             self._behind[path] = real
-            return os.dup(self._opened(real))
+            return os.dup(self._open_all(real))
         if place != path:
             self._behind[path] = place
         self._compare(path, os.fstat(handle))
@@ -85,21 +82,21 @@ class OpenFolders:
 
     def _compare(self, path: str, now: os.stat_result) -> None:
         if self._seen.get(path, (now.st_dev, now.st_ino)) != (now.st_dev, now.st_ino):
-            raise AccountError("%s was changed for another folder meanwhile: run again" % self._shown(path))
+            raise AccountError("%s was replaced by another folder; run again" % self._shown(path))
 
-    def saw(self, path: str, now: os.stat_result) -> None:
-        """Remember a folder of the account's own that was looked at: none but this one is changed."""
+    def remember(self, path: str, now: os.stat_result) -> None:
+        """Remember a folder of the account that was inspected: a replaced one is refused from now on."""
         self._compare(path, now)
         self._seen[path] = (now.st_dev, now.st_ino)
 
     def forget(self) -> None:
-        """Let go of all, for what is looked at next is to be as it is by then."""
+        """Close all folders and forget what was inspected."""
         self._close()
         self._seen.clear()
 
     def _close(self) -> None:
         while self._open:
-            _let_go(self._open.popitem()[1])
+            _close_quietly(self._open.popitem()[1])
         self._behind.clear()
 
     def __del__(self) -> None:
@@ -107,14 +104,14 @@ class OpenFolders:
 
 
 class OpenHandle:
-    """An open file or folder in which something is changed: closed afterwards, and an error says what was tried."""
+    """A context manager for an open file or folder: closes it, and turns OSError into an AccountError."""
 
     def __init__(self, handle: int, doing: str) -> None:
         self.handle, self._doing = handle, doing
 
     def close(self) -> None:
-        """Let go of it."""
-        _let_go(self.handle)
+        """Close it without an error."""
+        _close_quietly(self.handle)
 
     def __enter__(self) -> int:
         return self.handle
@@ -125,8 +122,8 @@ class OpenHandle:
             raise as_account_error(error, self._doing) from None
 
 
-def _let_go(handle: int) -> None:
-    """Close what was only looked at, or is flushed: an error says nothing then, and there is nothing to be done."""
+def _close_quietly(handle: int) -> None:
+    """Close what was only read, or is flushed already: an error means nothing then."""
     try:
         os.close(handle)
     except OSError:
@@ -134,16 +131,16 @@ def _let_go(handle: int) -> None:
 
 
 def remove_tree(folder: int, name: str) -> None:
-    """Remove a folder of this user's with all that it holds: what was opened is emptied, then an empty one goes."""
+    """Remove a folder of this user and its content; what was opened is emptied, then the empty folder is removed."""
     handle = files.open_folder(folder, name)
     try:
         if os.fstat(handle).st_uid != os.getuid():
             raise OSError(errno.EPERM, "")
         for _path, folders, names, inside in os.fwalk(".", False, _raise, dir_fd=handle):
-            for one in folders:
-                (os.unlink if files.is_link(inside, one) else os.rmdir)(one, dir_fd=inside)
-            for one in names:
-                os.unlink(one, dir_fd=inside)
+            for child in folders:
+                (os.unlink if files.is_link(inside, child) else os.rmdir)(child, dir_fd=inside)
+            for child in names:
+                os.unlink(child, dir_fd=inside)
     finally:
         os.close(handle)
     os.rmdir(name, dir_fd=folder)

@@ -1,9 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Start a program, and take what it prints: with a time limit, a bound, and no way to ask anybody.
+"""Run a program and return its output: limited in time and size, without a terminal or input.
 
-The standard library's subprocess is not used, because it takes longer to import than a shell takes to start, and
-every run that asks the login shell for something would wait for that.
+subprocess is not used, because its import takes longer than a shell's start, and every run that starts the login shell
+would wait for it.
 """
 
 import os
@@ -26,7 +26,7 @@ AT_LOGIN_SH = (".bash_profile", ".bash_login", ".profile")
 
 
 class ProgramOutput(NamedTuple):
-    """What came of a program: what it printed, how long it took, and why there may be no more; "" is its own end."""
+    """The output of a program, its duration, and why the output may be incomplete; "" if it ended by itself."""
 
     output: bytes
     seconds: float
@@ -34,7 +34,7 @@ class ProgramOutput(NamedTuple):
 
     @property
     def text(self) -> str:
-        """What it printed, whatever its bytes are."""
+        """Return the output as text; invalid bytes are replaced."""
         return self.output.decode("utf-8", "replace")
 
 
@@ -46,20 +46,20 @@ def run_program(
     prepare: Optional[Callable[[], None]] = None,
     end: bytes = b"",
 ) -> ProgramOutput:
-    """Run line with an absolute path first; name is what it is called in its own arguments.
+    """Run a command line, which begins with an absolute path, and return what it prints to stdout.
 
-    prepare is called in the new process before the program takes it over; when that fails, nothing runs.
-    end: when this is printed, no more is waited for.
+    name: its argv[0]. prepare: called in the new process before the program starts; if it raises, nothing is run.
+    end: stop waiting once this is printed.
 
-    It has nothing to read, no terminal and a session of its own, which is killed as a whole at the end; a program
-    that hangs in a dead file server is not waited for.
+    The program has no input, no terminal and a session of its own, which is killed as a whole at the end. If it hangs
+    on a dead file server, it is abandoned.
     """
     started = time.time()
     reader, writer = os.pipe()
-    failure, failed = os.pipe()  # the program's start closes its end; what comes through says that it failed
+    failure, failed = os.pipe()  # closed by exec; a byte means that the program did not start
     try:
         child = os.fork()
-    except OSError:  # a login node limits how many processes one may have
+    except OSError:  # a login node limits the number of processes
         for handle in (reader, writer, failure, failed):
             os.close(handle)
         return ProgramOutput(b"", 0.0, NOT_RUN)
@@ -70,7 +70,7 @@ def run_program(
     try:
         if select.select([failure], [], [], seconds)[0] and os.read(failure, 1):
             return ProgramOutput(b"", 0.0, NOT_RUN)
-        printed, why = _printed(reader, started + seconds, end)
+        printed, why = _read_output(reader, started + seconds, end)
         while not why and not (end and end in printed) and os.waitpid(child, os.WNOHANG)[0] == 0:
             why = ENDLESS if time.time() > started + seconds else ""
             time.sleep(0.002)
@@ -82,7 +82,7 @@ def run_program(
 
 
 def endless_file(shell: str, home: str) -> Optional[str]:
-    """The start-up file of which a login shell would find no end: a pipe, or a device; and which of them. Or None."""
+    """Return "~/FILE is a pipe" (or a device) for a start-up file that a login shell would read for ever, or None."""
     for name in AT_LOGIN.get(os.path.basename(shell), AT_LOGIN_SH):
         try:
             there = os.stat(os.path.join(home, name))
@@ -91,12 +91,12 @@ def endless_file(shell: str, home: str) -> Optional[str]:
             if stat.S_ISCHR(there.st_mode) and there.st_rdev != os.stat(os.devnull).st_rdev:
                 return "~/%s is a device" % name
         except OSError:
-            pass  # the shell itself will say so
+            pass  # the shell itself reports it
     return None
 
 
 def find_program(name: str, path: str) -> Optional[str]:
-    """The program of this name in the folders of PATH, or None."""
+    """Return the path of a program in the folders of PATH, or None."""
     places = [os.path.join(folder, name) for folder in path.split(":") if folder.startswith("/")]
     return next((place for place in places if os.path.isfile(place) and os.access(place, os.X_OK)), None)
 
@@ -109,7 +109,7 @@ def _become(
     writer: int,
     failed: int,
 ) -> None:
-    """The child. Never returns."""
+    """Turn the child into the program. Never returns."""
     try:
         os.setsid()
         null = os.open(os.devnull, os.O_RDWR)
@@ -126,8 +126,8 @@ def _become(
         os._exit(127)
 
 
-def _printed(stream: int, deadline: float, end: bytes) -> Tuple[bytes, str]:
-    """What is printed up to the end, and why it is not all."""
+def _read_output(stream: int, deadline: float, end: bytes) -> Tuple[bytes, str]:
+    """Return the output, and why it is incomplete."""
     printed = b""
     while len(printed) <= LARGEST and not (end and end in printed):
         if not select.select([stream], [], [], max(0.0, deadline - time.time()))[0]:
@@ -142,6 +142,6 @@ def _printed(stream: int, deadline: float, end: bytes) -> Tuple[bytes, str]:
 def _kill(group: int) -> None:
     try:
         os.killpg(group, signal.SIGKILL)
-        os.waitpid(group, os.WNOHANG)  # one that hangs in a dead file server is left to the system
+        os.waitpid(group, os.WNOHANG)  # abandoned if it hangs on a dead file server
     except OSError:
-        pass  # all of it has ended
+        pass  # all processes have ended

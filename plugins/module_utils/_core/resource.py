@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The heart: what a resource is, and the one loop that examines it and puts it right."""
+"""The core: what a resource is, and the loop that examines it and brings it to its desired state."""
 
 import time
 from typing import Any, Dict, List, Mapping, Optional
@@ -11,40 +11,39 @@ from .host import Host
 from .values import Options
 
 State = Dict[str, str]
-"""The observed or desired state of a thing: flat, readable in a diff, secrets as fingerprints; absent is empty."""
+"""An observed or desired state: flat, for a diff, with fingerprints for secrets; empty if the resource is absent."""
 
 Evidence = Dict[str, Any]
-"""What was seen beside the state, each a word or a number that a program acts on."""
+"""Observations in addition to the state, as words or numbers that a program acts on."""
 
 CHANGES = ("missing", "different", "extra")
-"""Statuses of what is, or was, to be put right."""
+"""Statuses of a resource that differs, or differed, from its desired state."""
 
 FAILURES = ("blocked", "failed", "unknown")
-"""Statuses of what is not up to date and stays so."""
+"""Statuses of a resource that is not up to date after the run."""
 
 STATUSES = ("ok",) + CHANGES + FAILURES
 
 
 def note_key(kind: str, identity: str) -> str:
-    """What a resource is noted under in a receipt."""
+    """Return the key of a resource's note in a receipt."""
     return "%s %s" % (kind, identity)
 
 
-def hash_fields(found: Mapping[str, str]) -> Dict[str, str]:
-    """A state as hashes, field by field."""
-    return {field: digest(value.encode("utf-8", "replace")).hex()[:16] for field, value in found.items()}
+def hash_fields(state: Mapping[str, str]) -> Dict[str, str]:
+    """Return a short hash of each field of a state."""
+    return {field: digest(value.encode("utf-8", "replace")).hex()[:16] for field, value in state.items()}
 
 
 class Outcome:
-    """What came of one resource.
+    """The result of examining or reconciling one resource.
 
-    progress is how far work that takes minutes is, while it goes on by itself (see job.py); remarks are
-    what its owner should know though nothing differs; evidence is what is concluded from, as fields (see
-    docs/schemas/answer.schema.json), for no sentence is read back; folders were made for it to lie in; was
-    has the former values of what is, or was, changed of the user's along with it.
-
-    status is what was found: ok, missing, different or extra; or why nothing could be
-    said or done: blocked, failed, unknown (then reason says it in a sentence).
+    status: ok, missing, different or extra, as found; or blocked, failed or unknown, with a sentence in reason.
+    progress: how far work of minutes is that goes on by itself (see job.py).
+    remarks: notes for the user although nothing differs.
+    evidence: what programs conclude from, since no sentence is parsed (docs/schemas/answer.schema.json).
+    folders: folders that were created for it.
+    was: former values of fields of the user that are, or were, changed with it.
     """
 
     def __init__(
@@ -59,7 +58,14 @@ class Outcome:
         self.after = after
         self.fields = sorted(k for k in set(before) | set(after) if before.get(k) != after.get(k))
         self.reason = obstacle if self.fields else None
-        self.status = self._found()
+        if not self.fields:
+            self.status = "ok"
+        elif self.reason:
+            self.status = "blocked"
+        elif not before:
+            self.status = "missing"
+        else:
+            self.status = "different" if after else "extra"
         self.seconds = 0.0
         self.progress: Optional[Dict[str, Any]] = None
         self.remarks: List[str] = []
@@ -67,25 +73,16 @@ class Outcome:
         self.folders: List[str] = []
         self.was: State = {}
 
-    def _found(self) -> str:
-        if not self.fields:
-            return "ok"
-        if self.reason:
-            return "blocked"
-        if not self.before:
-            return "missing"
-        return "different" if self.after else "extra"
-
     @classmethod
     def unmet(cls, identity: str, status: str, reason: str) -> "Outcome":
-        """The outcome of a resource that could not be looked at, or not be put right."""
+        """Return the outcome of a resource that could not be examined or changed."""
         outcome = cls(identity, {}, {})
         outcome.status = status
         outcome.reason = reason
         return outcome
 
     def document(self) -> Dict[str, Any]:
-        """The outcome as it goes into the answer (see docs/schemas/answer.schema.json)."""
+        """Return the outcome for the answer (docs/schemas/answer.schema.json)."""
         return {
             "identity": self.identity,
             "status": self.status,
@@ -103,17 +100,15 @@ class Outcome:
 
 
 class Resource(Options):
-    """One thing kept in a wanted state. A kind is a subclass; it knows its options and nothing of Ansible."""
+    """One thing with a desired state. A resource type is a subclass, which knows its options and nothing of Ansible."""
 
-    IS_RESTORED = (
-        False  # whether offboarding puts back what was changed of a thing of the user's (_engine/restored_key.py)
-    )
-    KEEPS_USER_EDITS = False  # whether it belongs to the account's owner once a person has changed it
-    keeps_copy = False  # whether apply first keeps a private copy of what it replaces
-    WAITS = True  # whether it cannot be had where a thing that it touches is not as it should be
+    IS_RESTORED = False  # whether offboarding restores what was changed of the user's (_engine/restored_key.py)
+    KEEPS_USER_EDITS = False  # whether offboarding keeps it once the user has changed it
+    keeps_copy = False  # whether apply keeps a private copy of what it replaces
+    WAITS = True  # whether it is blocked if a resource that it touches has failed
 
     def bound(self, host: Host) -> "Resource":
-        """This resource with every path resolved on the account; its identity stays."""
+        """Return this resource with all paths expanded for the account, and the same identity."""
         paths = {
             name: host.expand(self.options[name])
             for name, spec in self.OPTIONS.items()
@@ -124,64 +119,63 @@ class Resource(Options):
         return resource
 
     def touches(self, host: Host) -> List[str]:
-        """The absolute paths that this resource looks at, its own first; what fails there costs it too.
+        """Return the absolute paths that this resource depends on, its own first.
 
-        By names alone: this is asked when a file system hangs, so none may be looked at.
+        It must not access a file system, since it is called when one hangs.
         """
         raise NotImplementedError
 
     def is_unchanged_since_created(self, found: State, host: Host) -> bool:
-        """Whether we made it, and it still is what we made: all that was found is noted so."""
+        """Return True if hpc-onboard created it and its state is one that a run left."""
         note = host.receipt_notes.get(note_key(self.KIND, self.identity), {})
-        ways = [note.get("hashes", {})] + note.get("former", [])
+        left = [note.get("hashes", {})] + note.get("former", [])
         there = hash_fields(found)
-        return bool(note.get("made")) and any(
-            all(way.get(field) == one for field, one in there.items()) for way in ways
-        )
+        is_left = any(all(one.get(field) == value for field, value in there.items()) for one in left)
+        return bool(note.get("made")) and is_left
 
     def desired(self, host: Host) -> State:
-        """The state that is wanted."""
+        """Return the desired state."""
         raise NotImplementedError
 
     def inspect(self, host: Host) -> State:
-        """The state as found; nothing is changed."""
+        """Return the observed state; change nothing."""
         raise NotImplementedError
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
-        """Why this must not be changed by us, and what to do about it; None when it may."""
+        """Return why this must not be changed, and what to do about it; None if it may."""
         raise NotImplementedError
 
     def progress(self, host: Host) -> Optional[Dict[str, Any]]:
-        """How far the work is that an earlier apply has started, or why it failed; None where there is none."""
+        """Return how far the work of an earlier apply is, or why it failed; None if there is none."""
 
     def remarks(self, host: Host) -> List[str]:
-        """What the account's owner should know, though it is no difference and not ours to change."""
+        """Return notes for the user about what is no difference."""
         return []
 
     def evidence(self, before: State, host: Host) -> Evidence:
-        """What was seen beside the state and decides what is to be done."""
+        """Return observations, in addition to the state, that decide what to do."""
         return {}
 
     def keys(self, host: Host) -> State:
-        """Return the fingerprints of all keys that apply would replace, by the words that name their places."""
+        """Return the fingerprints of all keys that apply would replace, by their places in words."""
         return {}
 
     def fields_to_tighten(self, host: Host) -> State:
-        """Return the fields of what the user has there that apply would change, with their present values."""
+        """Return the fields of the user that apply would change, with their present values."""
         return {}
 
     def paths_to_remove(self, host: Host) -> List[str]:
-        """The absolute paths that apply would remove with all that they hold, where it removes what others made."""
+        """Return the absolute paths that apply would remove with their content, if others created that."""
         return []
 
     def apply(self, host: Host) -> None:
-        """Bring about the wanted state; called only when something differs and no obstacle stands."""
+        """Create the desired state. Called only if a field differs and there is no obstacle."""
         raise NotImplementedError
 
 
 def examine(resource: Resource, host: Host) -> Outcome:
-    """Compare resource with its wanted state. Nothing is changed."""
-    progress = resource.progress(host)  # before the state: work that ends in between leaves nothing to say
+    """Compare a resource with its desired state; change nothing."""
+    progress = resource.progress(host)  # before the state: if the work ends in between, nothing is in progress
     before = resource.inspect(host)
     obstacle = resource.obstacle(before, host)
     outcome = Outcome(resource.identity, before, resource.desired(host), obstacle)
@@ -189,12 +183,12 @@ def examine(resource: Resource, host: Host) -> Outcome:
     outcome.remarks, outcome.evidence = resource.remarks(host), resource.evidence(before, host)
     outcome.was = resource.fields_to_tighten(host) if outcome.fields and not obstacle else {}
     if obstacle and not outcome.fields:
-        outcome.evidence["obstacle"] = obstacle  # nothing differs yet, and the next run that has to change it could not
+        outcome.evidence["obstacle"] = obstacle  # nothing differs yet, but the next change would be blocked
     return outcome
 
 
 def reconcile(resource: Resource, host: Host) -> Outcome:
-    """Bring resource to its wanted state, or have it on the way there, and say what was found before."""
+    """Bring a resource to its desired state, or start the work that does; return the outcome with the state before."""
     started = time.time()
     outcome = examine(resource, host)
     if outcome.fields and not outcome.reason and not is_in_progress(outcome):
@@ -209,5 +203,5 @@ def reconcile(resource: Resource, host: Host) -> Outcome:
 
 
 def is_in_progress(outcome: Outcome) -> bool:
-    """Whether work on it goes on by itself."""
+    """Return True if work on it goes on by itself."""
     return outcome.progress is not None and "failed" not in outcome.progress

@@ -1,10 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Let a program run where it can write no file: what people's start-up files do, nobody can know beforehand.
+"""Run a program that cannot write any file, such as a login shell with unknown start-up files.
 
-The program sees every file system read-only, in a mount namespace of its own, and an empty /dev/shm that is gone
-afterwards; whatever it starts ends with it, for it is the first process of a namespace of its own, too. Linux gives
-that to everybody where a site allows user namespaces. Where it does not, enter_sandbox raises OSError and nothing runs.
+The program sees all file systems read-only, in its own mount namespace, and an empty temporary /dev/shm. It is the
+first process of its own process namespace, so whatever it starts ends with it. This needs user namespaces, which a site
+may not allow: then enter_sandbox raises OSError and nothing is run.
 """
 
 import ctypes
@@ -21,19 +21,19 @@ EMPTY = b"/dev/shm"
 
 
 def enter_sandbox() -> None:
-    """Go there. Call it between fork and exec: it returns in a further child, whose parent only waits for it."""
+    """Enter the sandbox. Call it between fork and exec: it returns in another child, for which the parent waits."""
     kernel = ctypes.CDLL(None, use_errno=True)
     user, group = os.getuid(), os.getgid()
     _must(kernel.unshare(NEW_USER | NEW_MOUNTS | NEW_PROCESSES))
-    for name, words in (
+    for name, content in (
         ("setgroups", "deny"),
         ("uid_map", "%d %d 1" % (user, user)),
         ("gid_map", "%d %d 1" % (group, group)),
     ):
         with open("/proc/self/" + name, "w") as table:
-            table.write(words)
-    _close(kernel)
-    kernel.mount(b"tmpfs", EMPTY, b"tmpfs", 0, b"size=16m")  # without it there is no place to write at all
+            table.write(content)
+    _make_read_only(kernel)
+    kernel.mount(b"tmpfs", EMPTY, b"tmpfs", 0, b"size=16m")  # the only place to write
     child = os.fork()
     if child == 0:
         return
@@ -42,17 +42,17 @@ def enter_sandbox() -> None:
     os._exit(0)
 
 
-def _close(kernel: ctypes.CDLL) -> None:
-    """Make every mount read-only: by the call that does all at once, or one by one before Linux 5.12."""
-    wanted = (ctypes.c_uint64 * 4)(RDONLY, 0, 0, 0)
-    if kernel.syscall(MOUNT_SETATTR, HERE, b"/", RECURSIVE, ctypes.byref(wanted), ctypes.sizeof(wanted)) != 0:
+def _make_read_only(kernel: ctypes.CDLL) -> None:
+    """Make all mounts read-only, with one call, or one by one before Linux 5.12."""
+    attributes = (ctypes.c_uint64 * 4)(RDONLY, 0, 0, 0)
+    if kernel.syscall(MOUNT_SETATTR, HERE, b"/", RECURSIVE, ctypes.byref(attributes), ctypes.sizeof(attributes)) != 0:
         if ctypes.get_errno() != errno.ENOSYS:
             raise OSError(ctypes.get_errno(), "")
         close_each(kernel, mounts())
 
 
 def close_each(kernel: ctypes.CDLL, found: List[Tuple[bytes, int]]) -> None:
-    """Make these mounts read-only; one that cannot even be reached is closed already."""
+    """Make these mounts read-only; one that cannot be accessed needs no change."""
     for point, flags in found:
         failed = kernel.mount(b"none", point, None, REMOUNT | BIND | RDONLY | flags, None) != 0
         if failed and ctypes.get_errno() not in (errno.EACCES, errno.ENOENT):
@@ -60,7 +60,7 @@ def close_each(kernel: ctypes.CDLL, found: List[Tuple[bytes, int]]) -> None:
 
 
 def mounts() -> List[Tuple[bytes, int]]:
-    """The mount points with those of their flags that a namespace may not take away."""
+    """Return the mount points, each with the flags that a namespace must keep."""
     found = []
     with open("/proc/self/mountinfo", "rb") as table:
         for line in table:

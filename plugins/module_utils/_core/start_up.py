@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which files of the home the account's login shell reads at its start, and where our settings lie for it."""
+"""The start-up files of the account's login shell, and the generated file with the settings for it."""
 
 import os
 from typing import List
@@ -10,7 +10,7 @@ from .edited_file import read_edited_file
 from .host import Host
 
 FOLDER = ".config/hpc.onboard"
-READ_TOO = {  # beside the files that our line goes into
+READ_TOO = {  # in addition to those that get the line
     "zsh": ("/.zprofile", "/.zshrc", "/.zlogin"),
     "tcsh": ("/.login",),
     "csh": ("/.login",),
@@ -18,19 +18,19 @@ READ_TOO = {  # beside the files that our line goes into
 }
 LOGIN_FILES = ("/.bash_profile", "/.bash_login", "/.profile")  # of bash, which reads the first one there is
 EVERY = ("/.config/fish/config.fish", "/.zshenv", "/.tcshrc", "/.cshrc", "/.bashrc", *LOGIN_FILES)
-"""What our line may go into, whatever the shell."""
+"""All files that may get the line that reads the generated file."""
 
 
 def env_file(host: Host, dialect: str) -> str:
-    """Where our settings lie for the shells of a dialect."""
+    """Return the path of the generated file for the shells of a dialect."""
     return os.path.join(host.home, FOLDER, "env." + dialect)
 
 
 def start_up_files(host: Host) -> List[str]:
-    """The files that the login shell in use reads, whether it logs in or runs a command over ssh.
+    """Return the files that get the line, so that both a login and a command over ssh read it.
 
-    bash reads .bashrc for a command over ssh and the first of .bash_profile, .bash_login and .profile at
-    a login; that one is left alone when it reads .bashrc itself.
+    bash reads .bashrc for a command over ssh, and the first of .bash_profile, .bash_login and .profile at a login; that
+    one is not needed if it reads .bashrc itself.
     """
     shell = os.path.basename(host.account.shell)
     home = host.home
@@ -49,13 +49,13 @@ def start_up_files(host: Host) -> List[str]:
 
 
 def _login_file(host: Host) -> str:
-    """The one file that bash reads at a login."""
+    """Return the one file that bash reads at a login."""
     names = [host.home + name for name in LOGIN_FILES]
     return next((name for name in names if host.resolved_kind(name) != "nothing"), names[-1])
 
 
 def login_shell_files(host: Host) -> List[str]:
-    """All files of the home that the login shell in use reads, at a login, for a command or at a terminal."""
+    """Return all files of the home that the login shell reads: at a login, for a command, or at a terminal."""
     shell = os.path.basename(host.account.shell)
     more = [_login_file(host)] if shell == "bash" else [host.home + name for name in READ_TOO.get(shell, ())]
     files = start_up_files(host)

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Changes that can be taken back: the old bytes are kept in memory while they are needed, and nowhere else."""
+"""A host whose changes can be undone: former contents are kept in memory only."""
 
 from typing import Callable, List, Optional
 
@@ -10,10 +10,7 @@ from .host import Host
 
 
 class UndoableHost(Host):
-    """Another Host, real or dry, that remembers what it changed, and can put it back as it was.
-
-    What the other one answers or does in its own way is left to it; what Host makes of that holds here as well.
-    """
+    """Wraps a Host, real or for a dry run, and records how to undo each change."""
 
     def __init__(self, host: Host) -> None:
         super().__init__(host.account, host.fingerprint_key, host.root)
@@ -52,29 +49,29 @@ class UndoableHost(Host):
     def make_folder(
         self, path: str, mode: int, fill: Optional[Callable[[str], None]] = None, area: Optional[str] = None
     ) -> None:
-        """As Host's; taken back while nothing else has come into it."""
+        """As Host's; undone if the folder is empty by then."""
         self._host.make_folder(path, mode, fill, area)
-        self._back.append(lambda: self._take_out(path))
+        self._back.append(lambda: self._remove_if_empty(path))
 
-    def _take_out(self, folder: str) -> None:
+    def _remove_if_empty(self, folder: str) -> None:
         if not self._host.names(folder):
             self._host.remove_folder(folder)
 
     def empty_and_remove(self, path: str, empty: Callable[[str], None]) -> None:
-        """Refused: no key is a folder, so none is ever put back."""
-        raise AccountError("%s: a folder that could not be put back is not removed" % self.shown(path))
+        """Refused: it could not be undone."""
+        raise AccountError("%s: removing a folder cannot be undone" % self.shown(path))
 
     def make_link(self, path: str, target: str) -> None:
-        """As Host's. No key is a link, so none is ever taken back."""
-        raise AccountError("%s: a link that could not be taken back is not made" % self.shown(path))
+        """Refused: keys are no links."""
+        raise AccountError("%s: creating a link cannot be undone" % self.shown(path))
 
     def remove_folder(self, path: str) -> None:
-        """As Host's. No key is a folder, so none is ever put back."""
-        raise AccountError("%s: a folder that could not be put back is not removed" % self.shown(path))
+        """Refused: it could not be undone."""
+        raise AccountError("%s: removing a folder cannot be undone" % self.shown(path))
 
     def start(self, path: str, detach: Callable[[int], None], pretend: Callable[[Host], None]) -> None:
-        """Refused: nothing takes work back that goes on by itself."""
-        raise AccountError("work of minutes cannot be taken back, and is not started")
+        """Refused: it could not be undone."""
+        raise AccountError("work that goes on by itself cannot be undone")
 
     def set_mode(self, path: str, mode: int) -> None:
         """As Host's."""
@@ -101,7 +98,7 @@ class UndoableHost(Host):
             self._back.append(lambda: self._host.write(path, None, content, found.mode, True))
 
     def undo(self) -> List[str]:
-        """Put everything back as it was, the last change first; why some of it could not be."""
+        """Undo all changes, the last one first; return an error for each one that failed."""
         problems = []
         for back in reversed(self._back):
             try:

@@ -57,7 +57,7 @@ def answer(plan: Mapping[str, Any], kinds: Kinds) -> Document:
         account = _open_account(plan)
         result["account"] = {"home": account.home, "shell": account.shell}
         fixed, plan = _apply_fixes(plan, kinds, account)
-        task = _make_task(plan, kinds, account)
+        task = make_task(plan, kinds, account)
         if plan.get("only_made"):
             from .ownership import settle_kept  # few runs remove anything
 
@@ -107,12 +107,13 @@ def _apply_fixes(plan: Mapping[str, Any], kinds: Kinds, account: Account) -> Tup
     from .fixing import apply_fixes  # few runs fix
 
     first = dict(plan, resources=plan["resources"][:number])
-    task = _make_task(first, kinds, account)
+    task = make_task(first, kinds, account)
     outcomes = apply_fixes(task.resources, task.make_host, task.seconds, plan.get("fixes_work") == "foresee")
     return _public_outcomes(first, outcomes), dict(plan, resources=plan["resources"][number:])
 
 
-def _make_task(plan: Mapping[str, Any], kinds: Kinds, account: Account) -> Task:
+def make_task(plan: Mapping[str, Any], kinds: Kinds, account: Account) -> Task:
+    """Return the task for a plan. Raise AccountError for an unknown resource type or an invalid option."""
     resources = [build_resource(entry, kinds) for entry in plan["resources"]]
     root = str((plan.get("sandbox") or {}).get("root", ""))
     fingerprint_key = bytes.fromhex(plan["fingerprint_key"])

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""conda's settings, as a file of our own in the folder that conda reads beside the user's .condarc."""
+"""conda's settings, as a generated file in a folder that conda reads in addition to the user's .condarc."""
 
 import re
 from typing import List, NamedTuple, Optional, Sequence
@@ -11,43 +11,42 @@ from .origin_mark import add_mark
 PLACE = "condarc.d/hpc.onboard.yml"
 ANACONDAS = ("defaults", "main", "r", "anaconda", "msys2", "pkgs/main", "pkgs/r", "pkgs/msys2")
 
-FIRST = "# Settings of this conda. Put yours into .condarc beside this folder, or into ~/.condarc.\n"
+FIRST = "# Settings of this conda. Put yours into .condarc next to this folder, or into ~/.condarc.\n"
 
 
 class Item(NamedTuple):
-    """An item of a list, and its line."""
+    """An item of a list, and its line number."""
 
     line: int
     value: str
 
 
 def render(prefix: str, channels: Sequence[str], version: str) -> str:
-    """Packages and environments below the prefix, these channels, and nothing activated by itself."""
+    """Return settings with these channels, packages and environments below the prefix, and no automatic activation."""
     lists = (("pkgs_dirs", [prefix + "/pkgs"]), ("envs_dirs", [prefix + "/envs"]), ("channels", list(channels)))
     lines = ["%s:\n%s" % (name, "".join('  - "%s"\n' % item for item in items)) for name, items in lists]
     return add_mark(FIRST + "".join(lines) + "%s: false\n" % activation_setting(version))
 
 
 def activation_setting(version: str) -> str:
-    """The name of the setting that activates the base environment by itself, which conda 25 renamed."""
+    """Return the name of the setting that activates the base environment automatically; conda 25 renamed it."""
     return "auto_activate" if version_numbers(version)[:1] >= [26] else "auto_activate_base"  # 25 knows both
 
 
 def version_numbers(version: str) -> List[int]:
-    """The numbers of an installer's version, to be compared: of 26.1.1-3 and of py313_26.1.1-1."""
+    """Return an installer's version for comparison: [26, 1, 1, 3] for 26.1.1-3, also for py313_26.1.1-3."""
     return [int(number) for number in re.findall(r"[0-9]+", version.rpartition("_")[2])]
 
 
 def is_explicit(content: str) -> bool:
-    """Whether a file of packages is an explicit lock and not an environment.yml."""
+    """Return True if a package file is an explicit lock file, not an environment.yml."""
     return re.search(r"^@EXPLICIT\s*$", content, re.MULTILINE) is not None
 
 
 def read_list(text: str, setting: str) -> Optional[List[Item]]:
-    """The items of a list among somebody's settings with the numbers of their lines; None where it is not set.
+    """Return the items of a list setting with their line numbers; None if it is not set.
 
-    conda's settings are YAML; the forms that people and conda itself write are read: a list in brackets on one
-    line, and one item a line behind dashes.
+    Of YAML, the usual forms are parsed: a list in brackets on one line, and one item per line after a dash.
     """
     found: Optional[List[Item]] = None
     for number, line in enumerate(split_lines(text), 1):
@@ -66,7 +65,7 @@ def read_list(text: str, setting: str) -> Optional[List[Item]]:
 
 
 def is_anaconda_channel(channel: str) -> bool:
-    """Whether a channel is one of Anaconda's own, which have terms of their own."""
+    """Return True if a channel is Anaconda's, so that its terms of service apply."""
     return channel in ANACONDAS or "repo.anaconda.com" in channel or "repo.continuum.io" in channel
 
 

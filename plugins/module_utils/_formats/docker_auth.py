@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The JSON file in which Docker, and Apptainer with it, keep the login for a registry.
+"""The JSON file in which Docker and Apptainer keep registry logins.
 
 Only the one entry below "auths" is rewritten; every other byte of the file stays. Format:
 https://docs.docker.com/reference/cli/docker/login/, https://github.com/containers/image/blob/main/docs/containers-auth.json.5.md
@@ -17,14 +17,14 @@ NEW = "{}\n"
 
 
 class RegistryLogin(NamedTuple):
-    """What an entry says."""
+    """User and password of an entry."""
 
     user: str
     password: str
 
 
 class Member(NamedTuple):
-    """Where a member of an object stands in the text: its name begins at start, its value at value, and ends at end."""
+    """Offsets of an object's member in the text: of its name, of its value, and of its end."""
 
     start: int
     value: int
@@ -32,21 +32,21 @@ class Member(NamedTuple):
 
 
 def problem(text: str, registry: str) -> Optional[str]:
-    """Why this text cannot be edited, or an entry in it would not be read; None when all is well."""
+    """Return why this text cannot be edited, or why an entry in it would not be read; None if it is fine."""
     try:
         document = json.loads(text or NEW, object_pairs_hook=_no_doubles)
     except _Double as double:
-        return "the name %s stands in it twice: take one out" % double
+        return "the name %s is in it twice: remove one" % double
     except (ValueError, RecursionError):
-        return "it is not JSON: fix it, or move it away"
+        return "it is not valid JSON: fix it, or move it away"
     if not isinstance(document, dict) or not isinstance(document.get("auths", {}), dict):
-        return 'it is no file of logins ("auths" is no object): move it away'
+        return 'it is not a file of logins ("auths" is not an object): move it away'
     if not isinstance(document.get("auths", {}).get(registry, {}), dict):
-        return "what it says of %s is no login: take it out" % registry
+        return "its entry for %s is not a login: remove it" % registry
     program = credential_helper(text, registry)
     if program:
-        words = "the program %s answers for %s in its place (credsStore, credHelpers): take that out"
-        return words % (program, registry)
+        text = "the program %s answers for %s instead (credsStore, credHelpers): remove that setting"
+        return text % (program, registry)
     return None
 
 
@@ -56,16 +56,16 @@ def credential_helper(text: str, registry: str) -> str:
         document = json.loads(text or NEW)
         name = document.get("credHelpers", {}).get(registry) or document.get("credsStore")
     except (ValueError, AttributeError, RecursionError):
-        return ""  # problem() says what is wrong
+        return ""  # problem() reports it
     return "docker-credential-%s" % name if name else ""
 
 
 def find(text: str, registry: str) -> Optional[RegistryLogin]:
-    """The login for a registry, or None. What cannot be read is an empty one."""
+    """Return the login for a registry, or None; an empty one if the entry is invalid."""
     try:
         entry: Optional[Dict[str, Any]] = json.loads(text or NEW).get("auths", {}).get(registry)
     except (ValueError, AttributeError, RecursionError):
-        return None  # problem() says what it is
+        return None  # problem() reports it
     if entry is None:
         return None
     try:
@@ -76,7 +76,7 @@ def find(text: str, registry: str) -> Optional[RegistryLogin]:
 
 
 def registries(text: str) -> List[str]:
-    """The registries that a file has logins for; none where it cannot be read."""
+    """Return the registries that a file has logins for; none if it is invalid."""
     try:
         return sorted(json.loads(text or NEW).get("auths", {}))
     except (ValueError, AttributeError, TypeError, RecursionError):
@@ -84,7 +84,7 @@ def registries(text: str) -> List[str]:
 
 
 def put(text: str, registry: str, login: RegistryLogin) -> str:
-    """The text with this login for the registry."""
+    """Return the text with this login for the registry."""
     text = text if text.strip() else NEW
     auth = base64.b64encode(("%s:%s" % login).encode("utf-8")).decode("ascii")
     entry = json.dumps({"auth": auth})
@@ -100,7 +100,7 @@ def put(text: str, registry: str, login: RegistryLogin) -> str:
 
 
 def without(text: str, registry: str) -> str:
-    """The text without the login for the registry; empty when nothing is left but what we would have made."""
+    """Return the text without the login for the registry; empty if nothing else is in it."""
     auths = _object(text, _object(text, _after_blank(text, 0))["auths"].value)
     members = sorted(auths.values())
     index = members.index(auths[registry])
@@ -114,7 +114,7 @@ def without(text: str, registry: str) -> str:
 
 
 class _Double(ValueError):
-    """A name that stands twice in one object: readers differ on which one counts."""
+    """A name is twice in one object: readers differ on which one counts."""
 
 
 def _no_doubles(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
@@ -131,7 +131,7 @@ def _after_blank(text: str, at: int) -> int:
 
 
 def _object(text: str, at: int) -> Dict[str, Member]:
-    """The members of the object that begins at this place of a text that is known to be JSON."""
+    """Return the members of the object at an offset of valid JSON."""
     decoder = json.JSONDecoder()
     members: Dict[str, Member] = {}
     at = _after_blank(text, at + 1)
@@ -147,7 +147,7 @@ def _object(text: str, at: int) -> Dict[str, Member]:
 
 
 def _inserted(text: str, at: int, empty: bool, name: str, value: str) -> str:
-    """The text with a new first member in the object at this place, set as the members there are."""
+    """Return the text with a new first member in the object at an offset, indented like the members there."""
     gap = text[at + 1 : _after_blank(text, at + 1)]
     indent = "" if empty else gap
     member = "%s%s: %s" % (indent, json.dumps(name), value)

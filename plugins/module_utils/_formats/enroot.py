@@ -1,10 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""enroot's credentials file. It looks like netrc and is not.
+"""enroot's credentials file, which looks like netrc and is parsed differently.
 
-enroot takes the user from the first line that begins 'machine HOST login', then the line for that
-machine and user; curl then reads the file as netrc, where a 'default' entry above wins. So ours is
-one line at column 0 before any other line for the machine and before 'default'.
+enroot takes the user from the first line that begins 'machine HOST login', then the line for that machine and user;
+curl then parses the file as netrc, where an earlier 'default' entry wins. So an entry is written as one line at column
+0, before any other line for the machine and before 'default'.
 Source: https://github.com/NVIDIA/enroot (src/docker.sh, doc/cmd/import.md).
 """
 
@@ -17,45 +17,45 @@ BYTE_ORDER_MARK = "\xef\xbb\xbf"  # as latin-1
 
 
 class EnrootEntry(NamedTuple):
-    """What the file says for a machine and login."""
+    """The lines of a file for a machine and login."""
 
-    passwords: List[str]  # of our lines, in order
-    well_formed: bool  # the first of ours is written the way enroot reads
-    foremost: bool  # no other entry for the machine, and no default, is taken before it
+    passwords: List[str]  # one per line, in order
+    well_formed: bool  # enroot can read the first line
+    foremost: bool  # no other entry for the machine and no default comes before it
 
 
 def is_ours(line: str, machine: str, login: str) -> bool:
-    """Whether the line is an entry for this machine and login, in whatever order and indent."""
+    """Return True if the line is an entry for this machine and login, in any order and indentation."""
     parts = split_words(line)
     values = _values(parts[2:])
     return parts[:2] == ["machine", machine] and values.get("login") == login and "password" in values
 
 
 def _values(parts: List[str]) -> Dict[str, str]:
-    """The word behind each keyword, which may look like a keyword itself; the first of a kind counts."""
+    """Return the word after each keyword, which may look like a keyword itself; the first one counts."""
     values: Dict[str, str] = {}
-    behind = iter(parts)
-    for word in behind:
+    rest = iter(parts)
+    for word in rest:
         if word in ("login", "password", "account"):
-            value = next(behind, None)
+            value = next(rest, None)
             if value is not None:
                 values.setdefault(word, value)
     return values
 
 
 def is_rival(line: str, machine: str) -> bool:
-    """Whether a reader would take this line before a later one of ours."""
+    """Return True if enroot or curl would use this line before a later one for the machine."""
     parts = [word.lower() for word in split_words(line)]  # curl reads keywords and hosts in any case
     return parts[:2] == ["machine", machine.lower()] or parts[:1] == ["default"]
 
 
 def entry(machine: str, login: str, password: str) -> str:
-    """The one line, without its end."""
+    """Return the line, without its end."""
     return "machine %s login %s password %s" % (machine, login, password)
 
 
 def find(text: str, machine: str, login: str) -> Optional[EnrootEntry]:
-    """What stands in the file for machine and login, or None."""
+    """Return the entry for a machine and login, or None."""
     every = split_lines(text)
     ours = [i for i, line in enumerate(every) if is_ours(line, machine, login)]
     if not ours:
@@ -67,15 +67,15 @@ def find(text: str, machine: str, login: str) -> Optional[EnrootEntry]:
 
 
 def password_of(line: str) -> str:
-    """The word behind 'password' in a line of ours."""
+    """Return the password in a line for which is_ours() is true."""
     return _values(split_words(line)[2:])["password"]
 
 
 def curl_login(text: str, machine: str) -> Tuple[Optional[str], Optional[str]]:
-    """Login and password that curl sends to machine: the first entry in a stream of words, lines or not.
+    """Return login and password that curl sends to a machine: the first entry in the words of all lines.
 
-    Source: lib/netrc.c of curl 7.88. Keywords and hosts in any case; a comment ends its line; the text of
-    a macro ends at an empty line. A quoted word is left as it stands.
+    Source: lib/netrc.c of curl 7.88. Keywords and hosts are case-insensitive; a comment ends with its line, a macro at
+    an empty line. A quoted word keeps its quotes.
     """
     login: Optional[str] = None
     password: Optional[str] = None
@@ -110,10 +110,9 @@ def curl_login(text: str, machine: str) -> Tuple[Optional[str], Optional[str]]:
 
 
 def put(text: str, machine: str, login: str, password: str) -> str:
-    """The text with one line of ours, where the first line for the machine stood, else behind all whole lines.
+    """Return the text with one line for machine and login: in place of the first one, else at the end.
 
-    Entries of this login at the end have one order, whichever of them could be written first: nvcr.io stands before
-    authn.nvidia.com, as people know it.
+    Entries of a login at the end have a fixed order, whichever is written first: nvcr.io before authn.nvidia.com.
     """
     every = split_lines(text)
     end = "\r\n" if every and every[0].rstrip("\n").endswith("\r") else "\n"
@@ -126,7 +125,7 @@ def put(text: str, machine: str, login: str, password: str) -> str:
             kept.append(line)
     ours = entry(machine, login, password) + end
     if place is None and kept and not kept[-1].endswith("\n"):
-        place = 0  # so that the last line stays without its end, as it was
+        place = 0  # the last line has no line end and is kept so
     elif place is None:
         place = len(kept)
         while place and _is_behind(kept[place - 1], machine, login):
@@ -135,18 +134,18 @@ def put(text: str, machine: str, login: str, password: str) -> str:
 
 
 def _is_behind(line: str, machine: str, login: str) -> bool:
-    """Whether a line is an entry of the same login for a machine whose name comes first in the alphabet."""
+    """Return True if a line is an entry of the same login for a machine that comes first in the alphabet."""
     other = split_words(line)[1:2]
     return bool(other) and other[0] < machine and is_ours(line, other[0], login)
 
 
 def without(text: str, machine: str, login: str) -> str:
-    """The text without any line of ours."""
+    """Return the text without the lines for machine and login."""
     return "".join(line for line in split_lines(text) if not is_ours(line, machine, login))
 
 
 def restore_former(text: str, machine: str, login: str, former: str) -> str:
-    """Return the text with the former text's lines for machine and login in the place of its own."""
+    """Return the text in which the lines for machine and login are those of the former text."""
     if without(text, machine, login) == without(former, machine, login):
         return former
     every, kept = split_lines(text), [line for line in split_lines(former) if is_ours(line, machine, login)]
@@ -158,20 +157,20 @@ def restore_former(text: str, machine: str, login: str, former: str) -> str:
 
 
 def problem(text: str, machine: str) -> Optional[str]:
-    """Why this file cannot be edited line by line, and what to do; None when it can."""
+    """Return why this file cannot be edited by lines, and what to do; None if it can."""
     if text.startswith(BYTE_ORDER_MARK):
         return "the file begins with a byte-order mark, which hides its first line from enroot: delete that mark"
     if "\0" in text:
-        return "the file holds a NUL byte, so it is no text: look at it, and move it away"
+        return "the file contains a NUL byte, so it is not a text file: inspect it, then move it away"
     for number, line in enumerate(split_lines(text), 1):
         parts = split_words(line)
         if parts[:2] == ["machine", machine] and "password" not in parts:
             return (
-                "line %d begins an entry for %s that goes on over several lines, which enroot does not read:"
+                "line %d begins an entry for %s that has several lines, which enroot does not read:"
                 " delete that entry" % (number, machine)
             )
         if parts == ["machine"]:
-            return "line %d holds 'machine' alone, and enroot reads one line per entry: join it" % number
+            return "line %d contains only 'machine', and enroot reads one line per entry: join them" % number
         if parts[:1] == ["machine"] and "machine" in parts[3:] and machine in parts:
-            return "line %d holds several entries, and enroot reads one per line: split it" % number
+            return "line %d contains several entries, and enroot reads one per line: split it" % number
     return None

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Environment variables and PATH entries in the dialects of sh, csh and fish.
 
-Values hold no quote, backslash, exclamation mark or control character (values.py refuses them), and
-of such a value single quotes make the same word in all three; parse() reads it back to prove it.
+Values contain no quote, backslash, exclamation mark or control character (values.py refuses them), so that single
+quotes have the same meaning in all three; parse() is the inverse, for verification.
 """
 
 import re
@@ -28,12 +28,12 @@ PREPEND = {
     "csh": "if ( \":${{PATH}}:\" !~ *:'{0}':* ) setenv PATH '{0}':\"${{PATH}}\"\n",
     "fish": "contains -- '{0}' $PATH; or set -gx PATH '{0}' $PATH\n",
 }
-ON_DEMAND = {  # a command that is defined by a file of its own when it is first used
+ON_DEMAND = {  # a command that a file defines when it is first used
     "sh": '{0}() {{ if [ -r "{1}" ]; then . "{1}"; {0} "$@"; else echo "{0}: {1} is gone" >&2; return 127; fi; }}\n',
     "csh": "alias {0} 'unalias {0}; if ( -r {1} ) source {1}; eval {0} \\!*'\n",
     "fish": "function {0}; functions -e {0}; test -r {1}; and source {1}; {0} $argv; end\n",
 }
-MACHINE = "{machine}"  # in the path of such a file: the architecture of the machine that the shell runs on
+MACHINE = "{machine}"  # in the path of such a file: the architecture of the shell's machine
 MACHINES = {"sh": "$(uname -m)", "csh": "`uname -m`", "fish": "(uname -m)"}
 READ = {
     "sh": 'if [ -r "$HOME/{0}" ]; then . "$HOME/{0}"; fi {1}',
@@ -43,9 +43,9 @@ READ = {
 
 
 def render(dialect: str, variables: Mapping[str, str], path: Sequence[str], commands: Mapping[str, str]) -> str:
-    """The lines that set the variables, put the folders in front of PATH, the first one foremost, and define commands.
+    """Return lines that set the variables, prepend the folders to PATH in this order, and define commands.
 
-    commands: name -> the file that defines it in this dialect; no blank is in its path.
+    commands: name -> file that defines it in this dialect; its path contains no space.
     """
     lines = [ASSIGN[dialect] % item for item in sorted(variables.items())]
     lines += [PREPEND[dialect].format(folder) for folder in reversed(path)]
@@ -55,12 +55,12 @@ def render(dialect: str, variables: Mapping[str, str], path: Sequence[str], comm
 
 
 def source_line(dialect: str, file: str, mark: str) -> str:
-    """The one line of a start-up file that reads the generated file, a path below the home, when it is there."""
+    """Return the line of a start-up file that sources a file, a path below the home, if it exists."""
     return READ[dialect].format(file, mark)
 
 
 def parse(dialect: str, text: str) -> Tuple[Dict[str, str], List[str], Dict[str, str]]:
-    """The variables, folders and commands in rendered lines."""
+    """Return the variables, folders and commands in rendered lines."""
     assign = {
         "sh": r"^export (\w+)='([^']*)'$",
         "csh": r"^setenv (\w+) '([^']*)'$",

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which files git keeps, read from its index.
+"""The files that git tracks, from its index.
 
 Format: https://git-scm.com/docs/index-format, versions 2 to 4.
 """
@@ -8,12 +8,12 @@ Format: https://git-scm.com/docs/index-format, versions 2 to 4.
 import struct
 from typing import FrozenSet
 
-BEFORE = 40  # bytes of an entry before the name of the object: times, device, mode, owner, size
+BEFORE = 40  # bytes of an entry before the object name: times, device, mode, owner, size
 EXTENDED = 0x4000
 
 
 def read_paths(content: bytes, object_bytes: int = 20) -> FrozenSet[str]:
-    """The paths in an index, as latin-1. object_bytes: 20, or 32 for SHA-256. Raises ValueError for what is none."""
+    """Return the paths in an index, as latin-1. object_bytes: 20, or 32 for SHA-256. Raise ValueError if invalid."""
     if content[:4] != b"DIRC" or len(content) < 12:
         raise ValueError("no index")
     version, count = struct.unpack(">II", content[4:12])
@@ -30,7 +30,7 @@ def read_paths(content: bytes, object_bytes: int = 20) -> FrozenSet[str]:
         if version == 4:
             gone, at = _number(content, at)
             kept = path[: len(path) - gone]
-        end = content.index(b"\0", at)  # raises ValueError where it is cut
+        end = content.index(b"\0", at)  # raises ValueError if it is cut
         path = kept + content[at:end]
         at = end + 1 if version == 4 else start + (end - start + 8) // 8 * 8
         found.add(path.decode("latin-1"))
@@ -38,7 +38,7 @@ def read_paths(content: bytes, object_bytes: int = 20) -> FrozenSet[str]:
 
 
 def _number(content: bytes, at: int) -> "tuple[int, int]":
-    """A number of variable width, as in packs with an offset, and where it ends."""
+    """Return a number of variable width, encoded as an offset in packs, and the position after it."""
     byte = content[at : at + 1] or b"\0"
     value = byte[0] & 0x7F
     while byte[0] & 0x80:

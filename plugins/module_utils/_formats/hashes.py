@@ -1,29 +1,26 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""SHA-256 of short texts by what Python itself brings.
-
-hashlib and hmac load OpenSSL first: a fifteenth of what an account had to do where nothing was to be changed.
-"""
+"""SHA-256 of short texts without OpenSSL, whose loading by hashlib takes a fifteenth of a run without changes."""
 
 try:
     from _sha2 import sha256  # type: ignore[import-not-found]  # Python 3.12 and newer
 except ImportError:
     try:
         from _sha256 import sha256  # type: ignore[import-not-found]
-    except ImportError:  # built without its own, as a distribution may decide
+    except ImportError:  # a distribution may build Python without it
         from hashlib import sha256
 
-BLOCK = 64  # bytes that SHA-256 takes at once
+BLOCK = 64  # block size of SHA-256 in bytes
 INNER = bytes(byte ^ 0x36 for byte in range(256))
 OUTER = bytes(byte ^ 0x5C for byte in range(256))
 
 
 def digest(content: bytes) -> bytes:
-    """The SHA-256 of it, 32 bytes."""
+    """Return the SHA-256 of the content, 32 bytes."""
     return bytes(sha256(content).digest())
 
 
 def keyed_digest(key: bytes, content: bytes) -> bytes:
-    """The HMAC-SHA256 of it, 32 bytes (RFC 2104). The key: 64 bytes at most, as all of ours are."""
+    """Return the HMAC-SHA256 of the content, 32 bytes (RFC 2104). The key has at most 64 bytes."""
     block = key.ljust(BLOCK, b"\0")
     return digest(block.translate(OUTER) + digest(block.translate(INNER) + content))

@@ -1,15 +1,12 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which files keys lie in, rightly or not: told by their names alone.
-
-Paths are those below the home, without the ~/ before them.
-"""
+"""Files that may contain keys, by their names alone. Paths are relative to the home."""
 
 import re
 from typing import List
 
 ENROOTS = (".config/enroot/.credentials", "enroot/.credentials", ".enroot/.credentials")
-"""Where enroot may look, by its own default or a site's setting."""
+"""Paths that enroot may read, by default or by a site's setting."""
 
 CREDENTIALS = ENROOTS + (
     ".apptainer/docker-config.json",
@@ -53,10 +50,10 @@ START_UPS = (
     ".pam_environment",
     ".ssh/environment",
 )
-"""Files that shells and logins read at their start."""
+"""Files that shells and logins read when they start."""
 
 START_UP_FOLDERS = ((".config/fish/conf.d", ".fish"), (".config/environment.d", ".conf"), (".bashrc.d", ""))
-"""Folders whose files are read so, and how the names of these end."""
+"""Folders whose files are read then as well, and the suffixes of these."""
 
 HISTORIES = (
     ".bash_history",
@@ -72,27 +69,27 @@ HISTORIES = (
     ".viminfo",
     ".lesshst",
 )
-"""What was typed."""
+"""Files that record what was typed."""
 
 _SCRIPTS = (".sh", ".bash", ".zsh", ".csh", ".fish", ".sbatch", ".slurm", ".job", ".pbs", ".lsf", ".cmd")
 _TEXTS = (".py", ".ipynb", ".yml", ".yaml", ".json", ".toml", ".ini", ".cfg", ".conf", ".txt", ".md", ".def", ".r")
-_UNUSUAL = ("node_modules", "site-packages", "__pycache__")  # folders of programs, in which nobody writes by hand
+_UNUSUAL = ("node_modules", "site-packages", "__pycache__")  # folders of programs, not edited by hand
 _SOURCE = re.compile(r"(?:^|[;&|{]|\bthen\b|\bdo\b)[ \t]*(?:source|\.)[ \t]+[\"']?([^ \t\r\n\"';&|)]+)", re.MULTILINE)
 
 
 def is_history(shown: str) -> bool:
-    """Return True for a shell's history. shown: a path that begins with ~/."""
+    """Return True if a path that begins with ~/ is a history."""
     return shown[2:] in HISTORIES
 
 
 def is_script(name: str) -> bool:
-    """Whether a file of this name is a script, of a job say, or one of variables."""
+    """Return True if a file of this name is a script, such as a job script, or sets variables."""
     lower = name.lower()
     return lower.endswith(_SCRIPTS + (".env",)) or lower == ".envrc" or lower.startswith(".env.")
 
 
 def is_of_application(name: str) -> bool:
-    """Return True if an application reads a file of this name itself: variables, or what a compose tool starts."""
+    """Return True if an application parses a file of this name: variables, or a compose file."""
     lower = name.lower()
     return (
         lower.startswith(".env") or lower.endswith(".env") or ("compose" in lower and lower.endswith((".yml", ".yaml")))
@@ -100,17 +97,17 @@ def is_of_application(name: str) -> bool:
 
 
 def is_text(name: str) -> bool:
-    """Whether a file of this name is a text of a project, such as people put under version control."""
+    """Return True if a file of this name is a text that is usually under version control."""
     return name.lower().endswith(_TEXTS) or name in ("Dockerfile", "Makefile")
 
 
 def is_uninteresting(folder: str) -> bool:
-    """Whether a folder of this name holds what programs put there, or what a site keeps of old."""
+    """Return True if a folder of this name is filled by programs, or has a site's snapshots."""
     return folder.startswith(".") or folder in _UNUSUAL
 
 
 def is_copy(name: str, of: str) -> bool:
-    """Whether a file is named as editors, people and programs name a copy of another."""
+    """Return True if a file has a name that editors, users and programs give to a copy of another."""
     if name == of or name.startswith(of + ".d"):
         return False
     behind = name[len(of) : len(of) + 1]
@@ -123,7 +120,7 @@ def is_copy(name: str, of: str) -> bool:
 
 
 def find_sourced_files(text: str, home: str) -> List[str]:
-    """The files that a start-up file reads, as far as they are written out."""
+    """Return the paths that a start-up file sources, if they are written without variables but HOME."""
     found = []
     for path in _SOURCE.findall(text):
         for word in ("${HOME}/", "$HOME/", "~/"):

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What keys of NGC, wandb and Hugging Face look like, and where such a key stands in a text.
+"""The formats of keys of NGC, wandb and Hugging Face, and how to find such keys in a text.
 
 Sources: nvapi- and 64 characters, and base64 of client:uuid (84 characters) for legacy keys: github.com/NVIDIA/nvcf
 issue 886, github.com/NVIDIA/infra-controller (rest-api/auth) and public scanners for secrets; personal keys live side
@@ -19,14 +19,14 @@ TITLES = {NGC: "NGC", WANDB: "wandb", HUGGING_FACE: "Hugging Face"}
 
 
 class Form(NamedTuple):
-    """What the keys of one kind look like, and how they are replaced."""
+    """The format of one kind of key, and how it is rotated."""
 
     name: str
     service: str
     beginning: str
-    pattern: str  # the whole of it
-    lengths: Tuple[int, int]  # the shortest and the longest
-    rotates: bool  # whether old and new can both be valid for a while; else making the new one ends the old one
+    pattern: str  # of the whole key
+    lengths: Tuple[int, int]  # shortest and longest
+    rotates: bool  # old and new can both be valid for a while; else a new one ends the old one
 
 
 NVAPI = Form("personal or service key", NGC, "nvapi-", r"nvapi-[A-Za-z0-9_-]{64}", (70, 70), True)
@@ -40,7 +40,7 @@ _CLIENT = re.compile(rb"[A-Za-z0-9]{26}:[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-
 
 
 class KeyInText(NamedTuple):
-    """A key in a text: its line, from 1 on, the key itself, which is never shown, and what it is in words."""
+    """A key in a text: its line number from 1, the key itself, which is never shown, and a description."""
 
     line: int
     value: str
@@ -48,18 +48,18 @@ class KeyInText(NamedTuple):
 
 
 def form_of(text: str) -> Optional[Form]:
-    """The form that the whole text has, or None."""
+    """Return the form that the whole text has, or None."""
     found = next((form for form in FORMS if re.fullmatch(form.pattern, text)), None)
     return None if found is LEGACY and not _names_a_client(text) else found
 
 
 def title(form: Form) -> str:
-    """A kind of key in words: 'NGC legacy key'."""
+    """Return a kind of key in words: 'NGC legacy key'."""
     return "%s %s" % (TITLES[form.service], form.name)
 
 
 def _names_a_client(text: str) -> bool:
-    """Whether the text is base64 of client:uuid."""
+    """Return True if the text is base64 of client:uuid."""
     try:
         return _CLIENT.fullmatch(base64.b64decode(text, validate=True)) is not None
     except binascii.Error:
@@ -67,21 +67,21 @@ def _names_a_client(text: str) -> bool:
 
 
 def is_placeholder(word: str) -> bool:
-    """Whether a word stands where a key belongs, and is none: 'nvapi-xxxx', 'YOUR_KEY', what we have put there."""
+    """Return True if a word stands for a key: 'nvapi-xxxx', 'YOUR_KEY', or the text that a fix writes."""
     return bool(_MEANT.search(word) or _MEANT_WORD.match(word))
 
 
 # -- in a text -------------------------------------------------------------------------------------
 
 _AUTH = re.compile(r"JG9hdXRodG9rZW46[A-Za-z0-9+/]{4,400}={0,2}")  # base64 that begins with '$oauthtoken:'
-_SOLID = "A-Za-z0-9_-"  # what may not stand beside a key, for then it is part of something else
+_SOLID = "A-Za-z0-9_-"  # characters that must not be next to a key: it would be part of another word
 _FORMED = [
     (form, re.compile("(?<![%s])(?:%s)(?![%s])" % (around, form.pattern, around)))
     for form, around in ((NVAPI, _SOLID), (LEGACY, "A-Za-z0-9+/"), (WANDB_NOW, _SOLID), (HF, _SOLID))
 ]
 _HEXADECIMAL = re.compile(r"(?<![@/.%s])%s(?![%s])" % (_SOLID, WANDB_OLD.pattern, _SOLID))
 _WORD = re.compile(r"[A-Za-z0-9_+/-]{20,200}={0,2}")
-_BEFORE_WANDBS = re.compile(  # what stands before a key, and not before the id of a run or the sum of a file
+_BEFORE_WANDBS = re.compile(  # text before a key, unlike before a run id or a checksum
     r"(?:key|login|password|token|secret|://[^\s/@]*:)[\"']?(?:[ \t]*[:=][ \t]*|[ \t]+|(?<=:))(?:-\S+[ \t]+)*[\"']?$",
     re.IGNORECASE,
 )
@@ -91,22 +91,22 @@ _MEANT_WORD = re.compile(
     r"|removed-by-hpc\.onboard)\Z",
     re.IGNORECASE,
 )
-_LONGEST = 2000  # no start-up file, history or script has its key behind so many characters of a line
+_LONGEST = 2000  # characters of a line that are searched for known keys
 
 
 def find_keys(text: str, known: Callable[[str], str]) -> List[KeyInText]:
-    """The keys in a text, in order: by their form, and by what is known of them.
+    """Return the keys in a text, in order: those that have a key's form, and known ones.
 
-    known: what a word is that was a key once, or nothing. A bare hexadecimal number, which could name a commit
-    as well, is taken for a key of wandb only beside that name.
+    known: returns the description of a word that is or was a key, else "". A hexadecimal number, which could also be a
+    commit, counts as a key of wandb only near that name.
     """
     found: List[KeyInText] = []
-    of_wandb = False  # whether the entry of a netrc file that goes on is one of wandb's
-    judged = _remembering(known)
+    of_wandb = False  # the current entry of a netrc file is for wandb
+    describe = _memoised(known)
     for number, line in enumerate(text.split("\n"), 1):
         if len(line) >= 20:
             found += [
-                KeyInText(number, value, judged(value) or what) for value, what in _in_line(line, of_wandb, judged)
+                KeyInText(number, value, describe(value) or what) for value, what in _in_line(line, of_wandb, describe)
             ]
         if "machine" in line or not line.strip():
             of_wandb = "api.wandb.ai" in line
@@ -114,13 +114,13 @@ def find_keys(text: str, known: Callable[[str], str]) -> List[KeyInText]:
 
 
 def _in_line(line: str, of_wandb: bool, known: Callable[[str], str]) -> List[Tuple[str, str]]:
-    """The keys of a line and what each is, each key once."""
+    """Return the keys of a line with their descriptions, each key once."""
     found = [(one.start(), one.group(), form) for form, pattern in _FORMED for one in pattern.finditer(line)]
-    at = [(start, value, _one(form)) for start, value, form in found if form is not LEGACY or form_of(value)]
+    at = [(start, value, _describe(form)) for start, value, form in found if form is not LEGACY or form_of(value)]
     at += [(one.start(), _password(one.group()), "a login of the NVIDIA registry") for one in _AUTH.finditer(line)]
     if of_wandb or ("wandb" in line.lower() and not re.search(r"\bgit ", line)):
         at += [
-            (one.start(), one.group(), _one(WANDB_OLD))
+            (one.start(), one.group(), _describe(WANDB_OLD))
             for one in _HEXADECIMAL.finditer(line)
             if _BEFORE_WANDBS.search(line[: one.start()])
         ]
@@ -132,12 +132,12 @@ def _in_line(line: str, of_wandb: bool, known: Callable[[str], str]) -> List[Tup
     return [(value, what) for value, what in values.items() if value and not is_placeholder(value)]
 
 
-def _one(form: Form) -> str:
+def _describe(form: Form) -> str:
     return ("an " if form.service == NGC else "a ") + title(form)
 
 
 def _password(auth: str) -> str:
-    """The password in base64 of user:password, or of a password alone; nothing where it is none."""
+    """Return the password in base64 of user:password or of a password alone; "" if it is not base64."""
     try:
         text = base64.b64decode(auth.rstrip("=") + "=" * (-len(auth.rstrip("=")) % 4)).decode("ascii")
     except (binascii.Error, ValueError):
@@ -145,13 +145,13 @@ def _password(auth: str) -> str:
     return (text.partition(":")[2] or text).strip()
 
 
-def _remembering(known: Callable[[str], str]) -> Callable[[str], str]:
-    """The same, asked once for each word: histories say the same words over and over."""
+def _memoised(known: Callable[[str], str]) -> Callable[[str], str]:
+    """Return the function with a cache: histories repeat their words."""
     answers: Dict[str, str] = {}
 
-    def judged(word: str) -> str:
+    def cached(word: str) -> str:
         if word not in answers:
             answers[word] = known(word)
         return answers[word]
 
-    return judged
+    return cached

@@ -1,9 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Lines and words as shells and enroot see them, in texts read as latin-1.
+"""Lines and words as shells and enroot split them, in texts decoded as latin-1.
 
-str.splitlines and str.split take bytes such as 0x85 and 0xa0 for ends and blanks; no reader of these
-files does, so they must not be used on them.
+str.splitlines and str.split also split at bytes such as 0x85 and 0xa0. No reader of these files does, so do not use
+them here.
 """
 
 import re
@@ -11,10 +11,10 @@ from typing import List
 
 
 def split_lines(text: str) -> List[str]:
-    """The lines, each with its end; together they are the text."""
+    """Return the lines with their ends; joined, they are the text."""
     return re.findall(r"[^\n]*\n|[^\n]+", text)
 
 
 def split_words(line: str) -> List[str]:
-    """The words between white space, as C's isspace sees it."""
+    """Return the words between white space as C's isspace defines it."""
     return re.findall(r"[^ \t\r\n\v\f]+", line)

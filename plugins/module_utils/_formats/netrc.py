@@ -1,19 +1,19 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A netrc file as programs other than enroot read it: entries of words, over lines or not.
+"""A netrc file as programs other than enroot parse it: entries of words, on one or several lines.
 
-Every byte that is not of our entry stays. Format: https://www.gnu.org/software/inetutils/manual/html_node/The-_002enetrc-file.html
+Every byte outside of the edited entry stays. Format: https://www.gnu.org/software/inetutils/manual/html_node/The-_002enetrc-file.html
 """
 
 import re
 from typing import List, NamedTuple, Optional
 
-WORD = re.compile(r'"(?:\\.|[^"\\\n])*"|[^ \t\r\n]+')  # what is in quotes may hold blanks
+WORD = re.compile(r'"(?:\\.|[^"\\\n])*"|[^ \t\r\n]+')  # quoted words may contain spaces
 END = re.compile(r"[ \t\r]*\n")
 
 
 class NetrcLogin(NamedTuple):
-    """An entry: where it begins and ends, and what it says."""
+    """An entry: its offsets in the text, login and password."""
 
     start: int
     end: int
@@ -22,7 +22,7 @@ class NetrcLogin(NamedTuple):
 
 
 def find_entries(text: str, machine: str) -> List[NetrcLogin]:
-    """The entries for a machine, in order."""
+    """Return the entries for a machine, in order."""
     starts = [found for found in _keywords(text) if found.group() in ("machine", "default", "macdef")]
     ends = [found.start() for found in starts[1:]] + [len(text)]
     ours = []
@@ -32,19 +32,19 @@ def find_entries(text: str, machine: str) -> List[NetrcLogin]:
         if words[:2] == ["machine", machine]:
             values = dict(zip(words[2::2], words[3::2]))
             last = END.match(text, spans[-1].end())
-            place = last.end() if last else spans[-1].end()  # a comment behind it is not of the entry
+            place = last.end() if last else spans[-1].end()  # a comment after it does not belong to the entry
             ours.append(NetrcLogin(found.start(), place, values.get("login", ""), values.get("password", "")))
     return ours
 
 
 def is_read(text: str, machine: str) -> bool:
-    """Whether the entry for the machine is found: nothing behind a 'default' is."""
+    """Return True if programs find an entry for the machine: they stop at a 'default'."""
     default, found = _default(text), find_entries(text, machine)
     return bool(found) and (default is None or found[0].start < default)
 
 
 def put(text: str, machine: str, login: str, password: str) -> str:
-    """The text with one entry for the machine: where its first one stood, else at the end, and before any default."""
+    """Return the text with one entry for the machine: in place of the first one, else at the end, before a default."""
     entry = "machine %s\n  login %s\n  password %s\n" % (machine, login, password)
     found = find_entries(text, machine)
     places = [one.start for one in found[:1]] + [place for place in [_default(text)] if place is not None]
@@ -55,32 +55,32 @@ def put(text: str, machine: str, login: str, password: str) -> str:
 
 
 def _gap(text: str) -> str:
-    """What must stand between the end of the text and an entry: a macro goes on until a line that is empty."""
+    """Return what is needed between the text and a new entry: a macro ends at an empty line only."""
     gap = "" if not text or text.endswith("\n") else "\n"
     return gap + ("" if len(_keywords(text + gap + "machine x")) > len(_keywords(text)) else "\n")
 
 
 def _default(text: str) -> Optional[int]:
-    """Where 'default' stands, which answers for every machine."""
+    """Return the offset of 'default', which applies to every machine."""
     return next((found.start() for found in _keywords(text) if found.group() == "default"), None)
 
 
 def without(text: str, machine: str) -> str:
-    """The text without any entry for the machine."""
+    """Return the text without the entries for the machine."""
     for one in reversed(find_entries(text, machine)):
         text = text[: one.start] + text[one.end :]
     return text
 
 
 def problem(text: str) -> Optional[str]:
-    """Why the file cannot be edited, and what to do; None when it can."""
+    """Return why the file cannot be edited, and what to do; None if it can."""
     if "\0" in text:
-        return "it holds a NUL byte, so it is no text: look at it, and move it away"
+        return "it contains a NUL byte, so it is not a text file: inspect it, then move it away"
     return None
 
 
 def _keywords(text: str) -> "List[re.Match[str]]":
-    """The words that stand where a keyword is read; the text of a macro and comments are passed over."""
+    """Return the words at which a keyword is expected, without macros and comments."""
     found: "List[re.Match[str]]" = []
     at, expected = 0, 0
     while True:
@@ -101,7 +101,7 @@ def _keywords(text: str) -> "List[re.Match[str]]":
 
 
 def _words(text: str, start: int, end: int) -> "List[re.Match[str]]":
-    """The words of an entry, without comments at the ends of lines."""
+    """Return the words of an entry, without comments at the ends of lines."""
     words: "List[re.Match[str]]" = []
     at = start
     while True:

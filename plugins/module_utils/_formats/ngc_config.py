@@ -1,9 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The settings of the ngc program: an INI file whose section [CURRENT] holds the key.
+"""The settings of the ngc program: an INI file whose section [CURRENT] has the key.
 
-Only the line of the key is rewritten; every other byte stays. Format, and that the file before each change is kept
-as config.BAK: https://pypi.org/project/ngcsdk/
+Only the line of the key is rewritten; every other byte stays. The program keeps the previous file as config.BAK.
+Format: https://pypi.org/project/ngcsdk/
 """
 
 import re
@@ -14,23 +14,23 @@ from .lines import split_lines
 SECTION = "CURRENT"
 HEADING = re.compile(r"^\[([^\]]*)\]")
 APIKEY = re.compile(r"^(apikey[ \t]*[=:][ \t]*)([^\r\n]*?)([ \t]*\r?\n?)\Z", re.IGNORECASE)
-NO_KEY = "no-apikey"  # what the program writes where there is none
+NO_KEY = "no-apikey"  # what the program writes without a key
 
 
 class KeyLine(NamedTuple):
-    """A line of a key: its number, and the key."""
+    """A line with a key: its number and the key."""
 
     number: int
     key: str
 
 
 def read_keys(text: str) -> List[str]:
-    """The keys of the section in use, the one that counts last; none where the program has none."""
+    """Return the keys in [CURRENT]; the last one counts."""
     return [place.key for place in _places(text) if place.key and place.key != NO_KEY]
 
 
 def put(text: str, key: str) -> str:
-    """The text with this key in the section in use, once."""
+    """Return the text with this key in [CURRENT], once."""
     every = split_lines(text)
     places = _places(text)
     if places:
@@ -48,7 +48,7 @@ def put(text: str, key: str) -> str:
 
 
 def without(text: str) -> str:
-    """The text without the key; empty when nothing is left but the section that we would have made."""
+    """Return the text without the key; empty if nothing but the empty section is left."""
     numbers = {place.number for place in _places(text)}
     left = "".join(line for number, line in enumerate(split_lines(text)) if number not in numbers)
     return "" if left.strip() == "[%s]" % SECTION else left

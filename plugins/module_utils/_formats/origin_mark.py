@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Text that says of itself that we made it, and whether a hand has changed it since."""
+"""A mark in generated text, with a hash that shows if the text was edited since."""
 
 import re
 
@@ -11,23 +11,23 @@ LINE = "# Kept by hpc.onboard (%s): change it in your accounts file, or delete i
 
 
 def digest(text: str) -> str:
-    """Twelve hexadecimal digits that stand for a text."""
+    """Return twelve hexadecimal digits of a text's hash."""
     return hashes.digest(text.encode("utf-8", "surrogateescape")).hex()[:12]
 
 
 def add_mark(script: str) -> str:
-    """The script with our line behind its first one (the #! line)."""
+    """Return the script with the mark after its first line, which may be #!."""
     first, newline, rest = script.partition("\n")
     return first + newline + LINE % digest(script) + rest
 
 
 def has_mark(text: str) -> bool:
-    """Whether we wrote this text once."""
+    """Return True if the text has the mark."""
     return STAMP.search(text) is not None
 
 
 def is_unchanged(text: str) -> bool:
-    """Whether the text is as we wrote it, in whatever version."""
+    """Return True if the text has the mark and its hash fits, whatever version wrote it."""
     found = STAMP.search(text)
     if not found:
         return False

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the sites' quota commands print: how much of a limit is left, and for people what is used of it.
+"""Parse what the sites' quota commands print: what is left of a limit, and what is used.
 
 quota, quota -s: https://sourceforge.net/projects/linuxquota/
 lfs quota: https://doc.lustre.org/lustre_manual.xhtml
@@ -18,17 +18,17 @@ POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5, "E": 6}
 
 
 class QuotaLeft(NamedTuple):
-    """What may still be written: bytes and files; None where there is no limit."""
+    """Bytes and files that may still be written; None without a limit."""
 
     bytes: Optional[int]
     files: Optional[int]
 
 
 class Usage(NamedTuple):
-    """What is used of one limit.
+    """The usage of one limit.
 
-    what is bytes or files; place is what the command calls it; over says that the soft limit is passed, and grace
-    is what the command says of the time that is left then.
+    place: its name in the command's output. what: bytes or files. over: the soft limit is exceeded. grace: the time
+    that is left then, as printed.
     """
 
     place: str
@@ -40,18 +40,18 @@ class Usage(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """The limits that were read, and the lines of a known table that could not be."""
+    """The parsed limits, and the lines of a known table that could not be parsed."""
 
     usages: List[Usage]
     unread: List[str]
-    known: bool  # whether a table was there
+    known: bool  # the output has a known table
 
 
 Table = Tuple[str, Callable[[str], Optional[List[Usage]]]]
 
 
 def read_usage(text: str) -> Reading:
-    """The limits in whatever a quota command has printed; of several for one place the one that is most used."""
+    """Return the limits in the output of any quota command; of several for one place the one that is used most."""
     found: Dict[Tuple[str, str], Usage] = {}
     unread: List[str] = []
     known = False
@@ -71,14 +71,14 @@ def read_usage(text: str) -> Reading:
 
 
 def _below(text: str, head: str) -> Optional[List[str]]:
-    """The lines below a table's head that are rows; None where there is no such table."""
+    """Return the rows below a table's head; None without such a table."""
     lines: Optional[List[str]] = None
     held = ""
     for line in text.splitlines():
         if re.search(head, line):
             lines = lines or []
         elif lines is not None and line.strip() and not re.match(r"^[\s+|=-]*\Z", line):
-            if len(line.split()) == 1 and "|" not in line:  # quota and df put a long name on a line of its own
+            if len(line.split()) == 1 and "|" not in line:  # quota and df print a long name on its own line
                 held = line.strip()
                 continue
             lines.append((held + " " + line.strip()).strip())
@@ -87,7 +87,7 @@ def _below(text: str, head: str) -> Optional[List[str]]:
 
 
 def parse_amount(word: str, binary: bool = True) -> Optional[float]:
-    """The number in a word such as 47 GB, 12.5G, 500k; None where it is none. binary: what K and G alone mean."""
+    """Return the number in 47 GB, 12.5G or 500k; None if it is invalid. binary: K and G alone are powers of 1024."""
     found = NUMBER.match(word.strip())
     if not found:
         return None
@@ -96,7 +96,7 @@ def parse_amount(word: str, binary: bool = True) -> Optional[float]:
 
 
 def _limit(place: str, what: str, used: Optional[float], limit: Optional[float], grace: str = "") -> List[Usage]:
-    """The usage, where there is a limit at all; zero is none."""
+    """Return the usage in a list; an empty one if the limit is zero or unknown."""
     if used is None or not limit:
         return []
     return [Usage(place, what, used, limit, used > limit, grace if used > limit else "")]
@@ -106,11 +106,11 @@ def _limit(place: str, what: str, used: Optional[float], limit: Optional[float],
 
 
 def _linux(line: str) -> Optional[List[Usage]]:
-    """name, then used soft hard [grace], for space (KiB where no unit is said) and for files."""
+    """Parse a row of quota: name, then used soft hard [grace] for space (KiB without a unit) and for files."""
     words = line.split()
     if sum(_kibibytes(word) is not None for word in words[1:4]) < 2:
-        return []  # whose quotas follow, or a remark
-    if len(words) == 8:  # one of the two graces is said: words[4] unless that is the number of files
+        return []  # a heading or a note
+    if len(words) == 8:  # one of the two grace times: words[4], unless that is the number of files
         first = re.match(r"^\d+(\.\d+)?[kKMG]?\*?\Z", words[4]) is None
         words = words + ["-"] if first else words[:4] + ["-"] + words[4:]
     elif len(words) == 7:
@@ -133,7 +133,7 @@ def _kibibytes(word: str) -> Optional[float]:
 
 
 def _grace(word: str) -> str:
-    """quota says 'none' of a grace period that is over."""
+    """Return the grace time; quota prints 'none' for one that is over."""
     return "" if word in ("-", "0", "Unknown") else {"none": "over"}.get(word, word)
 
 
@@ -141,7 +141,7 @@ def _grace(word: str) -> str:
 
 
 def _cscs(line: str) -> Optional[List[Usage]]:
-    """Directory, FS, then user's used % grace, project's used %, limit; the same for files."""
+    """Parse a row of CSCS: directory, FS, user's used % grace, project's used %, limit; the same for files."""
     cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
     if cells[0] == "" or "Directory" in cells[0]:
         return []
@@ -155,7 +155,7 @@ def _cscs(line: str) -> Optional[List[Usage]]:
 
 
 def _alliance(line: str) -> Optional[List[Usage]]:
-    """What it is, (whose), used/limit, files/limit."""
+    """Parse a row of the Alliance: name (owner), used/limit, files/limit."""
     number = r"([\d.]+\s*[kKMGTPE]?i?B?)"
     row = re.match(r"^(\S.*?\))\s+%s\s*/\s*(\S+(?: [kKMGTPE]?i?B)?)\s+%s\s*/\s*(\S+)\Z" % (number, number), line)
     if row is None:
@@ -167,7 +167,7 @@ def _alliance(line: str) -> Optional[List[Usage]]:
 
 
 def _df(line: str) -> Optional[List[Usage]]:
-    """Filesystem, size, used, available, share, mount point; what is not free for users counts as used."""
+    """Parse a row of df: file system, size, used, available, share, mount point; reserved space counts as used."""
     words = line.split(None, 5)
     numbers = [parse_amount(word) for word in words[1:4]]
     if len(words) != 6 or None in numbers:
@@ -185,7 +185,7 @@ TABLES: Tuple[Table, ...] = (
 
 
 def _dss(text: str) -> List[Usage]:
-    """Boxes of stars: 'NAME at PATH', 'NAME USED of LIMIT GB used', and the home without a name."""
+    """Parse the boxes of LRZ: 'NAME at PATH', 'NAME USED of LIMIT GB used'; the home has no name."""
     paths = dict(re.findall(r"^\*\s+(\S+)\s+at\s+(/\S+)\s+\*", text, re.MULTILINE))
     home = re.search(r"home directory is at (/\S+)", text)
     found: Dict[Tuple[str, str], Usage] = {}
@@ -201,7 +201,7 @@ def _dss(text: str) -> List[Usage]:
 
 
 def read_left(text: str, mount: str) -> QuotaLeft:
-    """The least that is left of all limits that stand for this mount point. Both commands count in KiB."""
+    """Return the least that is left of all limits for a mount point, from quota or lfs quota, in KiB."""
     room = QuotaLeft(None, None)
     for row in re.finditer(ROW % re.escape(mount), text, re.MULTILINE):
         used, soft, hard, files, soft_files, hard_files = (int(number) for number in row.groups())
@@ -212,7 +212,7 @@ def read_left(text: str, mount: str) -> QuotaLeft:
 
 
 def tighter(one: QuotaLeft, other: QuotaLeft) -> QuotaLeft:
-    """The tighter of two."""
+    """Return the smaller values of two."""
     return QuotaLeft(_least(one.bytes, other.bytes), _least(one.files, other.files))
 
 
@@ -222,6 +222,6 @@ def _least(one: Optional[int], other: Optional[int]) -> Optional[int]:
 
 
 def _rest(used: int, soft: int, hard: int) -> Optional[int]:
-    """What is left below the hard limit, or below the soft one where no other is set; zero is no limit."""
+    """Return what is left below the hard limit, or below the soft one without it; zero means no limit."""
     limit = hard or soft
     return max(0, limit - used) if limit else None

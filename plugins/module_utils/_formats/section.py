@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Named sections in a text whose other lines are not ours; every foreign byte survives."""
+"""Named sections in a text of the user; every byte outside of them is preserved."""
 
 import re
 from typing import NamedTuple, Optional
@@ -12,7 +12,7 @@ CLOSING = "# <<< %s <<<\n"
 
 
 class Section(NamedTuple):
-    """Where a section lies in the text, what it holds, and whether that is what we wrote."""
+    """Offsets of a section in the text, its body, and whether the body is unchanged."""
 
     start: int
     end: int
@@ -21,7 +21,7 @@ class Section(NamedTuple):
 
 
 def find(text: str, name: str) -> Optional[Section]:
-    """The section of that name, or None. An opening without its closing line runs to the next opening or the end."""
+    """Return the section of that name, or None. Without a closing line it ends at the next opening or the end."""
     opening = re.search(r"^# >>> %s \(hpc\.onboard ([0-9a-f]{12})\) >>>\n" % re.escape(name), text, re.MULTILINE)
     if not opening:
         return None
@@ -35,7 +35,7 @@ def find(text: str, name: str) -> Optional[Section]:
 
 
 def put(text: str, name: str, body: str) -> str:
-    """The text with the section as given: replaced where it stands, else added at the end."""
+    """Return the text with the section: replaced in place, else added at the end."""
     written = OPENING % (name, digest(body)) + body + CLOSING % name
     found = find(text, name)
     if found:
@@ -46,11 +46,11 @@ def put(text: str, name: str, body: str) -> str:
 
 
 def without(text: str, name: str) -> str:
-    """The text without the section."""
+    """Return the text without the section."""
     found = find(text, name)
     return text[: found.start] + text[found.end :] if found else text
 
 
 def has_any(text: str) -> bool:
-    """Whether any section of ours is left."""
+    """Return True if the text has any section."""
     return re.search(r"^# >>> .* \(hpc\.onboard [0-9a-f]{12}\) >>>$", text, re.MULTILINE) is not None

@@ -1,8 +1,8 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Variables that the lines of a start-up file set, as far as each line says it alone, in every shell's words.
+"""Variables that single lines of a start-up file set, in the syntax of every shell.
 
-Texts are read as latin-1. What is taken out of a file is understood better than that: _fixes/shell_text.py.
+Texts are decoded as latin-1. Fixes parse lines more strictly: _fixes/shell_text.py.
 """
 
 import re
@@ -21,17 +21,17 @@ PLAIN = re.compile(r"[\w@%+:,./-]+\Z")
 
 
 class Setting(NamedTuple):
-    """Where a variable is set, from line 1 on: the whole line, and the text behind the name."""
+    """A line that sets a variable: its number from 1, the whole line, the name, and the text after it."""
 
     line: int
     whole: str
     name: str
     text: str
-    exported: bool  # else it is only set, and counts where the environment has it
-    first: bool  # whether it begins its line; else it may stand in a block, or behind a question
+    exported: bool  # else it counts only if the variable is in the environment
+    first: bool  # it begins its line; else it may be in a block or after a condition
 
     def value(self, home: str) -> str:
-        """The value where it is written out, with the home for ~ and $HOME; else nothing."""
+        """Return a literal value, with the home for ~ and $HOME; else ""."""
         found = VALUE.match(self.text)
         literal, quoted, bare = found.groups() if found else ("", "", "")
         value = literal or quoted or bare or ""
@@ -41,12 +41,12 @@ class Setting(NamedTuple):
         return value if PLAIN.match(value) else ""
 
     def is_certain(self, home: str) -> bool:
-        """Whether the line alone shows that the variable has another value then."""
+        """Return True if the line alone shows the variable's value."""
         return self.first and bool(self.value(home))
 
 
 def find_settings(text: str) -> Iterator[Setting]:
-    """What each line sets, first what it exports."""
+    """Yield what each line sets, first what it exports."""
     for number, line in enumerate(split_lines(text), 1):
         for pattern in (EXPORT, BARE):
             found = None if line.lstrip().startswith("#") else pattern.search(line)
@@ -56,10 +56,10 @@ def find_settings(text: str) -> Iterator[Setting]:
 
 
 def find_overrides(text: str, ours: Mapping[str, str], home: str) -> Iterator[Setting]:
-    """The settings below our line that give a variable of ours another value, or one that is not written out.
+    """Yield the settings after the hpc-onboard line that give a variable another value, or one that is not literal.
 
-    Where another file is read that has our line, it stands for that. A line that looks at the variable itself is none:
-    it sets what is not set yet, or takes up what is.
+    ours: variable -> value. A line that sources a file with the hpc-onboard line counts as that line. A setting that
+    uses the variable itself is no override: it extends the value, or sets it if it is missing.
     """
     ways = (MARK, ".bashrc")
     at = next((number for number, line in enumerate(split_lines(text), 1) if any(reads(line, way) for way in ways)), 0)

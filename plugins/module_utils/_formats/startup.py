@@ -1,8 +1,8 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One line of ours in a start-up file, above everything that could return early.
+"""The line of hpc-onboard in a start-up file, before everything that could return early.
 
-Texts are read as latin-1, so that every byte comes back as it was.
+Texts are decoded as latin-1, so that every byte is preserved.
 """
 
 from typing import List, NamedTuple, Optional
@@ -25,18 +25,18 @@ FILES = (
     ".kshrc",
     ".config/fish/config.fish",
 )
-"""What the shells read at their start, below the home."""
+"""Start-up files of shells, relative to the home."""
 
 
 class Block(NamedTuple):
-    """A block that a program has left, by its first line."""
+    """A block that a program has written: the number of its first line, and the program."""
 
     line: int
     program: str
 
 
 def our_line(text: str) -> Optional[str]:
-    """The line that carries our mark, without its end, or None."""
+    """Return the line with the mark, without its end, or None."""
     for line in split_lines(text):
         if line.rstrip().endswith(MARK):
             return line.rstrip("\r\n")
@@ -44,24 +44,24 @@ def our_line(text: str) -> Optional[str]:
 
 
 def has_conda_block(text: str) -> bool:
-    """Whether 'conda init' has left its block here, in use."""
+    """Return True if the text has a block of 'conda init'."""
     return any(block.program == "conda" for block in init_blocks(text))
 
 
 def init_blocks(text: str) -> List[Block]:
-    """The blocks that 'conda init' and 'mamba shell init' have left, by the number of their first line."""
+    """Return the blocks that 'conda init' and 'mamba shell init' have written."""
     heads = {"# >>> %s initialize >>>" % program: program for program in ("conda", "mamba")}
     found = [(number, heads.get(line.strip())) for number, line in enumerate(split_lines(text), 1)]
     return [Block(number, program) for number, program in found if program]
 
 
 def reads(text: str, name: str) -> bool:
-    """Whether a line that is no comment names another start-up file."""
+    """Return True if a line that is no comment names another start-up file."""
     return any(name in line and not line.lstrip(" \t").startswith("#") for line in split_lines(text))
 
 
 def insert(text: str, line: str) -> str:
-    """The text with the line on top (behind a #! line), ended as the text ends its lines."""
+    """Return the text with the line first (after #!), with the line ends of the text."""
     end = "\r\n" if "\r\n" in text[: text.find("\n") + 1] else "\n"
     head = ""
     if text.startswith("#!") and "\n" in text:
@@ -70,7 +70,7 @@ def insert(text: str, line: str) -> str:
 
 
 def remove(text: str, line: str) -> str:
-    """The exact inverse of insert."""
+    """Return the text without the line: the exact inverse of insert()."""
     for end in ("\r\n", "\n"):
         whole = line + end
         if text.startswith(whole):

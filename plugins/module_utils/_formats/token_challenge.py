@@ -1,11 +1,11 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where a registry sends its callers for a token, and whether a key may go there.
+"""Parse which address a registry names for tokens, and decide if a key may be sent there.
 
 A registry answers 401 and names, in WWW-Authenticate, the realm that hands out tokens. A hostile or broken registry
 can name any address, so a key goes only to a realm with https on a host that is allowed for that registry, and the
 token is asked for pulling one repository, whatever scope the registry would like. The controller and the account read
-a challenge by these functions and by no others: of two readers, the laxer one decides where a key goes.
+a challenge by these functions and by no others: of two parsers, the laxer one would decide where a key goes.
 Sources: distribution.github.io/distribution/spec/auth/token, RFC 9110 sections 11.2 to 11.6.
 """
 
@@ -35,11 +35,11 @@ _HOST = re.compile(r"([a-z0-9.-]+|\[[0-9a-f:.]+\])(?::([0-9]{1,5}))?")
 
 
 class ChallengeRefused(Exception):
-    """The key does not go where the registry sends it, with the reason and what to do."""
+    """The key must not be sent to the address that the registry names; the text has reason and advice."""
 
 
 class Challenge(NamedTuple):
-    """What a registry asks for: an address, and the name of the service there."""
+    """What a registry names: an address, the service there, and a scope."""
 
     realm: str
     service: str
@@ -47,25 +47,23 @@ class Challenge(NamedTuple):
 
 
 def allowed_hosts(registry: str, named: Sequence[str] = ()) -> Tuple[str, ...]:
-    """The hosts that may see a key of this registry: the named ones, else the registry's known ones, else itself.
+    """Return the hosts that may get a key of a registry: the named ones, else the known ones, else the registry.
 
-    registry and named: hosts, or host:port where the port is not that of https.
+    registry and named: hosts, or host:port for another port than 443.
     """
     return tuple(named) or REALMS.get(registry, (registry,))
 
 
 def read_challenge(headers: Sequence[str]) -> Challenge:
-    """The one Bearer challenge of these WWW-Authenticate headers. Raises Refused."""
+    """Return the only Bearer challenge of these WWW-Authenticate headers. Raise ChallengeRefused."""
     found = [params for header in headers for scheme, params in _challenges(header) if scheme == "bearer"]
     if len(found) != 1 or not found[0].get("realm"):
-        raise ChallengeRefused(
-            "the registry does not say in one clear way where its tokens come from: is the address right?"
-        )
+        raise ChallengeRefused("the registry's token challenge is missing or ambiguous: is the address right?")
     return Challenge(found[0]["realm"], found[0].get("service", ""), found[0].get("scope", ""))
 
 
 def _challenges(header: str) -> List[Tuple[str, Dict[str, str]]]:
-    """Scheme (in small letters) and parameters of each challenge in one header; nothing where it cannot be read."""
+    """Return scheme (in lower case) and parameters of each challenge in a header; none if it is invalid."""
     found: List[Tuple[str, Dict[str, str]]] = []
     at = 0
     while at < len(header) <= LONGEST:
@@ -85,11 +83,11 @@ def _challenges(header: str) -> List[Tuple[str, Dict[str, str]]]:
 
 
 def token_address(challenge: Challenge, allowed: Sequence[str], repository: str) -> str:
-    """The address that gives a token to pull the repository, put together anew. Raises Refused.
+    """Return the URL for a token to pull the repository, built from checked parts. Raise ChallengeRefused.
 
     allowed: see allowed_hosts.
     """
-    from urllib.parse import parse_qsl, urlencode  # here, because an account needs it for a check alone
+    from urllib.parse import parse_qsl, urlencode  # an account needs it only for this check
 
     host, path, query = _checked(challenge.realm, allowed)
     kept = [(name, value) for name, value in parse_qsl(query) if name not in ("scope", "service")]
@@ -114,24 +112,24 @@ def read_token(body: bytes) -> Optional[str]:
 
 
 def _checked(realm: str, allowed: Sequence[str]) -> Tuple[str, str, str]:
-    """Host (with its port), path and query of a realm that a key may go to."""
+    """Return host (with its port), path and query of a realm that may get a key. Raise ChallengeRefused."""
     shown = "".join(c if c.isprintable() else "?" for c in realm[:100])
     parts = _PLAIN.fullmatch(realm)
     if not parts or re.search(r"[\\#]", realm):
         raise ChallengeRefused(
-            "the registry sends to %s, which is no plain https address: the key was not sent" % shown
+            "the registry points to %s, which is not a plain https address: the key was not sent" % shown
         )
     host = _with_port(parts.group("host"))
     if host is None or host not in [_with_port(one) for one in allowed]:
         raise ChallengeRefused(
-            "the registry sends to %s, which is not allowed to see its keys: the key was not sent;"
-            " if that host is the right one, add it to the allowed realms" % shown
+            "the registry points to %s, which is not allowed to get its keys: the key was not sent;"
+            " if that host is correct, add it to the allowed realms" % shown
         )
     return host, parts.group("path"), parts.group("query") or ""
 
 
 def _with_port(netloc: str) -> Optional[str]:
-    """The host in small letters, with its port unless that is 443; None for what is no host."""
+    """Return the host in lower case, with its port unless it is 443; None if it is invalid."""
     found = _HOST.fullmatch(netloc.lower())
     if not found:
         return None

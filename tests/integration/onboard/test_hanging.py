@@ -126,9 +126,7 @@ def test_without_a_place_for_the_receipt_things_wait_for_it_and_name_no_other_ca
     why = reasons(ran, account)
     assert why["link ~/work"] == f"waits for: {RECEIPT}"
     assert why["login ~/.apptainer/docker-config.json: nvcr.io"] == f"waits for: {RECEIPT}"
-    hangs = (
-        f"no answer in {LOOK} s: the file system {account.home}/.config hangs; run again when the site has repaired it"
-    )
+    hangs = f"no answer in {LOOK} s: the file system {account.home}/.config hangs; run again when the site has fixed it"
     assert set(why.values()) == {f"waits for: {RECEIPT}", hangs}
     assert why[RECEIPT] == hangs
     assert seconds > LOOK, "the first word came in time, and the answer later"

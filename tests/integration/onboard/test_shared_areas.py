@@ -37,7 +37,7 @@ def test_a_colleagues_folder_of_our_name_is_no_place_for_ours(bed: Any) -> None:
     ran = onboard(bed, account)
     assert ran.code == 2, ran.text
     said = blocked(ran, account)
-    assert said[f"folder {folder}"].startswith(f"{folder} belongs to somebody else"), said
+    assert said[f"folder {folder}"].startswith(f"{folder} belongs to another user"), said
     assert said["link ~/work"] == f"waits for: folder {folder}"
     assert not account.exists("work")
     audit = play(bed, "-i", str(bed.accounts_file([account])), playbook="audit.yml")
@@ -54,7 +54,7 @@ def test_a_lock_that_somebody_else_has_laid_is_refused_at_once(bed: Any, laid: s
     ran = onboard(bed, account)
     assert time.monotonic() - begun < 40, "it waited for the lock"
     assert ran.code == 2, ran.text
-    assert f"{lock} is no lock of yours: move it away, then run again" in str(ran.of(account.name))
+    assert f"{lock} is not a lock file of yours: move it away, then run again" in str(ran.of(account.name))
     audit = play(bed, "-i", str(bed.accounts_file([account])), playbook="audit.yml")
     assert "no lock of yours" not in audit.text, "a look needs none"
 
@@ -66,7 +66,7 @@ def test_a_link_of_a_colleagues_leads_nobody_into_a_private_folder(bed: Any) -> 
     by_root(account, f"chown -h {COLLEAGUE} {folder}")
     ran = onboard(bed, account)
     assert ran.code == 2, ran.text
-    assert blocked(ran, account)[f"folder {folder}"].startswith(f"{folder} belongs to somebody else")
+    assert blocked(ran, account)[f"folder {folder}"].startswith(f"{folder} belongs to another user")
     assert not account.exists("work")
     assert [path for path in account.tree() if path.startswith("private/")] == []
 

@@ -148,7 +148,7 @@ def test_a_start_up_file_that_is_a_pipe_costs_what_needs_the_login_shell(bed: An
     account.ssh("rm -f .profile .bash_profile .bash_login; mkfifo .profile")
     ran = run(bed, "onboard.yml", [account])
     assert ran.code == 2, ran.text
-    why = "the login shell would wait for ever: ~/.profile is a pipe: move it away, then run again"
+    why = "the login shell would never end: ~/.profile is a pipe. Move it away, then run again"
     assert why in reasons(ran, account)
     assert "ok" in ran.statuses(account.name).values() or "missing" in ran.statuses(account.name).values()
     audit = run(bed, "audit.yml", [account])

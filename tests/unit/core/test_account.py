@@ -42,7 +42,7 @@ def stub(folder: Path, more: str = "") -> tuple[str, Path]:
 
 def outcomes_of(plan: dict[str, Any], shell: str) -> list[dict[str, Any]]:
     """What came of a plan on an account with that login shell."""
-    return engine.WORKS[plan["work"]](engine._task(plan, KINDS, Account(HOME, shell))).documents
+    return engine.WORKS[plan["work"]](engine.make_task(plan, KINDS, Account(HOME, shell))).documents
 
 
 def test_a_home_that_is_not_the_passwd_one_stops_everything(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,7 +108,7 @@ def test_a_login_shell_that_does_not_answer_is_given_up(tmp_path: Path, monkeypa
 @pytest.mark.parametrize("more", ["exit 0", "exec true"])
 def test_a_login_shell_that_ends_early_is_said(more: str, tmp_path: Path) -> None:
     shell, _count = stub(tmp_path, more)
-    assert "answered nothing" in query_login_shell(shell, "/nowhere").failure
+    assert "printed no environment" in query_login_shell(shell, "/nowhere").failure
 
 
 @pytest.mark.parametrize("shell", ["/bin/bash", "/bin/sh", "/bin/zsh", "/bin/tcsh", "/usr/bin/fish"])
@@ -122,7 +122,7 @@ def test_a_start_up_file_without_an_end_is_said_at_once(
     started = time.time()
     asked = query_login_shell(shell, str(tmp_path))
     assert time.time() - started < 1
-    assert asked.failure == f"the login shell would wait for ever: ~/{name} is a {what}: move it away, then run again"
+    assert asked.failure == f"the login shell would never end: ~/{name} is a {what}. Move it away, then run again"
 
 
 def test_a_start_up_file_that_leads_nowhere_on_purpose_is_read(tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ def test_a_start_up_file_that_leads_nowhere_on_purpose_is_read(tmp_path: Path) -
 
 
 def test_a_login_shell_that_is_not_there_is_said() -> None:
-    assert query_login_shell("/no/such/shell", "/nowhere").failure == "the login shell /no/such/shell cannot be run"
+    assert query_login_shell("/no/such/shell", "/nowhere").failure == "the login shell /no/such/shell cannot be started"
 
 
 START_UP = {
@@ -191,5 +191,6 @@ def test_where_no_guard_is_to_be_had_the_shell_is_asked_without(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(("work", "guarded"), [("examine", True), ("foresee", False), ("reconcile", False)])
-def test_only_a_look_is_guarded(work: str, guarded: bool) -> None:
-    assert (engine._guard({"work": work}) is not None) == guarded
+def test_only_a_look_is_guarded(work: str, guarded: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", pwd.getpwuid(os.getuid()).pw_dir)
+    assert (engine._open_account({"work": work})._guard is not None) == guarded

@@ -79,7 +79,7 @@ def test_what_is_no_lock_of_ours_is_refused_at_once_and_left(
     name = "lock" if request.node.callspec.params["folder"] == "fcntl" else "lock.held"
     laid(folder / name)
     begun = time.monotonic()
-    with pytest.raises(AccountError, match="is no lock of yours: move it away"):
+    with pytest.raises(AccountError, match="is not a lock file of yours: move it away"):
         lock(folder).acquire(60)
     assert time.monotonic() - begun < 30, "it was waited for"
     assert (folder / "precious").read_text() == "precious" if laid is another_name else (folder / name).exists()
@@ -120,8 +120,8 @@ def test_the_lock_of_a_dead_process_is_taken_over(folder: Path) -> None:
     ("words", "who"),
     [
         ("login7 boot 4242\n", "login7, process 4242, 3 hours ago"),
-        ("half", "it did not say who, 3 hours ago"),
-        ("", "it did not say who, 3 hours ago"),
+        ("half", "unknown process, 3 hours ago"),
+        ("", "unknown process, 3 hours ago"),
     ],
 )
 def test_the_lock_of_another_machine_is_left_alone_and_named_with_what_removes_it(

@@ -76,14 +76,14 @@ def test_a_new_entry_is_set_as_the_others_are() -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("{", "not JSON"),
-        ("[]", "no file of logins"),
-        ('{"auths": []}', "no file of logins"),
-        ('{"auths": {"nvcr.io": 1}}', "is no login"),
-        ('{"auths": {"nvcr.io": {}, "nvcr.io": {}}}', "stands in it twice"),
+        ("{", "not valid JSON"),
+        ("[]", "not a file of logins"),
+        ('{"auths": []}', "not a file of logins"),
+        ('{"auths": {"nvcr.io": 1}}', "is not a login"),
+        ('{"auths": {"nvcr.io": {}, "nvcr.io": {}}}', "is in it twice"),
         ('{"credsStore": "desktop"}', "docker-credential-desktop"),
         ('{"credHelpers": {"nvcr.io": "x"}}', "docker-credential-x"),
-        ('{"a":' * 100_000, "not JSON"),
+        ('{"a":' * 100_000, "not valid JSON"),
     ],
 )
 def test_a_file_that_would_not_be_read_is_refused(text: str, reason: str) -> None:

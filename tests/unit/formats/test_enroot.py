@@ -148,7 +148,7 @@ def test_the_forms_seen_in_the_wild_are_told_apart(text: str, in_order: bool) ->
     [
         ("\xef\xbb\xbfmachine nvcr.io login a password b\n", "byte-order mark"),
         ("machine nvcr.io\nlogin $oauthtoken\npassword old\n", "several lines"),
-        ("# note\nmachine\nnvcr.io login a password b\n", "line 2 holds 'machine' alone"),
+        ("# note\nmachine\nnvcr.io login a password b\n", "line 2 contains only 'machine'"),
         ("machine nvcr.io login a password b machine other login c password d\n", "several entries"),
         ("machine x login a\0\n", "NUL"),
     ],

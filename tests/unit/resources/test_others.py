@@ -87,7 +87,7 @@ def test_no_key_is_kept_where_somebody_else_could_swap_it(path: str, enroot: Sce
     os.chown(enroot.at(path), NOBODY.pw_uid, -1)
     outcome = enroot.life(NVCR)[0]
     assert outcome["status"] == "blocked"
-    assert "somebody else" in outcome["reason"]
+    assert "another user" in outcome["reason"]
     assert enroot.at(FILE).read_bytes() == b"# mine\n"
 
 
@@ -95,7 +95,7 @@ def test_no_key_is_kept_where_somebody_else_could_swap_it(path: str, enroot: Sce
 def test_a_start_up_file_of_somebody_else_is_kept(scene: Scene) -> None:
     scene.make({"~/dot": Folder(), "~/dot/rc": Plain(b"x\n"), "~/.bashrc": Link("dot/rc")})
     os.chown(scene.at("~/dot/rc"), NOBODY.pw_uid, -1)
-    assert "belongs to somebody else" in scene.life(ENV)[0]["reason"]
+    assert "belongs to another user" in scene.life(ENV)[0]["reason"]
 
 
 def test_a_later_write_of_one_trip_is_foreseen_on_an_earlier_one(scene: Scene) -> None:
@@ -131,11 +131,11 @@ def as_nobody(scene: Scene, resource: dict[str, Any], check: bool) -> list[dict[
 
 
 DENIED = [
-    ({"kind": "storage_link", "path": "~/work", "target": "/work"}, "~", "making the link ~/work: EACCES"),
-    ({"kind": "directory", "path": "/work/me", "root": "/work"}, "/work", "making the folder /work/me: EACCES"),
+    ({"kind": "storage_link", "path": "~/work", "target": "/work"}, "~", "creating the link ~/work: EACCES"),
+    ({"kind": "directory", "path": "/work/me", "root": "/work"}, "/work", "creating the folder /work/me: EACCES"),
     ({"kind": "path_script", "path": "~/bin/x", "content": "#!/bin/sh\n"}, "~/bin", "writing ~/bin/x: EACCES"),
-    ({**NVCR, "path": "~/.k/c"}, "~", "making the folder ~/.k: EACCES"),
-    (ENV, "~", "making the folder ~/.config: EACCES"),
+    ({**NVCR, "path": "~/.k/c"}, "~", "creating the folder ~/.k: EACCES"),
+    (ENV, "~", "creating the folder ~/.config: EACCES"),
 ]
 
 

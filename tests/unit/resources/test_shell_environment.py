@@ -110,7 +110,7 @@ def start_up(claim: str, found: dict[str, Thing], left: Mapping[str, Thing | Non
         "outside your home",
     ),
     Case("a link to nothing is kept", {"~/.bashrc": Link("~/gone")}, ENV, "blocked", "a link to nothing"),
-    Case("a loop is kept", {"~/.bashrc": Link(".bashrc")}, ENV, "blocked", "leads back to itself"),
+    Case("a loop is kept", {"~/.bashrc": Link(".bashrc")}, ENV, "blocked", "is a link to itself"),
     Case("a folder in the way is kept", {"~/.bashrc": Folder()}, ENV, "blocked", "is a folder, not a file"),
     Case(
         "a line changed by hand is kept",

@@ -63,4 +63,7 @@ def test_storage_link(scene: Scene, case: Case) -> None:
 def test_a_file_between_a_link_and_the_home_is_kept(scene: Scene) -> None:
     scene.make({**AREA, "~/a": Plain(b"x")})
     outcome = scene.life({"kind": "storage_link", "path": "~/a/work", "target": "/work/p"})[0]
-    assert (outcome["status"], outcome["reason"].split(":")[0]) == ("blocked", "~/a is in the way of a folder")
+    assert (outcome["status"], outcome["reason"].split(":")[0]) == (
+        "blocked",
+        "~/a is not a folder, and one is needed there",
+    )
