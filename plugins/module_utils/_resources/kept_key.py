@@ -113,7 +113,7 @@ class KeptKey(Resource):
         if file.kind != "file":
             return "%s is a %s: a key is kept in a plain file only; move it away, then run again" % (shown, file.kind)
         if not file.mine:
-            return "%s belongs to somebody else" % shown
+            return "%s belongs to another user" % shown
         if file.links != 1:
             return "%s has %d names (hard links): remove the others, then run again" % (shown, file.links)
         return self.unreadable(text_of(host, self.path), shown)
@@ -226,6 +226,6 @@ def _unsafe(host: Host, folder: str) -> Optional[str]:
         return "%s is a %s%s; a key is kept in a plain folder of yours only" % (
             host.shown(folder),
             found.kind,
-            "" if found.mine else " of somebody else",
+            "" if found.mine else " of another user",
         )
     return host.unsafe_folder(os.path.dirname(folder))
