@@ -11,10 +11,9 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import PLACES, ROLES
 
-from tools.rooms import ROOT, Source, circles, file_graph, module_of, read
+from tools.rooms import ROOT, Import, Source, circles, file_graph, module_of, read
 
 SOURCES = read()
 ENGINE = {  # room -> the rooms, or the single files of one, that it may import; each needs those above it alone
@@ -172,31 +171,30 @@ FOREIGN_PRIVATE = {  # names that look private and are documented by their libra
     *("_requires_connection", "_task", "_connection", "_templar", "_display"),  # of Ansible's actions
 }
 WITHOUT_ROOM = {"conventions", "inventory"}  # folders of tests/unit: the rules of the house, and a door
-EVERY_FILE = [pytest.param(source, id=name) for name, source in SOURCES.items()]
 
 
-@pytest.mark.parametrize("source", EVERY_FILE)
-def test_a_room_imports_those_below_it_alone(source: Source) -> None:
-    """Those of type checkers too: who names a thing knows it."""
-    allowed = MAY_IMPORT[source.room] | {source.room}
-    for one in source.imports:
-        module = module_of(one.name, SOURCES)
-        if module:
-            there = SOURCES[module].room
-            file = f"{there}/{module.rpartition('.')[2]}"
-            assert there in allowed or file in allowed, f"line {one.line} imports {one.name}"
+def test_a_package_imports_those_below_it_alone() -> None:
+    """Imports for type checkers count: who names a thing knows it."""
+    wrong = []
+    for source in SOURCES.values():
+        allowed = MAY_IMPORT[source.room] | {source.room}
+        for imported, module in imported_modules(source):
+            file = f"{SOURCES[module].room}/{module.rpartition('.')[2]}"
+            if not {SOURCES[module].room, file} & allowed:
+                wrong.append(f"{source.name}:{imported.line} imports {imported.name}")
+    assert wrong == []
 
 
-@pytest.mark.parametrize("name", [name for name, source in SOURCES.items() if source.room in {*LATE_ROOMS, "action"}])
-def test_only_what_few_runs_need_is_imported_inside_a_function(name: str) -> None:
-    file = f"{SOURCES[name].room}/{name.rpartition('.')[2]}"
-    if SOURCES[name].room == "action" and file not in LATE:
-        return
-    functions = [node for node in ast.walk(SOURCES[name].tree) if isinstance(node, ast.FunctionDef)]
-    inner = {node.lineno for one in functions for node in ast.walk(one) if isinstance(node, ast.ImportFrom)}
-    modules = [module_of(one.name, SOURCES) for one in SOURCES[name].imports if one.line in inner]
-    late = {f"{SOURCES[module].room}/{module.rpartition('.')[2]}" for module in modules if module}
-    assert late == LATE.get(file, set())
+def test_only_what_few_runs_need_is_imported_inside_a_function() -> None:
+    late: dict[str, set[str]] = {}
+    for name, source in SOURCES.items():
+        file = f"{source.room}/{name.rpartition('.')[2]}"
+        if source.room in LATE_ROOMS or file in LATE:
+            functions = [node for node in ast.walk(source.tree) if isinstance(node, ast.FunctionDef)]
+            inner = {node.lineno for one in functions for node in ast.walk(one) if isinstance(node, ast.ImportFrom)}
+            modules = {module for imported, module in imported_modules(source) if imported.line in inner}
+            late[file] = {f"{SOURCES[module].room}/{module.rpartition('.')[2]}" for module in modules}
+    assert {file: modules for file, modules in late.items() if modules} == LATE
 
 
 def test_the_table_names_every_room_and_no_other() -> None:
@@ -255,71 +253,101 @@ def test_the_map_names_every_room_and_only_files_that_exist() -> None:
     assert len(page.split()) <= 1700
 
 
-@pytest.mark.parametrize("source", EVERY_FILE)
-def test_a_source_speaks_of_files_that_exist(source: Source) -> None:
-    assert missing_files(source.text) - {"huggingface_hub/hf_api.py"} == set()
+def test_a_source_speaks_of_files_that_exist() -> None:
+    foreign = {"huggingface_hub/hf_api.py"}
+    missing = {source.name: missing_files(source.text) - foreign for source in SOURCES.values()}
+    assert {name: files for name, files in missing.items() if files} == {}
 
 
-@pytest.mark.parametrize("source", EVERY_FILE)
-def test_only_the_doors_and_a_few_files_know_ansible(source: Source) -> None:
-    foreign = [one.name for one in source.imports if f"{one.name}.".startswith("ansible.")]
-    if source.room not in DOORS and source.name not in KNOW_ANSIBLE:
-        assert foreign == []
-    if source.name in KNOW_ANSIBLE:
-        assert foreign != []
+def test_only_plugins_and_a_few_files_know_ansible() -> None:
+    users = {
+        source.name
+        for source in SOURCES.values()
+        if source.room not in DOORS and any(f"{one.name}.".startswith("ansible.") for one in source.imports)
+    }
+    assert users == KNOW_ANSIBLE
 
 
-@pytest.mark.parametrize("source", [one for one in SOURCES.values() if one.room in ENGINE], ids=lambda one: one.name)
-def test_the_engine_needs_the_standard_library_alone(source: Source) -> None:
-    for one in source.imports:
-        first = one.name.partition(".")[0]
-        assert first in sys.stdlib_module_names | OF_OTHER_PYTHONS or module_of(one.name, SOURCES), one.name
+def test_the_engine_needs_the_standard_library_alone() -> None:
+    known = sys.stdlib_module_names | OF_OTHER_PYTHONS
+    foreign = [
+        f"{source.name}:{imported.line} imports {imported.name}"
+        for source in SOURCES.values()
+        if source.room in ENGINE
+        for imported in source.imports
+        if imported.name.partition(".")[0] not in known and not module_of(imported.name, SOURCES)
+    ]
+    assert foreign == []
 
 
-@pytest.mark.parametrize("source", EVERY_FILE)
-def test_nobody_imports_a_private_name(source: Source) -> None:
-    for one in source.imports:
-        module = module_of(one.name, SOURCES)
-        if module and not one.name.endswith(f".{module}"):
-            assert not one.name.rpartition(".")[2].startswith("_"), f"line {one.line}: {one.name}"
+def test_no_file_imports_a_private_name_of_another() -> None:
+    private = [
+        f"{source.name}:{imported.line} imports {imported.name}"
+        for source in SOURCES.values()
+        for imported, module in imported_modules(source)
+        if not imported.name.endswith(f".{module}") and imported.name.rpartition(".")[2].startswith("_")
+    ]
+    assert private == []
 
 
-@pytest.mark.parametrize("source", EVERY_FILE)
-def test_nobody_reaches_for_a_private_attribute_of_another_file(source: Source) -> None:
-    mine = private_names(source.tree)
-    for node in ast.walk(source.tree):
-        if isinstance(node, ast.Attribute) and is_private(node.attr) and ast.unparse(node.value) not in ("self", "cls"):
-            assert node.attr in mine | FOREIGN_PRIVATE, f"line {node.lineno}: {ast.unparse(node)}"
-        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("getattr", "setattr", "hasattr"):
-            name = node.args[1]
-            if isinstance(name, ast.Constant) and is_private(str(name.value)):
-                assert str(name.value) in BY_NAME.get(source.name, ()), f"line {node.lineno}: {ast.unparse(node)}"
+def test_no_file_reaches_for_a_private_attribute_of_another() -> None:
+    wrong = []
+    for source in SOURCES.values():
+        own = private_names(source.tree) | FOREIGN_PRIVATE
+        for node in ast.walk(source.tree):
+            if isinstance(node, ast.Attribute):
+                is_foreign = is_private(node.attr) and ast.unparse(node.value) not in ("self", "cls")
+                reaches = is_foreign and node.attr not in own
+            else:
+                reaches = is_private(asked_by_name(node)) and asked_by_name(node) not in BY_NAME.get(source.name, ())
+            if reaches:
+                wrong.append(f"{source.name}:{node.lineno} {ast.unparse(node)}")
+    assert wrong == []
+
+
+def asked_by_name(node: ast.AST) -> str:
+    """Return the attribute that getattr, setattr or hasattr is called with, if it is a constant."""
+    if isinstance(node, ast.Call) and ast.unparse(node.func) in ("getattr", "setattr", "hasattr"):
+        return str(node.args[1].value) if isinstance(node.args[1], ast.Constant) else ""
+    return ""
 
 
 BY_NAME = {  # what a library keeps to itself and is asked for by name, so that its absence does no harm
     "callback.console": {
-        "_lock",  # of Ansible's display: our line and its lines share it
-        "_inventory",  # of its variable manager: nothing else tells a callback the hosts of a play
+        "_lock",  # of Ansible's display: its lines and those of hpc-onboard share it
+        "_inventory",  # of its variable manager: nothing else gives a callback the hosts of a play
     },
     "plugin_utils._secrets.keyring_backend": {"_classes"},  # of the keyring library: the backends there are
 }
 
 
-@pytest.mark.parametrize("source", EVERY_FILE)
-def test_a_class_leaves_the_private_names_of_those_above_it_alone(source: Source) -> None:
-    for node in ast.walk(source.tree):
-        if isinstance(node, ast.ClassDef):
-            theirs = {name for tree in above(source, node) for name in private_names(tree)}
-            assert theirs & (private_names(node) | used_of_self(node)) - FOREIGN_PRIVATE == set(), node.name
+def test_a_class_leaves_the_private_names_of_its_bases_alone() -> None:
+    wrong = {}
+    for source in SOURCES.values():
+        for node in ast.walk(source.tree):
+            if isinstance(node, ast.ClassDef) and node.bases:
+                inherited = {name for tree in above(source, node) for name in private_names(tree)}
+                shared = inherited & (private_names(node) | used_of_self(node)) - FOREIGN_PRIVATE
+                if shared:
+                    wrong[f"{source.name}.{node.name}"] = shared
+    assert wrong == {}
 
 
-@pytest.mark.parametrize("source", EVERY_FILE)
-def test_no_file_is_named_like_a_module_of_python_that_its_room_uses(source: Source) -> None:
+def test_no_file_is_named_like_a_module_of_python_that_its_package_uses() -> None:
     """Started as a script, or sent to an account, one would be taken for the other."""
-    siblings = [one for one in SOURCES.values() if one.room == source.room]
-    used = {name.name.partition(".")[0] for one in siblings for name in one.imports}
-    word = source.name.rpartition(".")[2]
-    assert word not in used & sys.stdlib_module_names
+    used: dict[str, set[str]] = {room: set() for room in MAY_IMPORT}
+    for source in SOURCES.values():
+        used[source.room] |= {imported.name.partition(".")[0] for imported in source.imports}
+    names = [source for source in SOURCES.values() if source.name.rpartition(".")[2] in sys.stdlib_module_names]
+    assert [one.name for one in names if one.name.rpartition(".")[2] in used[one.room]] == []
+
+
+def imported_modules(source: Source) -> Iterator[tuple[Import, str]]:
+    """Yield each import of a module of the house, and that module's name in SOURCES."""
+    for imported in source.imports:
+        module = module_of(imported.name, SOURCES)
+        if module:
+            yield imported, module
 
 
 FILES = [f"/{path.relative_to(ROOT)}" for top in ("plugins", "tests", "tools") for path in (ROOT / top).rglob("*.py")]
