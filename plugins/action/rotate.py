@@ -16,10 +16,10 @@ from ansible.errors import AnsibleConnectionFailure
 from ansible.parsing.dataloader import DataLoader
 from ansible.utils.vars import load_extra_vars
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answer
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answer, offboarding
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import AccountSession
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation import Conversation
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan, key_of
 from ansible_collections.hpc.onboard.plugins.plugin_utils._export_script.script_rotation import ImportedTargets
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import refuse_unknown
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import results, targets
@@ -37,11 +37,12 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versio
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.key_marks import account_marks
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import VersionStore
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import VersionError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state import receipts
 from ansible_collections.hpc.onboard.plugins.plugin_utils.account_action import AccountAction, Arguments, Result
 
 if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.connection import Variables
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Options, PlanEntry
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import ResourceOutcome
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.rotation import (
         RotationState,
@@ -165,7 +166,22 @@ def _declared_keys(session: AccountSession) -> list[PlanEntry]:
     refuse_unknown(session.variables)
     if session.sandbox:
         return []
-    return targets.collect_key_entries((session.variables.get("account") or {}).get("without", []), session.value)
+    without = (session.variables.get("account") or {}).get("without", [])
+    declared = targets.collect_key_entries(without, session.value)
+    return [*declared, *_undeclared_keys(declared, session)]
+
+
+def _undeclared_keys(declared: list[PlanEntry], session: AccountSession) -> list[PlanEntry]:
+    """Return the entries of keys that hpc-onboard wrote for roles that are not declared any more."""
+    kept = receipts.read_notes(session.name, sandbox=False)
+    found: list[PlanEntry] = []
+    for entry in offboarding.list_undeclared(declared, kept, session.cluster):
+        note = kept[key_of(entry)]
+        if note.get("secret") and (note["made"] or note.get("replaced")):
+            options = {name: value for name, value in entry["options"].items() if name != "state"}
+            held: Options = {**options, "secret": note["secret"]}
+            found.append({**entry, "options": held})
+    return found
 
 
 def _preview(secret: str, lead: RotationState, files: list[targets.SecretFile], session: AccountSession) -> ShareResult:

@@ -25,8 +25,9 @@ def settle_kept(task: Task) -> Task:
     """Return the task with the outcomes of what stays, and with a RestoredKey for what gets former values back."""
     seen = task.run_all(task.make_host, examine, False, {})
     own = notes.parse_notes(seen.receipt["after"])
-    noted: Mapping[str, Document] = own or task.make_host().receipt_copy
-    is_lost = not own and bool(noted)
+    copied = task.make_host().receipt_copy
+    is_lost = not own.keys() - {notes.folder_key(receipt.ABOVE)} and bool(copied)  # a rotation begins a new receipt
+    noted: Mapping[str, Document] = dict(copied, **own) if is_lost else own
     settled: Dict[int, Document] = {}
     resources = list(task.resources)
     for at, resource in enumerate(task.resources):

@@ -56,17 +56,20 @@ def result(
         "remarks": [
             {"capability": outcome["capability"], "text": remark}
             for outcome in outcomes
-            for remark in (*outcome["remarks"], *_describe_modes(outcome))
+            for remark in (
+                *outcome["remarks"],
+                *(f"{one}; offboarding puts it back" for one in describe_modes(outcome)),
+            )
         ],
     }
 
 
-def _describe_modes(outcome: ResourceOutcome) -> list[str]:
+def describe_modes(outcome: ResourceOutcome) -> list[str]:
     """Return a note for each mode of the user's that a file with a key, or its folder, changes."""
     if outcome["status"] not in CHANGES:
         return []
     return [
-        f"{outcome['identity']}: the {field} {was} becomes {PRIVATE[field]}; offboarding puts it back"
+        f"{outcome['identity']}: the {field} {was} becomes {PRIVATE[field]}"
         for field, was in outcome["was"].items()
         if field in PRIVATE
     ]

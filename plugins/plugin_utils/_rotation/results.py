@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ...module_utils._core.resource import CHANGES, FAILURES
+from .._delivery.result import describe_modes
 from .._input.diagnostics import nearest
 from .adapters import holds_key
 from .ledger import NO_KEY
@@ -72,8 +73,14 @@ def share_result(
         "failed": bool(bad),
         "msg": " ".join(f"{target}: {WORDS[states.get(target, 'unknown')]}" for target in bad) or step.name,
     }
+    remarks = _describe_all_modes(shown)
     # without outcomes, the console prints the message
-    return {**result, "outcomes": shown, "notes": [], "remarks": []} if shown else result
+    return {**result, "outcomes": shown, "notes": [], "remarks": remarks} if shown else result
+
+
+def _describe_all_modes(outcomes: list[ResourceOutcome]) -> list[AccountRemark]:
+    """Return a note for each mode of the user's that a rotated key makes private."""
+    return [{"capability": "rotate", "text": text} for outcome in outcomes for text in describe_modes(outcome)]
 
 
 def preview_result(secret: str, files: list[SecretFile], outcomes: list[ResourceOutcome]) -> ShareResult:
@@ -85,6 +92,7 @@ def preview_result(secret: str, files: list[SecretFile], outcomes: list[Resource
     remarks: list[AccountRemark] = [
         {"capability": "rotate", "text": f"{file.path} holds no key '{secret}', so none is replaced"} for file in bare
     ]
+    remarks += _describe_all_modes(shown)
     return {
         "kind": "rotation_share",
         "changed": any(outcome["status"] in CHANGES for outcome in shown),

@@ -56,18 +56,19 @@ def has_receipt(account: str, sandbox: bool) -> bool:
 def find_lost_notes(account: str, sandbox: object, receipt: AccountReceipt | None) -> Notes:
     """Return the notes of the copy if the receipt on the account was lost, so that it calls created things the user's.
 
-    Return {} if nothing was lost. Raise StateError.
+    If another machine offboarded the account, its receipt is gone too, but so are its links and scripts. A key alone
+    shows a loss only if nothing else was created: the user may have written it since then. Return {} if nothing was
+    lost. Raise StateError.
     """
     on_account = receipt["notes"] if receipt else {}
     if all(note["made"] for note in on_account.values()):
         return {}
     notes = read_notes(account, bool(sandbox))
+    created = {key: note for key, note in notes.items() if note["made"] and not note.get("for")}
+    evidence = {key: note for key, note in created.items() if not note["keyed"]} or created
     is_lost = any(
-        note["made"]
-        and key in on_account
-        and not on_account[key]["made"]
-        and on_account[key]["hashes"] == note["hashes"]
-        for key, note in notes.items()
+        key in on_account and not on_account[key]["made"] and on_account[key]["hashes"] == note["hashes"]
+        for key, note in evidence.items()
     )
     return notes if is_lost else {}
 
