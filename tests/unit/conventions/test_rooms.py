@@ -60,7 +60,7 @@ CONTROLLER = {
     },
     "_rotation": {
         *("_documents", "_input", "_state", "_secrets", "_validate", "_roles"),
-        *("_core", "_formats"),
+        *("_delivery/result", "_core", "_formats"),
     },
     "_state_export": {"_text", "_state", "_secrets", "_rotation/ledger", "_core"},
     "_audit/judges": {"_documents", "_audit/finding_text", "_core"},
