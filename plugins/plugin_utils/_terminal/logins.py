@@ -13,28 +13,28 @@ from .audit import PartRenderer
 from .layout import Line, Span, command, indented_lines, labelled_lines
 
 WORDS = {
-    "unasked": "nobody is asked for anything",
-    "each_time": "was entered; it asks in each run, for the site allows no session that stays",
+    "unasked": "ssh asks for nothing",
+    "each_time": "connected; ssh asks in each run, because the site forbids sessions that stay open",
     "open": "a session is open",
-    "opened": "a session is open now, and stays for later runs",
-    "entered": "was entered",
-    "renewed": "a new certificate or ticket is there",
-    "closed": "needs a person",
-    "ended": "ended",
-    "refused": "not let in",
+    "opened": "a session is open now, for later runs too",
+    "entered": "connected",
+    "renewed": "the certificate or ticket is renewed",
+    "closed": "needs an interactive login",
+    "ended": "expired",
+    "refused": "login refused",
 }
 
 
-STATES = {  # of a preflight, in a word or two; the worst last
-    "open": "open",
-    "needs_person": "needs a person",
-    "ended": "ended",
+STATES = {  # state of a preflight -> its text; the worst last
+    "open": "reachable",
+    "needs_person": "needs an interactive login",
+    "ended": "expired",
     "refused": "key refused",
     "host_key_unknown": "host key unknown",
     "host_key_changed": "HOST KEY CHANGED",
-    "unresolved": "no such name",
-    "unreachable": "no way there",
-    "dropped": "turned away",
+    "unresolved": "unknown host name",
+    "unreachable": "unreachable",
+    "dropped": "connection dropped",
     "not_ready": "not ready",
 }
 
@@ -89,7 +89,7 @@ class ResultImportedRenderer(Renderer):
 
 
 class PreflightRenderer(PartRenderer):
-    """Which accounts can be entered now, and what to do about the others."""
+    """The accounts that can be reached now, and what to do about the others."""
 
     def is_quiet(self, result: Result, view: View) -> bool:
         return "accounts" not in result
@@ -109,5 +109,5 @@ class PreflightRenderer(PartRenderer):
             for text in filter(None, (row["text"], row["next"])):
                 lines += indented_lines(text.removeprefix(f"{STATES[row['state']]}: "), 4, terminal)
         shut = sum(row["state"] != "open" for row in rows)
-        said = f"{count(len(rows), 'account')}: {len(rows) - shut} open" + (f", {shut} shut" if shut else "")
+        said = f"{count(len(rows), 'account')}: {len(rows) - shut} reachable" + (f", {shut} not" if shut else "")
         return [*lines, (), (Span(said, "error" if shut else "ok"),)]

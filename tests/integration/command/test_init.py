@@ -66,7 +66,7 @@ def test_two_accounts_from_an_empty_home_to_an_onboarded_one(bed: Any, person: P
     code, said = ended(run)
     assert code == 2, f"both sites ask the user for something: {said}"
     for one in (dfki, lrz):
-        assert f"✗ {one.name} needs a person" in said
+        assert f"✗ {one.name} needs an interactive login" in said
     assert person.accounts.stat().st_mode & 0o777 == 0o600
     assert entries(person.accounts) == {
         lrz.name: {"ssh": "lrz", "storage": {"dss": area}},

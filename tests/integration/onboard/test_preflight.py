@@ -82,7 +82,7 @@ def test_every_door_is_named_for_what_it_is(bed: Any, tmp_path: Path) -> None:
     assert {names[row["name"]]: row["state"] for row in document["accounts"]} == {one: one for one in accounts}, (
         ran.stdout
     )
-    assert "1 open, 8 shut" in ran.stdout
+    assert "1 reachable, 8 not" in ran.stdout
     assert all(row["next"] or row["text"] for row in document["accounts"] if row["state"] != "open")
     assert {state: account.tree() for state, account in accounts.items()} == before
     assert door.connections == 0

@@ -65,7 +65,7 @@ def test_kinit_is_run_if_the_person_agrees_and_the_forwarded_ticket_opens_the_ho
     assert exit_code == 0, said
     assert "ticket" not in said
     assert desk.types("audit").returncode == 0
-    assert "1 open" in desk.types("preflight").stdout
+    assert "1 reachable" in desk.types("preflight").stdout
 
 
 SHUT = [  # what the person's ssh says, and of kinit; what the account is told of
