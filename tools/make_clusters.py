@@ -51,7 +51,7 @@ home:
 ```
 
 Everything that a program relies on needs a source; the words that only people read may do without. `extends: alliance`
-begins with the facts of a family (`inventory/clusters/families`, or a folder `families` beside the file): say what
+begins with the facts of a family (`inventory/clusters/families`, or a folder `families` next to the file): say what
 differs, and in `without:` what of it does not hold. How to begin one, and check it:
 [A cluster of your own](own_cluster.md).
 `$schema` for an editor: [profile.schema.json](schemas/profile.schema.json).

@@ -112,7 +112,7 @@ def subjects() -> Iterator[tuple[str, Callable[[], str]]]:
             yield f"roles/{role.name}/meta/main.yml", partial(metadata, head, role)
             yield f"roles/{role.name}/tasks/main.yml", partial(task, head, role)
     rows = "".join(f"| [{name}](roles/{name}/README.md) | {keeps[name]} |\n" for name in ROLES)
-    yield "README.md", partial(_with_part, "README.md", "| role | keeps |\n|---|---|\n", "|", rows)
+    yield "README.md", partial(_with_part, "README.md", "| role | sets up |\n|---|---|\n", "|", rows)
     names = "".join(f"          - {name}\n" for name in ROLES)
     yield PLAYBOOK, partial(_with_part, PLAYBOOK, "        capabilities:\n", "          - ", names)
 

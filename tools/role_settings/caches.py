@@ -47,7 +47,7 @@ ROLES = [
     Role(
         "tool_caches",
         "Keep the caches of tools off the home",
-        "the caches of pip, torch, Hugging Face and the like off the home, where the site asks for it",
+        "the caches of pip, torch, Hugging Face and similar tools off the home, where the site asks for it",
         [
             "Creates a folder where the site wants caches, and sets the variables by which pip, uv, Hugging Face,"
             " torch, triton, CUDA, wandb and npm find it, in every shell of the account.",

@@ -36,7 +36,7 @@ ROLES = [
     Role(
         "conda",
         "Keep a conda of your own in the data area",
-        "Miniforge or Miniconda in the data area, checked, with environments from your files",
+        "Miniforge or Miniconda in the data area, verified, with environments from your files",
         [
             "Installs Miniforge or Miniconda from a pinned installer into a storage area, never into the home, keeps"
             " its settings and the environments that files describe, and provides the command C(conda) in every shell.",

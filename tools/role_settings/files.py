@@ -35,7 +35,7 @@ ROLES = [
     Role(
         "storage_links",
         "Link the site's storage areas into the home",
-        "links from the home to storage areas, and your own folders in them",
+        "links from the home to storage areas, and your folders in them",
         [
             "Creates the account's own folder in each storage area if the site allows it, and links it into the home.",
             "An existing file or folder in the place of a link is never touched; it is reported.",
@@ -62,7 +62,7 @@ ROLES = [
     Role(
         "path_scripts",
         "Keep scripts on PATH",
-        "scripts of your own on PATH",
+        "your own scripts on PATH",
         [
             "Keeps scripts in a folder of the home and puts that folder on PATH in every shell of the account.",
             "A file of the same name that hpc-onboard did not write, or that was edited, stays and is reported.",
@@ -86,7 +86,7 @@ ROLES = [
     Role(
         "own_files",
         "Keep text files of your own on the account",
-        "text files of your own, from a folder of this machine",
+        "your own text files, from a folder of this machine",
         [
             "Keeps text files from a folder of this machine on the account, each at its path and with its mode.",
             "A file that existed before, or that was edited on the account, stays and is reported.",

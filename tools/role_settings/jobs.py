@@ -40,7 +40,7 @@ ROLES = [
     Role(
         "launchers",
         "Keep usrun.sh, which runs a command on a compute node",
-        "`usrun.sh`: this command, in this container, on a GPU node, in the same words everywhere",
+        "`usrun.sh`: run a command in a container on a GPU node, with the same options everywhere",
         [
             "Keeps C(usrun.sh) on PATH, which runs a command on a compute node, optionally in a container and on a GPU."
             " Its options mean the same at every site.",
@@ -96,7 +96,7 @@ ROLES = [
     Role(
         "job_scripts",
         "Keep scripts of jobs that fit the site",
-        "scripts of jobs that fit the site: batch, several GPUs or nodes, chains, staging, and your own",
+        "job scripts that fit the site: batch, several GPUs or nodes, chains, staging, and your own",
         [
             "Keeps scripts of jobs in a folder of the account, created from the facts of the site and the account, and"
             " from templates of your own.",

@@ -20,7 +20,7 @@ ROLES = [
     Role(
         "enroot_credentials",
         "Keep the registry keys that enroot reads",
-        "one line per registry in the file that this site's enroot reads",
+        "one line per registry in the file that enroot reads at this site",
         [
             "Keeps one line per registry in enroot's credentials file, in enroot's format, readable only by its owner.",
             "The key comes from the keyring by name. Other lines stay as they are.",
