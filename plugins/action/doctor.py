@@ -1,7 +1,7 @@
 # Copyright: hpc.onboard authors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Looks at this machine for doctor; what it makes of it is in plugin_utils/_readiness/doctor_checks.py.
+"""Inspects this machine for doctor; plugin_utils/_readiness/doctor_checks.py judges what it finds.
 
 The documentation is in plugins/modules/doctor.py.
 """
@@ -30,17 +30,22 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema imp
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.programs import ask
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import settings, ssh_arguments
 from ansible_collections.hpc.onboard.plugins.plugin_utils._readiness import doctor_checks
-from ansible_collections.hpc.onboard.plugins.plugin_utils._readiness.doctor_checks import Check
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import passphrase
+from ansible_collections.hpc.onboard.plugins.plugin_utils._readiness.doctor_checks import DoctorCheck
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import reminders
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import backends, passphrase
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.backends import MissingKey
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.file_errors import StoreLocked, StoreMissing
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.key_faults import find_fault
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.keyring_backend import Keyring
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.prompt import AnsiblePrompter
 from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config import texts
+from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config.user_settings import SshSettings
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import state_folder
 
 if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import DoctorResult
 
-OURS = re.compile(r"^plugin:\s*[\"']?hpc\.onboard\.accounts", re.MULTILINE)
+ACCOUNTS_PLUGIN = re.compile(r"^plugin:\s*[\"']?hpc\.onboard\.accounts", re.MULTILINE)
 RESOLVE = "import socket, sys; socket.getaddrinfo(sys.argv[1], None)"
 SECONDS = 8
 
@@ -55,182 +60,159 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
     _supports_check_mode = True
 
     def run(self, tmp: str | None = None, task_vars: Mapping[str, Any] | None = None) -> DoctorResult:
-        """Look at everything, and say what was found."""
+        """Inspect this machine and the path to each account."""
         super().run(tmp, task_vars)
         _validation, arguments = self.validate_argument_spec({"key": {"type": "str", "default": "ngc"}})
-        checks, hosts = accounts(list((task_vars or {}).get("ansible_inventory_sources") or []))
+        accounts, hosts = inspect_accounts_files(list((task_vars or {}).get("ansible_inventory_sources") or []))
         real = [host for host in hosts if not doctor_checks.is_sandbox(host)]
-        return doctor_checks.result(
+        return doctor_checks.summarise(
             [
-                *machine(),
-                keyring(arguments["key"], bool(real)),
-                *keys(),
-                *ssh(bool(real)),
-                *names(),
-                *checks,
-                *routes(real),
+                *inspect_software(),
+                inspect_keyring(arguments["key"], bool(real)),
+                *inspect_rotations(),
+                *inspect_ssh(bool(real)),
+                *inspect_ssh_names(),
+                *accounts,
+                *inspect_routes(real),
             ]
         )
 
 
-def machine() -> Iterator[Check]:
-    """Python, Ansible, and the folder it was started in."""
-    now = datetime.now()
-    yield doctor_checks.python(sys.version_info[:3], (now.year, now.month))
-    yield doctor_checks.ansible_core(__version__, (now.year, now.month))
-    here = Path.cwd()
-    yield doctor_checks.folder(here, here.stat().st_mode, (here / "ansible.cfg").exists())
+def inspect_software() -> Iterator[DoctorCheck]:
+    """Check Python, Ansible, and the folder it was started in."""
+    now, folder = datetime.now(), Path.cwd()
+    yield doctor_checks.check_python(sys.version_info[:3], (now.year, now.month))
+    yield doctor_checks.check_ansible_core(__version__, (now.year, now.month))
+    yield doctor_checks.check_folder(folder, folder.stat().st_mode, (folder / "ansible.cfg").exists())
 
 
-def ssh(needed: bool) -> Iterator[Check]:
-    """The ssh client, its agent, and the place for its sockets."""
-    code, _out, error = ask(["ssh", "-V"], SECONDS)
-    yield doctor_checks.ssh(None if code is None else error, needed)
-    code, out, _error = ask(["ssh-add", "-l"], SECONDS)
-    yield doctor_checks.agent(code, out, needed)
-    connection_loader.get("ssh", class_only=True)
-    name = constants.config.get_config_value("control_path_dir", plugin_type="connection", plugin_name="ssh")
-    yield doctor_checks.control_path(os.path.expanduser(os.path.expandvars(str(name))))
+def inspect_ssh(needed: bool) -> Iterator[DoctorCheck]:
+    """Check the ssh client, its agent, and the folder for its sockets. needed: there are accounts on clusters."""
+    code, _output, version = ask(["ssh", "-V"], SECONDS)
+    yield doctor_checks.check_ssh(None if code is None else version, needed)
+    code, output, _error = ask(["ssh-add", "-l"], SECONDS)
+    yield doctor_checks.check_agent(code, output, needed)
+    connection_loader.get("ssh", class_only=True)  # defines the setting
+    folder = constants.config.get_config_value("control_path_dir", plugin_type="connection", plugin_name="ssh")
+    yield doctor_checks.check_control_path(os.path.expanduser(os.path.expandvars(str(folder))))
 
 
-def names() -> Iterator[Check]:
-    """The names that ssh knows accounts by, where some were given."""
-    ours, config = (Path(path).expanduser() for path in (texts.FILE, texts.CONFIG))
-    if ours.is_file():
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._readiness import doctor_ssh_names
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config.user_settings import SshSettings
-
-        try:
-            ways = list(SshSettings().list_targets(texts.read_sections(ours.read_text(encoding="latin-1"))))
-            text = config.read_text(encoding="latin-1") if config.is_file() else ""
-            yield doctor_ssh_names.check(text, ways)
-        except (OSError, AccountError) as error:
-            yield Check(doctor_ssh_names.NAME, doctor_checks.WARNING, f"{error}.")
+def inspect_ssh_names() -> Iterator[DoctorCheck]:
+    """Check the short names of accounts, if ssh_config.yml wrote any."""
+    names, config = (Path(path).expanduser() for path in (texts.FILE, texts.CONFIG))
+    if not names.is_file():
+        return
+    try:
+        targets = list(SshSettings().list_targets(texts.read_sections(names.read_text(encoding="latin-1"))))
+        text = config.read_text(encoding="latin-1") if config.is_file() else ""
+        yield doctor_checks.check_ssh_names(text, targets)
+    except (OSError, AccountError) as error:
+        yield DoctorCheck("ssh names", doctor_checks.WARNING, f"{error}.")
 
 
-def keyring(key: str, needed: bool) -> Check:
-    """Which keyring is used, and whether the key is there. Somebody is asked only at a terminal."""
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import backends
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.file_errors import StoreLocked, StoreMissing
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.keyring_backend import Keyring
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.prompt import AnsiblePrompter
-
+def inspect_keyring(key: str, needed: bool) -> DoctorCheck:
+    """Check which keyring is used and if it has the key. Asks for a passphrase at a terminal only."""
     prompter = AnsiblePrompter()
     try:
         backend, warnings = backends.choose_backend()
     except MissingKey as error:
-        return doctor_checks.no_keyring(str(error), needed)
+        return doctor_checks.report_keyring_error(str(error), needed)
     if isinstance(backend, Keyring):
         backend.use_prompter(prompter, {})
     words = backends.describe(backend)
     try:
         value = backends.read_password(backend, key)
     except MissingKey as error:
-        cause = error.__context__
-        if isinstance(cause, StoreMissing):
-            return doctor_checks.no_file(words, key)
-        unseen = isinstance(cause, StoreLocked)
-        return doctor_checks.unseen_keyring(words) if unseen else doctor_checks.closed_keyring(str(error), needed)
-    return doctor_checks.keyring(
-        words, key, bool(value), warnings + prompter.notes, find_fault(value) if value else None
-    )
+        if isinstance(error.__context__, StoreMissing):
+            return doctor_checks.report_no_encrypted_file(words, key)
+        if isinstance(error.__context__, StoreLocked):
+            return doctor_checks.report_locked_keyring(words)
+        return doctor_checks.report_keyring_error(str(error), needed)
+    fault = find_fault(value) if value else None
+    return doctor_checks.check_keyring(words, key, bool(value), warnings + prompter.notes, fault)
 
 
-def keys() -> Iterator[Check]:
-    """What the records of rotations remind of: a key that expires, a rotation that is open, an old key that lives."""
+def inspect_rotations() -> Iterator[DoctorCheck]:
+    """Report a key that expires, a rotation that is open, and an old key that is still valid."""
     if (state_folder() / "secrets").is_dir():
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import reminders  # few keys were rotated
-
-        for one in reminders.list_reminders():
-            yield doctor_checks.reminder(one.text, one.command)
+        for reminder in reminders.list_reminders():
+            yield doctor_checks.report_reminder(reminder.text, reminder.command)
 
 
-def accounts(sources: Sequence[str]) -> tuple[list[Check], list[InventoryHost]]:
-    """The accounts files among the sources of the inventory, read without Ansible."""
-    checks: list[Check] = []
+def inspect_accounts_files(sources: Sequence[str]) -> tuple[list[DoctorCheck], list[InventoryHost]]:
+    """Check the accounts files among the sources of the inventory, read without Ansible. Return their accounts, too."""
+    checks: list[DoctorCheck] = []
     found: list[InventoryHost] = []
-    for path in files(sources):
+    for path in find_yaml_files(sources):
         text = path.read_text(encoding="utf-8", errors="replace")
-        if OURS.search(text) or path.stem == "accounts":
-            more, hosts = doctor_checks.accounts(path)
+        if ACCOUNTS_PLUGIN.search(text) or path.stem == "accounts":
+            more, hosts = doctor_checks.check_accounts_file(path)
             checks += more
             found += hosts
-    return checks or [doctor_checks.no_accounts(", ".join(sources))], found
+    return checks or [doctor_checks.report_no_accounts_file(", ".join(sources))], found
 
 
-def files(sources: Sequence[str]) -> Iterator[Path]:
-    """The YAML files among these sources and in the folders among them."""
+def find_yaml_files(sources: Sequence[str]) -> Iterator[Path]:
+    """Yield the YAML files among these sources and in the folders among them."""
     for source in (serving(Path(one)) for one in sources):
         for path in sorted(source.iterdir()) if source.is_dir() else [source]:
             if path.is_file() and path.suffix in (".yml", ".yaml"):
                 yield path
 
 
-def routes(hosts: Sequence[InventoryHost]) -> Iterator[Check]:
-    """How each account is reached, as ssh itself says, and the certificates used on the way."""
-    known: dict[str, bool] = {}
+def inspect_routes(hosts: Sequence[InventoryHost]) -> Iterator[DoctorCheck]:
+    """Check how ssh would reach each account, its session, and its certificates or ticket."""
+    resolved: dict[str, bool] = {}
     for host in hosts:
         try:
-            arguments = ssh_arguments(known_values(host), host.name)
+            arguments = ssh_arguments(plain_variables(host), host.name)
         except ValueError as error:
-            yield doctor_checks.no_route(host.name, f"{error} in ansible_ssh_common_args or ansible_ssh_extra_args")
+            text = f"{error} in ansible_ssh_common_args or ansible_ssh_extra_args"
+            yield doctor_checks.report_ssh_error(host.name, text)
             continue
-        code, out, said = ask(["ssh", "-G", *arguments], SECONDS)
+        code, output, error_text = ask(["ssh", "-G", *arguments], SECONDS)
         if code != 0:
-            yield doctor_checks.no_route(host.name, said)
+            yield doctor_checks.report_ssh_error(host.name, error_text)
             continue
-        found = settings(out)
-        near = nearest(found, arguments)
-        if near and near not in known:
-            known[near] = ask([sys.executable, "-I", "-c", RESOLVE, near], SECONDS)[0] == 0
-        yield doctor_checks.route(host.name, found, near or found["hostname"][0], known.get(near) if near else None)
+        ssh_settings = settings(output)
+        first = find_first_host(ssh_settings, arguments)
+        if first and first not in resolved:
+            resolved[first] = ask([sys.executable, "-I", "-c", RESOLVE, first], SECONDS)[0] == 0
+        shown_first = first or ssh_settings["hostname"][0]
+        yield doctor_checks.check_route(host.name, ssh_settings, shown_first, resolved.get(first) if first else None)
         account = open_sessions.way(host.variables).get("account", {})
         if "by_hand" in account:
-            yield doctor_checks.by_hand(host.name)
+            yield doctor_checks.report_no_automation(host.name)
         elif "session" in account:
-            yield doctor_checks.session(host.name, ssh_login.is_open(account["session"]))
-        yield from certificates(host, found)
-        yield from credentials(host)
+            yield doctor_checks.check_session(host.name, ssh_login.is_open(account["session"]))
+        yield from inspect_credentials(host, ssh_settings)
 
 
-def nearest(found: dict[str, list[str]], arguments: list[str]) -> str:
-    """The host that this machine itself connects to; empty where a program of the user's connects."""
-    hop = doctor_checks.first_hop(found)
-    if hop:
-        file = arguments[arguments.index("-F") :][:2] if "-F" in arguments else []
-        code, out, _error = ask(["ssh", "-G", *file, hop], SECONDS)
-        return settings(out).get("hostname", [hop])[0] if code == 0 else hop
-    if found.get("proxycommand", ["none"])[0] != "none":
+def find_first_host(ssh_settings: dict[str, list[str]], arguments: list[str]) -> str:
+    """Return the host that this machine connects to itself; empty if a ProxyCommand does."""
+    jump = doctor_checks.first_jump_host(ssh_settings)
+    if jump:
+        config = arguments[arguments.index("-F") :][:2] if "-F" in arguments else []
+        code, output, _error = ask(["ssh", "-G", *config, jump], SECONDS)
+        return settings(output).get("hostname", [jump])[0] if code == 0 else jump
+    if ssh_settings.get("proxycommand", ["none"])[0] != "none":
         return ""
-    return found["hostname"][0]
+    return ssh_settings["hostname"][0]
 
 
-def known_values(host: InventoryHost) -> dict[str, str]:
-    """The account's variables as far as they can be told without Ansible."""
+def plain_variables(host: InventoryHost) -> dict[str, str]:
+    """Return the variables of an account that are no templates."""
     return {key: str(value) for key, value in host.variables.items() if value is not None and not is_template(value)}
 
 
-def certificates(host: InventoryHost, found: dict[str, list[str]]) -> Iterator[Check]:
-    """The certificates that ssh would offer."""
-    named = [Path(path).expanduser() for path in found.get("certificatefile", []) if path != "none"]
-    beside = [Path(f"{path}-cert.pub").expanduser() for path in found.get("identityfile", [])]
-    for path in dict.fromkeys([*named, *(one for one in beside if one.is_file())]):
-        code, out, _error = ask(["ssh-keygen", "-L", "-f", str(path)], SECONDS)
-        listing = None if not path.is_file() else out if code == 0 else ""
-        yield doctor_checks.certificate(
-            host.name, path, listing, datetime.now(), renew(host, str(path)) or doctor_checks.NEW
-        )
-
-
-def credentials(host: InventoryHost) -> Iterator[Check]:
-    """Check the Kerberos ticket that the account wants, or say why no certificate lets the user in."""
+def inspect_credentials(host: InventoryHost, ssh_settings: dict[str, list[str]]) -> Iterator[DoctorCheck]:
+    """Check the certificate files of an account, its Kerberos ticket, and why no certificate lets the user log in."""
     now = datetime.now(UTC)
-    held = credential.find_credential(host.variables, now)
-    if held and (held.kind == "ticket" or held.problem or not held.place):
-        order = renew(host, held.place)
-        yield doctor_checks.credential(host.name, held.describe(now), held.is_unusable(now), order)
-
-
-def renew(host: InventoryHost, place: str) -> str:
-    """The command that makes a new certificate or ticket for the account."""
-    return shlex.join(renewers.renewal_command(host.variables["cluster"], renewers.user_of(host.variables), place))
+    held = list(credential.read_certificate_files(ssh_settings))
+    best = credential.find_credential(host.variables, now)
+    if best and (best.kind == "ticket" or best.problem or not best.place):
+        held.append(best)
+    user = renewers.user_of(host.variables)
+    for one in held:
+        renew = shlex.join(renewers.renewal_command(host.variables["cluster"], user, one.place))
+        yield doctor_checks.check_credential(host.name, one, now, renew)

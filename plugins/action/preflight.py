@@ -15,7 +15,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import place_ch
 from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication import login_check, ssh_login
 from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication.login_diagnosis import FailedLogin
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
-from ansible_collections.hpc.onboard.plugins.plugin_utils._readiness import preflight, preflight_report
+from ansible_collections.hpc.onboard.plugins.plugin_utils._readiness import preflight
 from ansible_collections.hpc.onboard.plugins.plugin_utils.account_action import AccountAction, Arguments, Result
 
 if TYPE_CHECKING:
@@ -35,22 +35,23 @@ class ActionModule(AccountAction):
         if arguments["part"] == "account":
             return check_login(session)
         if arguments["part"] == "settings":
-            preflight_report.settings(session.variables, session.value)
+            preflight.read_settings(session.variables, session.value)
             return {"kind": "preflight_settings", "changed": False}
         moment = datetime.now(UTC).isoformat(timespec="seconds")
-        return preflight_report.reported(session.variables, session.value, moment)
+        return preflight.report(session.variables, session.value, moment)
 
     def report_unreached(self, session: AccountSession, failure: ConnectionFailure) -> Result:
         """Return the state of an account that was not reached."""
         if failure.began:
-            return preflight.seen("not_ready", failure.text)
+            return preflight.account_result("not_ready", failure.text)
         connection = session.connection
-        return preflight.shut(failure.output, FailedLogin(session.name, connection.variables), connection.unanswered)
+        login = FailedLogin(session.name, connection.variables)
+        return preflight.explain_failure(failure.output, login, connection.unanswered)
 
     def report_error(self, session: AccountSession, arguments: Arguments, message: str) -> Result:
         """Return the state of an account that gave no answer, or the refusal of a setting."""
         if arguments["part"] == "account":
-            return preflight.seen("not_ready", message)
+            return preflight.account_result("not_ready", message)
         return {"kind": "preflight_settings", "failed": True, "msg": message}
 
 
@@ -58,9 +59,9 @@ def check_login(session: AccountSession) -> PreflightAccount:
     """Log in to the account, unless this machine already knows that it cannot."""
     connection = session.connection
     if connection.control_socket and not ssh_login.is_open(connection.control_socket):
-        return preflight.seen("needs_person", "", login_check.advise_connect(session.name))
+        return preflight.account_result("needs_person", "", login_check.advise_connect(session.name))
     why = login_check.find_block(connection.variables, may_ask=False)
     if why:
-        return preflight.known(session.variables) or preflight.seen("needs_person", "", why)
+        return preflight.check_credential(session.variables) or preflight.account_result("needs_person", "", why)
     connection.refuse_questions()
-    return preflight.asked(session)
+    return preflight.check_account(session)

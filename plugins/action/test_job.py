@@ -39,11 +39,11 @@ class ActionModule(AccountAction):
     def run_part(self, session: AccountSession, arguments: Arguments) -> Result:
         """Read the settings, test one account by a job, or report on all accounts."""
         if arguments["part"] == "settings":
-            test_job_report.settings(session.variables, session.value)
+            test_job_report.read_settings(session.variables, session.value)
             return {"kind": "test_job_settings", "changed": False}
         if arguments["part"] == "report":
             moment = datetime.now(UTC).isoformat(timespec="seconds")
-            return test_job_report.reported(session.variables, session.value, moment, session.is_check_run)
+            return test_job_report.report(session.variables, session.value, moment, session.is_check_run)
         return run_test_job(session)
 
     def report_error(self, session: AccountSession, arguments: Arguments, message: str) -> Result:
@@ -55,9 +55,10 @@ class ActionModule(AccountAction):
 def run_test_job(session: AccountSession) -> JobTestResult:
     """Submit the job, or find the one of an earlier run, and return the results of its checks."""
     cluster = session.variables.get("cluster") or {}
-    given = test_job_report.settings(session.variables, session.value)
+    given = test_job_report.read_settings(session.variables, session.value)
     if session.sandbox or cluster.get("scheduler", {}).get("kind") != "slurm":
-        raise AccountError("no job can be tried: Slurm is not here" + (", this is practice" if session.sandbox else ""))
+        why = "a practice account has no Slurm" if session.sandbox else "this cluster does not use Slurm"
+        raise AccountError(f"a test job is not possible: {why}")
     settings = test_job.JobTestSettings(
         given.get("test_job_gpu", False),
         str(session.value("launchers_image") or ""),
@@ -65,17 +66,17 @@ def run_test_job(session: AccountSession) -> JobTestResult:
     )
     declared = session.collect(list(ROLES), []).resources
     job_test = test_job.plan_checks(cluster, declared, settings)
-    plan = Plan.of(test_job.entries(cluster, declared, job_test.checks, settings), session.key).entries
+    plan = Plan.of(test_job.plan_job(cluster, declared, job_test.checks, settings), session.key).entries
     wait = 0 if session.connection.asks_each_time else given.get("test_job_wait", WAIT)
     job = _run_job_plan(session, plan, session.work, wait)
     outcomes: list[ResourceOutcome] = []
     if not session.is_check_run and job["status"] != "unknown":
         examined = _run_job_plan(session, plan, "examine", 0)
-        outcomes = test_job.results(job, examined) if examined["before"] else []
+        outcomes = test_job.split_outcome(job, examined) if examined["before"] else []
         _run_job_plan(session, [as_absent(plan[-1])], "reconcile", 0)
-    skipped = Declared([], test_job.notes(job_test.skipped), {})
+    skipped = Declared([], test_job.skip_notes(job_test.skipped), {})
     result = _result.result(outcomes or [job], skipped, session.is_check_run)
-    tried = test_job_report.tried(job, outcomes, job_test, session.is_check_run)
+    tried = test_job_report.record_result(job, outcomes, job_test, session.is_check_run)
     return {
         "kind": "test_job_account",
         "changed": result["changed"],

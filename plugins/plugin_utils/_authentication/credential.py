@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 
 from .._input.programs import LocalOutput, ask, ssh_settings
 from .._input.ssh_arguments import ARGUMENTS, SSH_VARIABLES, ssh_arguments
-from .._text.ssh_certificate import Certificate, read
+from .._text.ssh_certificate import FOREVER, Certificate, read
 from .renewers import CERTIFICATE, USUAL_KEY, user_of
 
 SECONDS = 10  # for a program that does not ask the user
@@ -59,6 +59,8 @@ class Credential(NamedTuple):
         """Return its problem, or when it expires or has expired, as a clause."""
         if self.problem and not (self.end and self.end <= now):
             return self.problem
+        if self.end == FOREVER.replace(tzinfo=UTC):
+            return f"the {self.kind} never expires"
         if self.end is None:
             return f"you have no {'Kerberos ticket' if self.kind == 'ticket' else 'certificate'}"
         return f"the {self.kind} {'expired' if self.end <= now else 'expires'} on {self.end.strftime(STAMP)}"
@@ -165,13 +167,33 @@ def _find_certificate(variables: Mapping[str, Any], now: datetime) -> Credential
     return choose_certificate(_list_offered(settings), settings.get("user", [""])[-1], own, now)
 
 
-def _list_offered(settings: Mapping[str, Sequence[str]]) -> Iterator[OfferedCertificate]:
-    """Yield the certificates that ssh would offer. settings: the output of ssh -G."""
+def read_certificate_files(settings: Mapping[str, Sequence[str]]) -> Iterator[Credential]:
+    """Yield the certificate of each file that ssh would offer, or that its settings name. settings: of ssh -G.
+
+    A file that cannot be used has a problem and no end.
+    """
+    named = [os.path.expanduser(file) for file in settings.get("certificatefile", ()) if file != "none"]
+    for file in dict.fromkeys([*named, *_certificate_files(settings)]):
+        if not os.path.isfile(file):
+            yield Credential("certificate", file, None, "the settings of ssh name this certificate, and it is missing")
+            continue
+        certificates = list(_read_certificate(file, ["ssh-keygen", "-L", "-f", file]))
+        for offered in certificates:
+            yield Credential("certificate", file, offered.certificate.end.replace(tzinfo=UTC))
+        if not certificates:
+            yield Credential("certificate", file, None, "ssh-keygen cannot read this certificate")
+
+
+def _certificate_files(settings: Mapping[str, Sequence[str]]) -> list[str]:
     keys = settings.get("identityfile", ())
     named = [*settings.get("certificatefile", ()), *(f"{file}{CERTIFICATE}" for file in keys)]
-    for file in dict.fromkeys(os.path.expanduser(file) for file in named):
-        if os.path.isfile(file):
-            yield from _read_certificate(file, ["ssh-keygen", "-L", "-f", file])
+    return [file for file in dict.fromkeys(os.path.expanduser(file) for file in named) if os.path.isfile(file)]
+
+
+def _list_offered(settings: Mapping[str, Sequence[str]]) -> Iterator[OfferedCertificate]:
+    """Yield the certificates that ssh would offer. settings: the output of ssh -G."""
+    for file in _certificate_files(settings):
+        yield from _read_certificate(file, ["ssh-keygen", "-L", "-f", file])
     agent = os.path.expandvars(os.path.expanduser(settings.get("identityagent", ["SSH_AUTH_SOCK"])[-1]))
     socket = os.environ.get("SSH_AUTH_SOCK", "") if agent == "SSH_AUTH_SOCK" else agent
     if socket not in ("", "none"):

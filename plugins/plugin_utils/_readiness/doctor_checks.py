@@ -1,270 +1,277 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What doctor makes of what it saw on this machine: one small function for each check, and no looking."""
+"""The checks of doctor: each function turns what action/doctor.py found on this machine into one check."""
 
 from __future__ import annotations
 
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from .._accounts.accounts_file import AccountsFile
 from .._accounts.host_variables import InventoryHost, build_hosts
+from .._authentication.credential import Credential
 from .._input.command_line import command
 from .._input.diagnostics import Mistakes, read_text, shown
 from .._input.writers import other_writers
+from .._ssh_config import texts
+from .._ssh_config.user_settings import NameTarget
 from .._text.amounts import count
-from .._text.ssh_certificate import FOREVER, read
 
 if TYPE_CHECKING:
-    from .._documents.result import CheckRow, CheckStatus, DoctorResult
+    from .._documents.result import CheckStatus, DoctorResult
 
 OK: Literal["ok"] = "ok"
 WARNING: Literal["warning"] = "warning"
 FAILED: Literal["failed"] = "failed"
 
 Month = tuple[int, int]
-# The first month without fixes is the one after: https://docs.ansible.com/ansible/latest/reference_appendices/
+# The last month with fixes: https://docs.ansible.com/ansible/latest/reference_appendices/
 # release_and_maintenance.html and https://devguide.python.org/versions/
 CORES: dict[str, Month] = {"2.19": (2026, 11), "2.20": (2027, 5), "2.21": (2027, 11), "2.22": (2028, 5)}
 PYTHONS: dict[str, Month] = {"3.11": (2027, 10), "3.12": (2028, 10), "3.13": (2029, 10), "3.14": (2030, 10)}
-NEWER = "make an environment with the newest Python here and  pip install hpc-onboard  there"
-OLDEST_SSH = (7, 3)  # ProxyJump
-SOCKET = 104  # bytes with the final zero, the least that any system allows (macOS, BSD)
-ADDED = 17  # what ssh appends while it makes the socket
-NEW = "get a new certificate from the site"
+NEWER = "create an environment with the newest Python on this machine and run  pip install hpc-onboard  in it"
+OLDEST_SSH = (7, 3)  # the first with ProxyJump
+SOCKET_BYTES = 104  # for the path and a final zero: the least that any system allows (macOS, BSD)
+HASH_BYTES, SUFFIX_BYTES = 10, 17  # Ansible's name of a socket, and what ssh appends while it creates it
+NEW_CERTIFICATE = "get a new certificate from the site"
 SOON = timedelta(hours=2)
 
 
-@dataclass(frozen=True)
-class Check:
-    """One thing that was looked at: ok, warning or failed, in words, and what to do next ("" for nothing)."""
+class DoctorCheck(NamedTuple):
+    """A check: its result, a sentence, and what to do next, or ""."""
 
     name: str
     status: CheckStatus
     text: str
     next: str = ""
 
-    def document(self) -> CheckRow:
-        """The check as the result tells it."""
-        return {"name": self.name, "status": self.status, "text": self.text, "next": self.next}
 
-
-def result(checks: list[Check]) -> DoctorResult:
-    """The result of the task: failed when any check is."""
+def summarise(checks: list[DoctorCheck]) -> DoctorResult:
+    """Return the result of the task, which fails if any check fails."""
     counts = Counter(check.status for check in checks)
-    words: dict[CheckStatus, str] = {FAILED: "failed", WARNING: "to mind", OK: "in order"}
-    parts = [f"{counts[status]} {word}" for status, word in words.items() if counts[status]]
-    bad = [f"\n{check.name}: {check.text}{f' Next: {check.next}' if check.next else ''}" for check in checks
-           if check.status == FAILED]  # fmt: skip
+    numbers: dict[CheckStatus, str] = {
+        FAILED: f"{counts[FAILED]} failed",
+        WARNING: count(counts[WARNING], "warning"),
+        OK: f"{counts[OK]} ok",
+    }
+    failed = [check for check in checks if check.status == FAILED]
+    lines = [", ".join(text for status, text in numbers.items() if counts[status])]
+    lines += [f"{check.name}: {check.text}{f' Next: {check.next}' if check.next else ''}" for check in failed]
     return {
         "kind": "doctor",
         "changed": False,
-        "failed": bool(bad),
-        "msg": ", ".join(parts) + "".join(bad),
-        "checks": [check.document() for check in checks],
+        "failed": bool(failed),
+        "msg": "\n".join(lines),
+        "checks": [{"name": one.name, "status": one.status, "text": one.text, "next": one.next} for one in checks],
     }
 
 
-def python(version: Iterable[int], today: Month) -> Check:
-    """The Python that runs Ansible."""
-    return _supported("Python", ".".join(str(part) for part in version), PYTHONS, today)
+def check_python(version: Iterable[int], today: Month) -> DoctorCheck:
+    """Check the Python that runs Ansible."""
+    return _check_version("Python", ".".join(str(part) for part in version), PYTHONS, today)
 
 
-def ansible_core(version: str, today: Month) -> Check:
-    """The ansible-core that runs."""
-    return _supported("ansible-core", version, CORES, today)
+def check_ansible_core(version: str, today: Month) -> DoctorCheck:
+    """Check the version of ansible-core."""
+    return _check_version("ansible-core", version, CORES, today)
 
 
-def _supported(name: str, version: str, ends: Mapping[str, Month], today: Month) -> Check:
+def _check_version(name: str, version: str, last_months: Mapping[str, Month], today: Month) -> DoctorCheck:
     series = ".".join(version.split(".")[:2])
-    known = [_numbers(one) for one in ends]
+    known = [_numbers(one) for one in last_months]
     if _numbers(series) < min(known):
-        return Check(name, FAILED, f"{version} is too old: {min(ends, key=_numbers)} is the oldest that works.", NEWER)
+        oldest = min(last_months, key=_numbers)
+        return DoctorCheck(name, FAILED, f"{version} is too old; {oldest} is the oldest that works.", NEWER)
     if _numbers(series) > max(known):
-        return Check(name, WARNING, f"{version} is newer than all that this release was tested with.")
-    year, month = ends[series]
+        return DoctorCheck(name, WARNING, f"{version} is newer than any version this release was tested with.")
+    year, month = last_months[series]
     if today > (year, month):
-        return Check(name, WARNING, f"{version} has had no fixes since {year}-{month:02}.", NEWER)
+        return DoctorCheck(name, WARNING, f"{version} has received no fixes since {year}-{month:02}.", NEWER)
     if today == (year, month):
-        return Check(name, WARNING, f"{version} gets no more fixes after this month.", NEWER)
-    return Check(name, OK, f"{version}, with fixes until {year}-{month:02}.")
+        return DoctorCheck(name, WARNING, f"{version} receives no more fixes after this month.", NEWER)
+    return DoctorCheck(name, OK, f"{version}, with fixes until {year}-{month:02}.")
 
 
 def _numbers(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", text)[:2])
 
 
-def no_keyring(error: str, needed: bool) -> Check:
-    """There is no keyring that may be used. The error says what to do."""
-    return Check("keyring", FAILED if needed else WARNING, error)
+def report_keyring_error(error: str, needed: bool) -> DoctorCheck:
+    """Report that no keyring can be used or that it did not answer. error: says what to do."""
+    return DoctorCheck("keyring", FAILED if needed else WARNING, error)
 
 
-def keyring(words: str, key: str, there: bool, warnings: list[str], fault: str | None = None) -> Check:
-    """The keyring answered: whether it has the key, and what is wrong with it."""
+def check_keyring(words: str, key: str, has_key: bool, warnings: list[str], fault: str | None = None) -> DoctorCheck:
+    """Check the key in a keyring that answered. words: name the keyring. fault: why the key is malformed."""
     store = f"keyring set hpc.onboard {key}"
-    if not there:
-        return Check("keyring", WARNING, f"{words} has no key '{key}'.", store)
+    if not has_key:
+        return DoctorCheck("keyring", WARNING, f"{words} has no key '{key}'.", store)
     if fault:
-        return Check("keyring", FAILED, f"{words} has the key '{key}', which is malformed: {fault}.", store)
+        return DoctorCheck("keyring", FAILED, f"{words} has the key '{key}', which is malformed: {fault}.", store)
     if warnings:
-        return Check("keyring", WARNING, f"{words} has the key '{key}'. {' '.join(warnings)}")
-    return Check("keyring", OK, f"{words} has the key '{key}'.")
+        return DoctorCheck("keyring", WARNING, f"{words} has the key '{key}'. {' '.join(warnings)}")
+    return DoctorCheck("keyring", OK, f"{words} has the key '{key}'.")
 
 
-def closed_keyring(error: str, needed: bool) -> Check:
-    """The keyring did not answer. The error says what to do."""
-    return Check("keyring", FAILED if needed else WARNING, error)
+def report_no_encrypted_file(words: str, key: str) -> DoctorCheck:
+    """Report that no keyring service answers and the encrypted file does not exist."""
+    return DoctorCheck("keyring", WARNING, f"{words} does not exist yet.", f"keyring set hpc.onboard {key}")
 
 
-def no_file(words: str, key: str) -> Check:
-    """No keyring service answers, and the encrypted file is not there yet."""
-    return Check("keyring", WARNING, f"{words} is to be used, and is not there yet.", f"keyring set hpc.onboard {key}")
+def report_locked_keyring(words: str) -> DoctorCheck:
+    """Report that the keyring needs a passphrase and there is no terminal to ask for it."""
+    text = f"{words} exists; reading it needs its passphrase."
+    todo = "run this at a terminal, or set KEYRING_PROPERTY_PASSPHRASE_FILE to a file with the passphrase"
+    return DoctorCheck("keyring", WARNING, text, todo)
 
 
-def unseen_keyring(words: str) -> Check:
-    """The keyring wants a passphrase, and there is nobody to ask for it."""
-    text = f"{words} is there; what it holds can only be seen with its passphrase."
-    return Check(
-        "keyring", WARNING, text, "run this at a terminal, or name a file with it in KEYRING_PROPERTY_PASSPHRASE_FILE"
-    )
+def report_reminder(text: str, command_text: str) -> DoctorCheck:
+    """Report what to do about a key soon."""
+    return DoctorCheck("keys", WARNING, f"{text}.", command_text)
 
 
-def reminder(text: str, todo: str) -> Check:
-    """What is to be done about a key before long."""
-    return Check("keys", WARNING, f"{text}.", todo)
-
-
-def ssh(version: str | None, needed: bool) -> Check:
-    """The ssh client, by what `ssh -V` says; None where there is none."""
+def check_ssh(version: str | None, needed: bool) -> DoctorCheck:
+    """Check the ssh client by the output of `ssh -V`; None if there is no ssh."""
     bad = FAILED if needed else WARNING
     if version is None:
-        return Check("ssh", bad, "there is no ssh here.", "install the OpenSSH client")
+        return DoctorCheck("ssh", bad, "ssh is missing.", "install the OpenSSH client")
     found = re.search(r"OpenSSH\w*?_(\d+)\.(\d+)\S*", version)
     if not found:
-        return Check("ssh", WARNING, f"{version.strip()} is not known here; OpenSSH is.", "install the OpenSSH client")
+        text = f"{version.strip()} is not OpenSSH, so it is untested."
+        return DoctorCheck("ssh", WARNING, text, "install the OpenSSH client")
     if (int(found[1]), int(found[2])) < OLDEST_SSH:
-        return Check("ssh", bad, f"{found[0]} knows no jump hosts.", "install OpenSSH 7.3 or newer")
-    return Check("ssh", OK, f"{found[0]}.")
+        return DoctorCheck("ssh", bad, f"{found[0]} does not support jump hosts.", "install OpenSSH 7.3 or newer")
+    return DoctorCheck("ssh", OK, f"{found[0]}.")
 
 
-def agent(code: int | None, output: str, needed: bool) -> Check:
-    """The ssh agent, by what `ssh-add -l` says."""
+def check_agent(code: int | None, output: str, needed: bool) -> DoctorCheck:
+    """Check the ssh agent by the exit code and output of `ssh-add -l`."""
     bad = WARNING if needed else OK
     if code == 0:
         keys = [line for line in output.splitlines() if line.strip()]
-        return Check("ssh agent", OK, f"{count(len(keys), 'key')} in it.")
+        return DoctorCheck("ssh agent", OK, f"it holds {count(len(keys), 'key')}.")
     if code == 1:
-        return Check("ssh agent", bad, "it holds no keys.", "ssh-add" if needed else "")
-    text = "none answers, so a key with a passphrase cannot be used in a run."
-    return Check("ssh agent", bad, text, 'eval "$(ssh-agent)" && ssh-add' if needed else "")
+        return DoctorCheck("ssh agent", bad, "it holds no keys.", "ssh-add" if needed else "")
+    text = "no agent answers, so a run cannot use a key with a passphrase."
+    return DoctorCheck("ssh agent", bad, text, 'eval "$(ssh-agent)" && ssh-add' if needed else "")
 
 
-def control_path(folder: str) -> Check:
-    """The folder for the sockets of kept connections: their names must fit into an address."""
-    length = len(folder.encode()) + 1 + 10 + ADDED + 1
-    if length > SOCKET:
-        text = f"sockets of kept connections in {folder} have {length - 1} bytes; {SOCKET - 1} are allowed."
-        return Check("ControlPath", FAILED, text, "export ANSIBLE_SSH_CONTROL_PATH_DIR=/tmp/cp-$USER")
-    return Check("ControlPath", OK, f"{folder} is short enough.")
+def check_control_path(folder: str) -> DoctorCheck:
+    """Check the folder for the sockets of shared connections: their paths must fit into a socket address."""
+    length = len(folder.encode()) + len("/") + HASH_BYTES + SUFFIX_BYTES
+    if length >= SOCKET_BYTES:
+        text = f"paths of ssh sockets in {folder} have {length} bytes; {SOCKET_BYTES - 1} are allowed."
+        return DoctorCheck("ControlPath", FAILED, text, "export ANSIBLE_SSH_CONTROL_PATH_DIR=/tmp/cp-$USER")
+    return DoctorCheck("ControlPath", OK, f"{folder} is short enough.")
 
 
-def folder(path: Path, mode: int, configured: bool) -> Check:
-    """The folder in which Ansible was started; configured: an ansible.cfg lies there."""
-    if configured and mode & 0o002:
-        text = f"everybody may write in {path}, so Ansible ignores the ansible.cfg there."
-        return Check("folder", FAILED, text, f"chmod o-w {path}")
-    return Check("folder", OK, f"{path}, {'with its' if configured else 'without an'} ansible.cfg.")
+def check_folder(path: Path, mode: int, has_config: bool) -> DoctorCheck:
+    """Check the working folder. has_config: it has an ansible.cfg."""
+    if has_config and mode & 0o002:
+        text = f"all users can write in {path}, so Ansible ignores its ansible.cfg."
+        return DoctorCheck("folder", FAILED, text, f"chmod o-w {path}")
+    return DoctorCheck("folder", OK, f"{path}, {'with its' if has_config else 'without an'} ansible.cfg.")
 
 
-def accounts(path: Path) -> tuple[list[Check], list[InventoryHost]]:
-    """The accounts file: what it says, or each of its mistakes."""
+def check_accounts_file(path: Path) -> tuple[list[DoctorCheck], list[InventoryHost]]:
+    """Check an accounts file: return its accounts, or a check for each mistake."""
     try:
         found = build_hosts(AccountsFile.parse(path, read_text(path)))
     except Mistakes as mistakes:
-        return [Check("accounts", FAILED, str(one), "fix that line") for one in mistakes.found], []
-    boxes = sum(is_sandbox(host) for host in found)
-    parts = [f"{len(found) - boxes} on clusters", f"{boxes} sandbox{'es' if boxes != 1 else ''}"]
-    said = " and ".join(part for part in parts if not part.startswith("0 ")) or "no account"
-    checks = [Check("accounts", OK if found else WARNING, f"{shown(path)}: {said}.")]
+        return [DoctorCheck("accounts", FAILED, str(one), "fix that line") for one in mistakes.found], []
+    sandboxes = sum(is_sandbox(host) for host in found)
+    parts = [f"{len(found) - sandboxes} on clusters", f"{sandboxes} sandbox{'es' if sandboxes != 1 else ''}"]
+    accounts = " and ".join(part for part in parts if not part.startswith("0 ")) or "no account"
+    checks = [DoctorCheck("accounts", OK if found else WARNING, f"{shown(path)}: {accounts}.")]
     if why := other_writers(path):
-        text = f"{why}, so they can run programs as you by {shown(path)}."
-        checks.append(Check("accounts", WARNING, text, f"chmod go-w {shlex.join([str(path), str(path.parent)])}"))
+        text = f"{why}, so they can use {shown(path)} to run programs as you."
+        checks.append(DoctorCheck("accounts", WARNING, text, f"chmod go-w {shlex.join([str(path), str(path.parent)])}"))
     return checks, found
 
 
-def no_accounts(sources: str) -> Check:
-    """No accounts file is in the inventory."""
+def report_no_accounts_file(sources: str) -> DoctorCheck:
+    """Report that the inventory has no accounts file."""
     text = f"the inventory ({sources or 'none'}) has no accounts file."
-    return Check("accounts", WARNING, text, "hpc-onboard init")
+    return DoctorCheck("accounts", WARNING, text, "hpc-onboard init")
 
 
 def is_sandbox(host: InventoryHost) -> bool:
-    """Whether an account is a folder of this machine."""
+    """Return True if the account is a folder of this machine."""
     return "sandbox" in host.variables["account"]
 
 
-def first_hop(found: Mapping[str, list[str]]) -> str | None:
-    """The name of the jump host that is connected to first; None where there is none."""
-    jump = found.get("proxyjump", ["none"])[0].split(",")[0]
+def first_jump_host(settings: Mapping[str, list[str]]) -> str | None:
+    """Return the name of the first jump host, or None. settings: the output of `ssh -G`."""
+    jump = settings.get("proxyjump", ["none"])[0].split(",")[0]
     if jump in ("", "none"):
         return None
     host = re.match(r"\[(.+)\]|([^:]+)", jump.rpartition("@")[2])
     return (host[1] or host[2]) if host else None
 
 
-def route(name: str, found: Mapping[str, list[str]], near: str, resolved: bool | None) -> Check:
-    """How an account is reached. near: the host that this machine connects to itself; None: no name to look up."""
-    text = f"goes to {found['hostname'][0]} port {found['port'][0]} as {found['user'][0]}"
-    if near != found["hostname"][0]:
-        text += f", through {near}"
+def check_route(name: str, settings: Mapping[str, list[str]], first_host: str, resolved: bool | None) -> DoctorCheck:
+    """Check the path to an account. first_host: this machine connects to it. resolved: None if there is no name."""
+    text = f"{settings['user'][0]} on {settings['hostname'][0]} port {settings['port'][0]}"
+    if first_host != settings["hostname"][0]:
+        text += f", through {first_host}"
     if resolved is False:
-        todo = "mind the network and the VPN, then the host's name in ~/.ssh/config or the accounts file"
-        return Check(name, FAILED, f"{text}; the name {near} is not known here.", todo)
-    return Check(name, OK, f"{text}.")
+        todo = "check the network and the VPN, then the host name in ~/.ssh/config or the accounts file"
+        return DoctorCheck(name, FAILED, f"{text}; the name {first_host} cannot be resolved.", todo)
+    return DoctorCheck(name, OK, f"{text}.")
 
 
-def by_hand(name: str) -> Check:
-    """An account that no program enters."""
-    text = "no program may enter it: a file is run there by hand."
-    return Check(name, WARNING, text, shlex.join(command("export-script", ["-l", name])))
+def report_no_automation(name: str) -> DoctorCheck:
+    """Report an account that no program may enter."""
+    text = "no program may log in; you run a script there instead."
+    return DoctorCheck(name, WARNING, text, shlex.join(command("export-script", ["-l", name])))
 
 
-def session(name: str, is_open: bool) -> Check:
+def check_session(name: str, is_open: bool) -> DoctorCheck:
     """Check an account whose login asks the user for something."""
     if is_open:
-        return Check(name, OK, "something is asked for at its door, and a session is open.")
-    text = "something is asked for at its door, and no session is open: at a terminal a run asks first."
-    return Check(name, WARNING, text, shlex.join(command("connect", ["-l", name])))
+        return DoctorCheck(name, OK, "its login asks for something, and a session is open.")
+    text = "its login asks for something, and no session is open; at a terminal, a run asks first."
+    return DoctorCheck(name, WARNING, text, shlex.join(command("connect", ["-l", name])))
 
 
-def no_route(name: str, error: str) -> Check:
-    """ssh refused its settings."""
-    text = f"ssh does not take its settings: {error.strip()}"
-    return Check(name, FAILED, text, "fix ~/.ssh/config, or the account's own in the accounts file")
+def report_ssh_error(name: str, error: str) -> DoctorCheck:
+    """Report that ssh refused its settings."""
+    todo = "fix ~/.ssh/config, or the settings of this account in the accounts file"
+    return DoctorCheck(name, FAILED, f"ssh refuses its settings: {error.strip()}", todo)
 
 
-def credential(name: str, said: str, lets_nobody_in: bool, renew: str) -> Check:
-    """Check the ticket or certificate that an account wants. said: when it ends. renew: what gets a new one."""
-    return Check(name, FAILED if lets_nobody_in else OK, f"{said}.", renew if lets_nobody_in else "")
+def check_credential(name: str, held: Credential, now: datetime, renew: str) -> DoctorCheck:
+    """Check the ticket or certificate of an account. renew: the command that gets a new one, or empty."""
+    place = f"{held.place}: " if held.place else ""
+    text, todo = f"{place}{held.describe(now)}.", renew or NEW_CERTIFICATE
+    if (
+        held.kind == "certificate" and held.problem and held.end is None
+    ):  # a file that cannot be used: another credential may do
+        return DoctorCheck(name, WARNING, text, todo)
+    if held.is_unusable(now):
+        return DoctorCheck(name, FAILED, text, todo)
+    is_soon = held.kind == "certificate" and held.end is not None and held.end <= now + SOON
+    return DoctorCheck(name, WARNING if is_soon else OK, text, todo if is_soon else "")
 
 
-def certificate(name: str, path: Path, listing: str | None, now: datetime, renew: str = NEW) -> Check:
-    """A certificate that an account uses, by what `ssh-keygen -L` says of it; None: there is no such file."""
-    if listing is None:
-        return Check(name, WARNING, f"ssh's settings name the certificate {path}, which is not there.", renew)
-    said = read(listing)
-    if said is None:
-        return Check(name, WARNING, f"{path} is no certificate that ssh-keygen can read.", renew)
-    if said.end == FOREVER:
-        return Check(name, OK, f"the certificate {path} is valid for ever.")
-    until = f"{said.end:%Y-%m-%d %H:%M}"
-    if said.end <= now:
-        return Check(name, FAILED, f"the certificate {path} expired on {until}.", renew)
-    is_soon = said.end <= now + SOON
-    return Check(name, WARNING if is_soon else OK, f"{path} is valid until {until}.", renew if is_soon else "")
+def check_ssh_names(config: str, targets: Sequence[NameTarget]) -> DoctorCheck:
+    """Check the short names of accounts. config: the text of ~/.ssh/config. targets: where ssh goes for each name."""
+    name, again = "ssh names", shlex.join(command("ssh-config"))
+    if not texts.has_block(config):
+        return DoctorCheck(name, WARNING, f"{texts.CONFIG} no longer includes {texts.FILE}.", again)
+    elsewhere = [target for target in targets if target.actual != target.desired]
+    if elsewhere:
+        names = "; ".join(
+            f"ssh {target.name} points to {target.actual}, not to {target.desired}" for target in elsewhere
+        )
+        text = f"{names}. Your own ssh settings take precedence."
+        return DoctorCheck(name, WARNING, text, f"look for 'Host' in {texts.CONFIG}")
+    if not texts.is_block_last(config):
+        text = f"in {texts.CONFIG}, settings follow the lines of hpc-onboard and have no effect on its names."
+        return DoctorCheck(name, WARNING, text, again)
+    return DoctorCheck(name, OK, f"{', '.join(f'ssh {target.name}' for target in targets)}: as {texts.FILE} says.")

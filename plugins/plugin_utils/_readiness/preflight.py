@@ -1,14 +1,15 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether one account can be entered now, without a person: what is known here first, then one connection, one attempt.
+"""The preflight: which accounts hpc-onboard can log in to now, without the user.
 
-Where a ticket or certificate has ended, or a session is needed that nobody has opened, nothing is tried. An account
-that lets us in is asked for its Python, its home and its quotas.
+What this machine knows comes first: with an expired ticket or certificate, or without a session that is needed, no
+connection is tried. Then one connection asks the account for its Python, its home and its quotas.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._audit import findings, place_checks
@@ -17,51 +18,81 @@ from .._authentication.login_diagnosis import FailedLogin
 from .._authentication.unattended import LoginQuestion
 from .._delivery.conversation import Conversation
 from .._documents.fix import render_in_one_line
-from .._text.ssh_words import State
+from .._input import extra_vars
+from .._text.ssh_words import STATES, State
+from .account_reports import read_results, write_report
 
 if TYPE_CHECKING:
     from .._delivery.account_session import AccountSession
-    from .._documents.result import PreflightAccount
+    from .._documents.result import PreflightAccount, PreflightReport
 
-Facts = Mapping[str, Any]
-ENDED = "SES-001"  # the rule of tickets and certificates
-GRAVE = ("critical", "high")  # a quota that is used up keeps onboarding from its work
+SCHEMA = "hpc.onboard/preflight/1.0"
+SETTINGS: dict[str, extra_vars.Reader] = {"preflight_output": extra_vars.text, "preflight_patience": extra_vars.number}
+CREDENTIALS = "SES-001"  # the rule of tickets and certificates
+BLOCKING = ("critical", "high")  # a used-up quota blocks onboarding
 SECONDS = 20  # for the home and the quotas
+NOT_CHECKED = {"state": "not_ready", "text": "the account was not checked", "next": "run again with -vv"}
 
 
-def known(variables: Facts) -> PreflightAccount | None:
-    """What is amiss as far as this machine can tell; None where the account must be asked."""
-    for one in here(variables):
-        if one["rule"] == ENDED and one["class"] != "at_risk":  # which is one that will end soon
-            return seen("ended", one["text"], render_in_one_line(one.get("fix", [])))
+def read_settings(variables: Mapping[str, Any], value: extra_vars.Value) -> dict[str, Any]:
+    """Return the settings of this run. Raise AccountError."""
+    return extra_vars.read("preflight", SETTINGS, variables, value)
+
+
+def check_credential(variables: Mapping[str, Any]) -> PreflightAccount | None:
+    """Return the result if the ticket or certificate of an account is missing or expired, else None."""
+    for finding in here(variables):
+        if finding["rule"] == CREDENTIALS and finding["class"] != "at_risk":  # at_risk: it expires soon
+            return account_result("ended", finding["text"], render_in_one_line(finding.get("fix", [])))
     return None
 
 
-def asked(session: AccountSession) -> PreflightAccount:
-    """What the account answers. Raises what a session raises."""
+def check_account(session: AccountSession) -> PreflightAccount:
+    """Log in, and check Python, home and quotas. Raise what a session raises."""
     cluster, account = session.variables.get("cluster") or {}, session.variables.get("account") or {}
-    entries = (
-        [one for one in place_checks.plan_place_checks(cluster, account, []) if one["kind"] == "quota"]
-        if cluster
-        else []
-    )
+    checks = place_checks.plan_place_checks(cluster, account, []) if cluster else []
+    entries = [entry for entry in checks if entry["kind"] == "quota"]
     conversation = Conversation(session, entries, {"work": "examine", "seconds": SECONDS, "receipt": True})
     outcomes = conversation.outcomes(0)
     if conversation.receipt and conversation.receipt["problem"]:
-        return seen("not_ready", conversation.receipt["problem"])
-    found = [one for entry, outcome in zip(entries, outcomes, strict=True) for one in findings.of_check(entry, outcome)]
-    grave = [one for one in found if one["severity"] in GRAVE]
-    if grave:
-        return seen("not_ready", " ".join(one["text"] for one in grave))
-    return seen("open", "")
+        return account_result("not_ready", conversation.receipt["problem"])
+    texts = [
+        finding["text"]
+        for entry, outcome in zip(entries, outcomes, strict=True)
+        for finding in findings.of_check(entry, outcome)
+        if finding["severity"] in BLOCKING
+    ]
+    return account_result("not_ready", " ".join(texts)) if texts else account_result("open", "")
 
 
-def shut(words: str, login: FailedLogin, unasked: Sequence[LoginQuestion]) -> PreflightAccount:
-    """Return what ssh's failure means, and what to do. words: ssh's. unasked: what it would have asked the user."""
-    why = login.diagnose(words, unasked)
-    return seen(why.state, why.text, why.next)
+def explain_failure(output: str, login: FailedLogin, unanswered: Sequence[LoginQuestion]) -> PreflightAccount:
+    """Return the result for a failed login. output: of ssh. unanswered: the questions that it would have asked."""
+    cause = login.diagnose(output, unanswered)
+    return account_result(cause.state, cause.text, cause.next)
 
 
-def seen(state: State, text: str, further: str = "") -> PreflightAccount:
-    """The result for one account."""
-    return {"kind": "preflight_account", "changed": False, "state": state, "text": text, "next": further}
+def account_result(state: State, text: str, next_step: str = "") -> PreflightAccount:
+    """Return the result for one account."""
+    return {"kind": "preflight_account", "changed": False, "state": state, "text": text, "next": next_step}
+
+
+def report(variables: Mapping[str, Any], value: extra_vars.Value, moment: str) -> PreflightReport:
+    """Return the report on all accounts of the play, and write its file. moment: of the end, ISO 8601.
+
+    Raise AccountError.
+    """
+    settings = read_settings(variables, value)
+    rows = [{"name": name, **_row(result)} for name, result in read_results(variables, "looked").items()]
+    closed = sum(row["state"] != "open" for row in rows)
+    if settings.get("preflight_output"):
+        document = {"schema": SCHEMA, "finished": moment, "accounts": rows}
+        write_report("preflight_output", Path(settings["preflight_output"]), document)
+    text = f"cannot log in to {closed} of {len(rows)} accounts" if closed else "login works for all accounts"
+    return {"kind": "preflight_report", "changed": False, "failed": bool(closed), "msg": text, "accounts": rows}
+
+
+def _row(result: Mapping[str, Any]) -> dict[str, str]:
+    """Return the row of an account; one without a result of check_account() was not checked."""
+    if result.get("state") not in STATES:
+        return {**NOT_CHECKED, "text": str(result.get("msg") or NOT_CHECKED["text"])}
+    return {field: str(result.get(field, "")) for field in ("state", "text", "next")}

@@ -19,7 +19,7 @@ NAME = "test job"  # of its lines
 FOLDER = ".hpc.onboard-test-job"
 MINUTES = 5
 Check = dict[str, Any]  # what, way, words, and how many of these are paths: module_utils/_slurm/slurm_test_job.py
-NO_HOME = "jobs cannot read the home here"
+NO_HOME = "jobs cannot read the home on this cluster"
 
 
 class JobTestSettings(NamedTuple):
@@ -51,27 +51,27 @@ def plan_checks(cluster: Mapping[str, Any], declared: Sequence[PlanEntry], setti
     if settings.home:
         found.skipped.append(SkippedCheck("~", NO_HOME))
     else:
-        found.checks.append(_check("~ can be written", "writes", "~", paths=1))
+        found.checks.append(_check("~ is writable", "writes", "~", paths=1))
     for path in dict.fromkeys(_places(there)):
-        found.checks.append(_check(f"{path} can be written", "writes", path, paths=1))
+        found.checks.append(_check(f"{path} is writable", "writes", path, paths=1))
     for path in dict.fromkeys(_key_files(there)):
         if settings.home and path.startswith("~"):
             found.skipped.append(SkippedCheck(path, NO_HOME))
         else:
-            found.checks.append(_check(f"{path} is found, for you alone", "key", path, paths=1))
+            found.checks.append(_check(f"{path} exists and is private", "key", path, paths=1))
     if any(one["kind"] == "shell_environment" for one in there) and not settings.home:
         found.checks.append(_check("the environment loads", "environment"))
     _network(cluster, there, found)
     _container(there, settings, found)
     if settings.gpu:
-        found.checks.append(_check("a GPU is seen", "gpu"))
+        found.checks.append(_check("a GPU is visible", "gpu"))
     return found
 
 
-def entries(
+def plan_job(
     cluster: Mapping[str, Any], declared: Sequence[PlanEntry], checks: list[Check], settings: JobTestSettings
 ) -> list[Any]:
-    """The plan: the question for the Slurm account, as the launcher asks it, and the job."""
+    """Return the plan: the resource that finds the Slurm account, as for the launcher, and the job."""
     scheduler = cluster.get("scheduler", {})
     asked = next((one["options"] for one in declared if one["kind"] == "scheduler"), {})
     least = scheduler.get("test", scheduler.get("cpu", ""))
@@ -81,28 +81,30 @@ def entries(
     return [{**one, "capability": NAME} for one in (resource("scheduler", **asked), job)]
 
 
-def results(job: ResourceOutcome, told: ResourceOutcome) -> list[ResourceOutcome]:
-    """An outcome for each check. told: the look at the job that has ended; what it says is in the state."""
+def split_outcome(job: ResourceOutcome, examined: ResourceOutcome) -> list[ResourceOutcome]:
+    """Return an outcome for each check. examined: the job after its end; its state has the results of the checks."""
     return [
         {
             **job,
             "identity": what,
-            "status": "ok" if said == "yes" else "failed",
+            "status": "ok" if result == "yes" else "failed",
             "fields": [],
-            "before": {"in a job": said},
+            "before": {"in a job": result},
             "after": {"in a job": "yes"},
-            "reason": None if said == "yes" else said.removeprefix("no: "),
+            "reason": None if result == "yes" else result.removeprefix("no: "),
             "evidence": {},
             "was": {},
             "progress": None,
         }
-        for what, said in told["before"].items()
+        for what, result in examined["before"].items()
     ]
 
 
-def notes(skipped: Sequence[SkippedCheck]) -> list[Note]:
-    """What is not tried, as the console tells what is left out."""
-    return [{"capability": NAME, "code": "not_here", "text": f"not tried: {one.what}: {one.why}"} for one in skipped]
+def skip_notes(skipped: Sequence[SkippedCheck]) -> list[Note]:
+    """Return a note for each skipped check."""
+    return [
+        {"capability": NAME, "code": "not_here", "text": f"not tried: {check.what}: {check.why}"} for check in skipped
+    ]
 
 
 def _check(what: str, way: str, *words: str, paths: int = 0) -> Check:
@@ -134,14 +136,14 @@ def _network(cluster: Mapping[str, Any], there: Sequence[PlanEntry], found: JobT
     host = next((name for name in hosts if "." in name and not name.startswith("authn")), hosts[0]).split("/")[0]
     if "module" in compute:
         module = str(compute["module"])
-        found.checks.append(_check(f"the proxy of the module {module} is reached", "proxy_module", module))
+        found.checks.append(_check(f"the proxy of the module {module} is reachable", "proxy_module", module))
     elif proxy.hostname:
         words = (proxy.hostname, str(proxy.port or 80))
-        found.checks.append(_check(f"the proxy {proxy.hostname} is reached", "reach", *words))
+        found.checks.append(_check(f"the proxy {proxy.hostname} is reachable", "reach", *words))
     elif compute.get("internet") == "none":
-        found.skipped.append(SkippedCheck(host, "compute nodes have no Internet here"))
+        found.skipped.append(SkippedCheck(host, "compute nodes have no Internet access"))
     else:
-        found.checks.append(_check(f"{host} is reached", "reach", host, "443"))
+        found.checks.append(_check(f"{host} is reachable", "reach", host, "443"))
 
 
 def _container(there: Sequence[PlanEntry], settings: JobTestSettings, found: JobTest) -> None:
@@ -152,9 +154,9 @@ def _container(there: Sequence[PlanEntry], settings: JobTestSettings, found: Job
     kept = (str(one["options"]["image"]) for one in there if one["kind"] == "container_image")
     image = settings.image or next(kept, "")
     if not image:
-        found.skipped.append(SkippedCheck("a container", "no image is named (launchers: {image: …})"))
+        found.skipped.append(SkippedCheck("a container", "no image is set (launchers: {image: …})"))
     elif settings.home:
-        found.skipped.append(SkippedCheck("a container", f"usrun.sh lies in the home, and {NO_HOME}"))
+        found.skipped.append(SkippedCheck("a container", f"usrun.sh is in the home, and {NO_HOME}"))
     else:
         words = (str(script["options"]["path"]), image)
         found.checks.append(_check(f"a container starts from {image}", "container", *words, paths=1))

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What jobs said of all accounts together: a document for programs, and whether the run fails by it."""
+"""The results of test jobs: of one account, and the report on all accounts, which a program can read."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._input import extra_vars
-from .._state import document_file
+from .account_reports import read_results, write_report
 
 if TYPE_CHECKING:
     from .._documents.outcome import ResourceOutcome
@@ -25,59 +25,62 @@ SETTINGS: dict[str, extra_vars.Reader] = {
 GOOD: tuple[JobTestState, ...] = ("works", "foreseen")
 
 
-def settings(variables: Mapping[str, Any], value: extra_vars.Value) -> dict[str, Any]:
-    """What a person wants of this run. Raises AccountError."""
+def read_settings(variables: Mapping[str, Any], value: extra_vars.Value) -> dict[str, Any]:
+    """Return the settings of this run. Raise AccountError."""
     return extra_vars.read("test-job", SETTINGS, variables, value)
 
 
-def tried(job: ResourceOutcome, checks: Sequence[ResourceOutcome], trial: JobTest, check_run: bool) -> JobTestRecord:
-    """What came of one account. job: of the job itself. checks: of what it tried; empty where it has not ended."""
-    ways = {one["what"]: one["way"] for one in trial.checks}
+def record_result(
+    job: ResourceOutcome, checks: Sequence[ResourceOutcome], planned: JobTest, check_run: bool
+) -> JobTestRecord:
+    """Return the result of one account. job: the outcome of the job. checks: of its checks; empty until it ended."""
+    ways = {check["what"]: check["way"] for check in planned.checks}
     return {
         "state": _state(job, checks, check_run),
         "text": "" if checks else str(job["reason"] or ""),
         "checks": [
             {
-                "what": one["identity"],
-                "way": ways[one["identity"]],
-                "works": one["status"] == "ok",
-                "why": one["reason"] or "",
+                "what": check["identity"],
+                "way": ways[check["identity"]],
+                "works": check["status"] == "ok",
+                "why": check["reason"] or "",
             }
-            for one in checks
+            for check in checks
         ],
-        "skipped": [one._asdict() for one in trial.skipped],
+        "skipped": [check._asdict() for check in planned.skipped],
     }
 
 
 def _state(job: ResourceOutcome, checks: Sequence[ResourceOutcome], check_run: bool) -> JobTestState:
     if checks:
-        return "works" if all(one["status"] == "ok" for one in checks) else "fails"
+        return "works" if all(check["status"] == "ok" for check in checks) else "fails"
     if "left" in job:
         return "waiting"
-    if job["status"] in ("blocked", "failed", "unknown"):
-        return "no_job"
-    return "foreseen" if check_run else "no_job"
+    is_refused = job["status"] in ("blocked", "failed", "unknown")
+    return "foreseen" if check_run and not is_refused else "no_job"
 
 
-def reported(variables: Mapping[str, Any], value: extra_vars.Value, moment: str, check_run: bool) -> JobTestReport:
-    """The report over all accounts of the play. moment: of the end, ISO 8601. Raises AccountError."""
-    wishes = settings(variables, value)
-    names = sorted(variables.get("ansible_play_hosts_all") or [])
-    rows = [{"name": name, **_row(variables["hostvars"][name].get("tried") or {})} for name in names]
+def report(variables: Mapping[str, Any], value: extra_vars.Value, moment: str, check_run: bool) -> JobTestReport:
+    """Return the report on all accounts of the play, and write its file. moment: of the end, ISO 8601.
+
+    Raise AccountError.
+    """
+    settings = read_settings(variables, value)
+    rows = [{"name": name, **_row(result)} for name, result in read_results(variables, "tried").items()]
     bad = sum(row["state"] not in GOOD for row in rows)
-    if wishes.get("test_job_output"):
+    if settings.get("test_job_output"):
         document = {"schema": SCHEMA, "finished": moment, "check": check_run, "accounts": rows}
-        document_file.write("test_job_output", Path(wishes["test_job_output"]), document)
-    said = f"jobs fail on {bad} of {len(rows)} accounts" if bad else "jobs work on all accounts"
-    return {"kind": "test_job_report", "changed": False, "failed": bool(bad), "msg": said, "accounts": rows}
+        write_report("test_job_output", Path(settings["test_job_output"]), document)
+    text = f"jobs fail on {bad} of {len(rows)} accounts" if bad else "jobs work on all accounts"
+    return {"kind": "test_job_report", "changed": False, "failed": bool(bad), "msg": text, "accounts": rows}
 
 
 def _row(result: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What came of one account; one that was not reached, or an error, is one where nothing was tried."""
-    found: Mapping[str, Any] = result.get("tried") or {
+    """Return the row of an account; one without a test was not reached, or is an error."""
+    record: Mapping[str, Any] = result.get("tried") or {
         "state": "not_tried",
-        "text": str(result.get("msg") or "it was not looked at"),
+        "text": str(result.get("msg") or "the account was not checked"),
         "checks": [],
         "skipped": [],
     }
-    return found
+    return record

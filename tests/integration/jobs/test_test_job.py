@@ -88,9 +88,9 @@ def test_a_job_says_what_works_and_leaves_nothing(bed: Any) -> None:
     ran = person.runs("test_job.yml", "-e", "test_job_gpu=true")
     assert ran.code == 0, ran.text
     tried = person.tried(ran)
-    assert tried["~ can be written"] is None
-    assert tried["a GPU is seen"] is None
-    assert "~/.apptainer/docker-config.json is found, for you alone" in tried
+    assert tried["~ is writable"] is None
+    assert tried["a GPU is visible"] is None
+    assert "~/.apptainer/docker-config.json exists and is private" in tried
     assert set(tried.values()) == {None}
     assert "no Internet here" in ran.text
     assert person.is_clean()
@@ -110,7 +110,7 @@ def test_what_was_found_is_a_document_too(bed: Any, tmp_path: Path) -> None:
     said = person.document(tmp_path / "b.json")
     assert (said["code"], said["state"]) == (2, "fails")
     assert {one["way"]: one["why"] for one in said["checks"] if not one["works"]} == {"key": "its mode is 644"}
-    assert "compute nodes have no Internet here" in [one["why"] for one in said["skipped"]]
+    assert "compute nodes have no Internet access" in [one["why"] for one in said["skipped"]]
     person.account.ssh("chmod 600 .apptainer/docker-config.json")
     said = person.document(tmp_path / "c.json")
     assert (said["code"], said["state"], said["text"]) == (0, "works", "")
@@ -165,7 +165,7 @@ def test_jobs_go_out_by_the_module_that_a_profile_names(bed: Any, tmp_path: Path
     shipped = (REPOSITORY / "inventory/clusters/narval.yml").read_text(encoding="utf-8")
     own = shipped.replace("  internet: none\n", "  internet: none\n  module: httpproxy\n")
     (tmp_path / "narval.yml").write_text(own, encoding="utf-8")
-    what = "the proxy of the module httpproxy is reached"
+    what = "the proxy of the module httpproxy is reachable"
     with socketserver.ThreadingTCPServer(("", 0), socketserver.BaseRequestHandler) as proxy:
         threading.Thread(target=proxy.serve_forever, daemon=True).start()
         address = f"http://{seen_from(bed.cluster('narval'))}:{proxy.server_address[1]}"
@@ -239,8 +239,8 @@ def test_what_does_not_work_is_told(bed: Any) -> None:
     (key,) = [why for what, why in tried.items() if what.endswith("for you alone")]
     assert key == "its mode is 644"
     assert tried["the environment loads"] == "it is not there"
-    assert tried["nvcr.io is reached"]
-    assert tried["~ can be written"] is None
+    assert tried["nvcr.io is reachable"]
+    assert tried["~ is writable"] is None
     assert person.is_clean()
 
 
@@ -257,7 +257,7 @@ def test_a_job_that_waits_is_submitted_once_and_found_again(bed: Any) -> None:
     finally:
         person.slurm.resume("RTX3090")
     done = person.runs()
-    assert person.tried(done)["~ can be written"] is None
+    assert person.tried(done)["~ is writable"] is None
     assert person.submitted() == 1
     assert person.is_clean()
 

@@ -197,8 +197,11 @@ def test_what_a_person_has_changed_is_said(bed: Any, home: Path) -> None:
             lambda text: f"Host *-wilson\n    User else\n{text}",
             f"points to else@{account.host}, not to {account.user}@",
         ),
-        (lambda text: f"{text}Host late\n    User me\n", "more stands behind our lines"),
-        (lambda text: text.replace("Include ~/.ssh/hpc.onboard.conf\n", ""), "does not read ~/.ssh/hpc.onboard.conf"),
+        (lambda text: f"{text}Host late\n    User me\n", "settings follow the lines of hpc-onboard"),
+        (
+            lambda text: text.replace("Include ~/.ssh/hpc.onboard.conf\n", ""),
+            "no longer includes ~/.ssh/hpc.onboard.conf",
+        ),
     ):
         whole = config.read_text()
         config.write_text(change(whole))

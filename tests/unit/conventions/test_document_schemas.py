@@ -19,7 +19,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import accepted
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import SlurmOffers
 from ansible_collections.hpc.onboard.plugins.plugin_utils._export_script import script_text
-from ansible_collections.hpc.onboard.plugins.plugin_utils._readiness import preflight_report, test_job_report
+from ansible_collections.hpc.onboard.plugins.plugin_utils._readiness import preflight, test_job_report
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import ledger
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import VersionStore
@@ -49,7 +49,7 @@ KNOWN = (
     *(audit_history.KNOWN_SCHEMA, audit_history.RUN_SCHEMA, state_file.SCHEMA, accepted.BASELINE, waivers.SCHEMA),
     *(
         report.SCHEMA,
-        preflight_report.SCHEMA,
+        preflight.SCHEMA,
         test_job_report.SCHEMA,
         last_runs.SCHEMA,
         done_steps.SCHEMA,
@@ -148,7 +148,7 @@ def preflighted(state: Path) -> Any:
     file = state / "preflight.json"
     looked = {"a@lrz": {"looked": {"state": "ended", "text": "the ticket ended", "next": "kinit"}}}
     variables = {"ansible_play_hosts_all": ["a@lrz"], "hostvars": looked, "preflight_output": str(file)}
-    preflight_report.reported(variables, variables.get, ledger.utc_now())
+    preflight.report(variables, variables.get, ledger.utc_now())
     return json.loads(file.read_text(encoding="utf-8"))
 
 
@@ -159,7 +159,7 @@ def tried(state: Path) -> Any:
     said = {"state": "fails", "text": "", "checks": [one], "skipped": [{"what": "a container", "why": "no image"}]}
     jobs = {"a@lrz": {"tried": {"tried": said}}, "b@lrz": {"tried": {"msg": "no way there"}}}
     variables = {"ansible_play_hosts_all": ["a@lrz", "b@lrz"], "hostvars": jobs, "test_job_output": str(file)}
-    assert test_job_report.reported(variables, variables.get, ledger.utc_now(), False)["failed"]
+    assert test_job_report.report(variables, variables.get, ledger.utc_now(), False)["failed"]
     return json.loads(file.read_text(encoding="utf-8"))
 
 

@@ -99,7 +99,7 @@ CONTROLLER = {
     },
     "_terminal": {"_documents", "_text", "_accounts/fields", "_delivery", "_audit/rules", "_audit/formats"},
     "_readiness": {
-        *("_documents", "_text", "_input", "_state", "_authentication", "_roles", "_accounts"),
+        *("_documents", "_text", "_input", "_core", "_authentication", "_roles", "_accounts"),
         *("_ssh_config", "_delivery", "_audit"),
     },
     "_init": {"_input", "_secrets/backends", "_secrets/file_errors", "_accounts", "_core"},

@@ -4,17 +4,27 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication.credential import (
+    Credential,
+    read_certificate_files,
+)
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import settings
 from ansible_collections.hpc.onboard.plugins.plugin_utils._readiness import doctor_checks
-from ansible_collections.hpc.onboard.plugins.plugin_utils._readiness.doctor_checks import FAILED, OK, WARNING, Check
+from ansible_collections.hpc.onboard.plugins.plugin_utils._readiness.doctor_checks import (
+    FAILED,
+    OK,
+    WARNING,
+    DoctorCheck,
+)
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_certificate import FOREVER
 
 TODAY = (2026, 11)
-NOW = datetime(2026, 11, 21, 12, 0)
 
 
 @pytest.mark.parametrize(
@@ -28,34 +38,34 @@ NOW = datetime(2026, 11, 21, 12, 0)
     ],
 )
 def test_ansible_core(version: str, status: str, words: str) -> None:
-    check = doctor_checks.ansible_core(version, TODAY)
+    check = doctor_checks.check_ansible_core(version, TODAY)
     assert (check.status, words in check.text) == (status, True)
 
 
 def test_what_has_had_no_fixes_for_long_is_said_with_the_month() -> None:
-    assert "no fixes since 2027-10" in doctor_checks.python((3, 11, 9), (2028, 1)).text
-    assert doctor_checks.python((3, 11, 9), TODAY).status == OK
-    assert doctor_checks.python((3, 10, 1), TODAY).status == FAILED
-    assert doctor_checks.python((3, 15, 0), TODAY).status == WARNING
+    assert "no fixes since 2027-10" in doctor_checks.check_python((3, 11, 9), (2028, 1)).text
+    assert doctor_checks.check_python((3, 11, 9), TODAY).status == OK
+    assert doctor_checks.check_python((3, 10, 1), TODAY).status == FAILED
+    assert doctor_checks.check_python((3, 15, 0), TODAY).status == WARNING
 
 
 @pytest.mark.parametrize("needed", [True, False])
 def test_a_keyring_that_fails_is_a_failure_where_a_key_is_needed(needed: bool) -> None:
     bad = FAILED if needed else WARNING
-    assert doctor_checks.no_keyring("none", needed).status == bad
-    assert doctor_checks.closed_keyring("locked", needed).status == bad
+    assert doctor_checks.report_keyring_error("none", needed).status == bad
+    assert doctor_checks.report_keyring_error("locked", needed).status == bad
 
 
 def test_a_missing_key_comes_with_the_command_that_stores_it() -> None:
-    check = doctor_checks.keyring("KWallet (x)", "ngc", False, [])
+    check = doctor_checks.check_keyring("KWallet (x)", "ngc", False, [])
     assert (check.status, check.next) == (WARNING, "keyring set hpc.onboard ngc")
-    assert doctor_checks.no_file("encrypted file ~/x", "ngc").next == check.next
-    assert doctor_checks.keyring("KWallet (x)", "ngc", True, []).status == OK
-    assert "in the clear" in doctor_checks.keyring("x", "ngc", True, ["It is kept in the clear."]).text
-    malformed = doctor_checks.keyring("x", "ngc", True, [], "the key is too short: copy it again")
+    assert doctor_checks.report_no_encrypted_file("encrypted file ~/x", "ngc").next == check.next
+    assert doctor_checks.check_keyring("KWallet (x)", "ngc", True, []).status == OK
+    assert "in the clear" in doctor_checks.check_keyring("x", "ngc", True, ["It is kept in the clear."]).text
+    malformed = doctor_checks.check_keyring("x", "ngc", True, [], "the key is too short: copy it again")
     assert (malformed.status, malformed.next) == (FAILED, "keyring set hpc.onboard ngc")
     assert "'ngc', which is malformed: the key is too short" in malformed.text
-    assert doctor_checks.unseen_keyring("encrypted file ~/x").status == WARNING
+    assert doctor_checks.report_locked_keyring("encrypted file ~/x").status == WARNING
 
 
 @pytest.mark.parametrize(
@@ -70,29 +80,29 @@ def test_a_missing_key_comes_with_the_command_that_stores_it() -> None:
     ],
 )
 def test_ssh(version: str | None, status: str) -> None:
-    assert doctor_checks.ssh(version, True).status == status
+    assert doctor_checks.check_ssh(version, True).status == status
 
 
 def test_agent() -> None:
     keys = "256 SHA256:a one (ED25519)\n256 SHA256:b two (ED25519)\n"
-    assert doctor_checks.agent(0, keys, True) == Check("ssh agent", OK, "2 keys in it.")
-    assert [doctor_checks.agent(code, "", True).status for code in (1, 2, None)] == [WARNING] * 3
-    assert [doctor_checks.agent(code, "", False).status for code in (1, 2, None)] == [OK] * 3
+    assert doctor_checks.check_agent(0, keys, True) == DoctorCheck("ssh agent", OK, "it holds 2 keys.")
+    assert [doctor_checks.check_agent(code, "", True).status for code in (1, 2, None)] == [WARNING] * 3
+    assert [doctor_checks.check_agent(code, "", False).status for code in (1, 2, None)] == [OK] * 3
 
 
 def test_control_path_ends_where_an_address_does() -> None:
     longest = 103 - 17 - 10 - 1
-    assert doctor_checks.control_path("/" + "x" * (longest - 1)).status == OK
-    assert doctor_checks.control_path("/" + "x" * longest).status == FAILED
-    assert doctor_checks.control_path("/" + "ü" * 40).status == FAILED
+    assert doctor_checks.check_control_path("/" + "x" * (longest - 1)).status == OK
+    assert doctor_checks.check_control_path("/" + "x" * longest).status == FAILED
+    assert doctor_checks.check_control_path("/" + "ü" * 40).status == FAILED
 
 
 def test_a_folder_that_everybody_may_write_in_matters_where_its_settings_are_wanted() -> None:
-    assert doctor_checks.folder(Path("/x"), 0o40777, True) == Check(
-        "folder", FAILED, "everybody may write in /x, so Ansible ignores the ansible.cfg there.", "chmod o-w /x"
+    assert doctor_checks.check_folder(Path("/x"), 0o40777, True) == DoctorCheck(
+        "folder", FAILED, "all users can write in /x, so Ansible ignores its ansible.cfg.", "chmod o-w /x"
     )
-    assert doctor_checks.folder(Path("/x"), 0o40777, False).status == OK
-    assert doctor_checks.folder(Path("/x"), 0o40755, True).status == OK
+    assert doctor_checks.check_folder(Path("/x"), 0o40777, False).status == OK
+    assert doctor_checks.check_folder(Path("/x"), 0o40755, True).status == OK
 
 
 ACCOUNTS = "plugin: hpc.onboard.accounts\naccounts:\n  simone@wilson: {project: deep_lgt}\n"
@@ -101,7 +111,7 @@ ACCOUNTS = "plugin: hpc.onboard.accounts\naccounts:\n  simone@wilson: {project: 
 def test_accounts_are_counted_by_what_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("accounts.yml").write_text(ACCOUNTS + "  ada@daint: {sandbox: true}\n")
-    (check,), hosts = doctor_checks.accounts(tmp_path / "accounts.yml")
+    (check,), hosts = doctor_checks.check_accounts_file(tmp_path / "accounts.yml")
     assert (check.status, check.text) == (OK, "accounts.yml: 1 on clusters and 1 sandbox.")
     assert [doctor_checks.is_sandbox(host) for host in hosts] == [False, True]
 
@@ -113,7 +123,7 @@ def test_an_accounts_file_that_other_users_can_write_is_a_warning(
     file = tmp_path / "accounts.yml"
     file.write_text(ACCOUNTS)
     file.chmod(0o666)
-    (_accounts, check), _hosts = doctor_checks.accounts(file)
+    (_accounts, check), _hosts = doctor_checks.check_accounts_file(file)
     assert (check.status, check.next) == (WARNING, f"chmod go-w {file} {tmp_path}")
     assert "other users can write" in check.text
 
@@ -134,7 +144,7 @@ def test_each_mistake_is_a_check_with_its_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("accounts.yml").write_text(text, encoding="utf-8", errors="surrogateescape")
-    checks, hosts = doctor_checks.accounts(tmp_path / "accounts.yml")
+    checks, hosts = doctor_checks.check_accounts_file(tmp_path / "accounts.yml")
     assert hosts == []
     assert {check.status for check in checks} == {FAILED}
     assert all(check.text.startswith(f"accounts.yml:{line}: " if line else "accounts.yml: ") for check in checks)
@@ -145,48 +155,66 @@ G = "hostname daint.alps.cscs.ch\nport 22\nuser simone\nproxyjump simone@ela.csc
 
 def test_the_way_to_an_account() -> None:
     found = settings(G)
-    assert doctor_checks.first_hop(found) == "ela.cscs.ch"
-    assert doctor_checks.first_hop({"proxyjump": ["%r@[fe80::1]:22"]}) == "fe80::1"
-    assert doctor_checks.first_hop({}) is None
-    assert doctor_checks.first_hop({"proxyjump": ["none"]}) is None
-    there = doctor_checks.route("simone@daint", found, "ela.cscs.ch", True)
-    assert there == Check(
-        "simone@daint", OK, "goes to daint.alps.cscs.ch port 22 as simone, through ela.cscs.ch."
+    assert doctor_checks.first_jump_host(found) == "ela.cscs.ch"
+    assert doctor_checks.first_jump_host({"proxyjump": ["%r@[fe80::1]:22"]}) == "fe80::1"
+    assert doctor_checks.first_jump_host({}) is None
+    assert doctor_checks.first_jump_host({"proxyjump": ["none"]}) is None
+    there = doctor_checks.check_route("simone@daint", found, "ela.cscs.ch", True)
+    assert there == DoctorCheck(
+        "simone@daint", OK, "simone on daint.alps.cscs.ch port 22, through ela.cscs.ch."
     )  # fmt: skip
-    lost = doctor_checks.route("simone@daint", found, "ela.cscs.ch", False)
+    lost = doctor_checks.check_route("simone@daint", found, "ela.cscs.ch", False)
     assert (lost.status, "VPN" in lost.next) == (FAILED, True)
-    assert doctor_checks.route("simone@daint", found, "daint.alps.cscs.ch", None).status == OK
-    assert "Bad configuration" in doctor_checks.no_route("x", "Bad configuration option: y\n").text
+    assert doctor_checks.check_route("simone@daint", found, "daint.alps.cscs.ch", None).status == OK
+    assert "Bad configuration" in doctor_checks.report_ssh_error("x", "Bad configuration option: y\n").text
 
 
 @pytest.mark.parametrize(
     ("left", "status"), [(timedelta(days=2), OK), (timedelta(minutes=50), WARNING), (timedelta(hours=-1), FAILED)]
 )
 def test_a_certificate_is_judged_by_its_end(left: timedelta, status: str, tmp_path: Path) -> None:
-    end = NOW + left
+    now = datetime.now(UTC)
     for name in ("ca", "key"):
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / name], check=True)
-    span = f"20200101:{end:%Y%m%d%H%M%S}"
+    span = f"20200101:{now + left:%Y%m%d%H%M%S}"
     order = ["ssh-keygen", "-q", "-s", "ca", "-I", "me", "-n", "simone", "-V", span, "key.pub"]
-    subprocess.run(order, check=True, cwd=tmp_path)
-    order = ["ssh-keygen", "-L", "-f", "key-cert.pub"]
-    said = subprocess.run(order, capture_output=True, check=True, cwd=tmp_path, text=True).stdout
-    assert doctor_checks.certificate("x", tmp_path / "key-cert.pub", said, NOW).status == status
+    subprocess.run(order, check=True, cwd=tmp_path, env={**os.environ, "TZ": "UTC"})
+    (held,) = read_certificate_files({"identityfile": [str(tmp_path / "key")]})
+    check = doctor_checks.check_credential("x", held, now, "cscs-key sign")
+    assert (check.status, check.next) == (status, "" if status == OK else "cscs-key sign")
+    assert str(tmp_path / "key-cert.pub") in check.text
 
 
-def test_other_certificates() -> None:
-    path = Path("/c")
-    assert doctor_checks.certificate("x", path, None, NOW).status == WARNING
-    assert doctor_checks.certificate("x", path, "", NOW).status == WARNING
-    assert doctor_checks.certificate("x", path, "        Valid: forever\n", NOW).status == OK
-    assert doctor_checks.certificate("x", path, "        Valid: after 2020-01-01T00:00:00\n", NOW).status == OK
-    assert doctor_checks.certificate("x", path, "        Valid: before 2020-01-01T00:00:00\n", NOW).status == FAILED
+def test_a_certificate_that_ssh_names_and_that_cannot_be_read_is_a_warning(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("no certificate")
+    files = ["none", str(tmp_path / "missing"), str(tmp_path / "text")]
+    now = datetime.now(UTC)
+    checks = [
+        doctor_checks.check_credential("x", held, now, "")
+        for held in read_certificate_files({"certificatefile": files})
+    ]
+    assert [check.status for check in checks] == [WARNING, WARNING]
+    assert all(check.next for check in checks)
+
+
+def test_a_certificate_without_an_end_and_a_missing_ticket() -> None:
+    now = datetime.now(UTC)
+    endless = Credential("certificate", "k", FOREVER.replace(tzinfo=UTC))
+    assert doctor_checks.check_credential("x", endless, now, "") == DoctorCheck(
+        "x", OK, "k: the certificate never expires."
+    )
+    missing = doctor_checks.check_credential("x", Credential("ticket", "", None), now, "kinit")
+    assert (missing.status, missing.next) == (FAILED, "kinit")
 
 
 def test_the_result_fails_with_any_failed_check_and_says_what_to_do() -> None:
-    good, mind, bad = Check("a", OK, "fine."), Check("b", WARNING, "hm.", "c"), Check("d", FAILED, "no.", "fix it")
-    assert not doctor_checks.result([good, mind])["failed"]
-    result = doctor_checks.result([good, mind, bad])
+    good, mind, bad = (
+        DoctorCheck("a", OK, "fine."),
+        DoctorCheck("b", WARNING, "hm.", "c"),
+        DoctorCheck("d", FAILED, "no.", "fix it"),
+    )
+    assert not doctor_checks.summarise([good, mind])["failed"]
+    result = doctor_checks.summarise([good, mind, bad])
     assert (result["failed"], result["changed"]) == (True, False)
-    assert result["msg"] == "1 failed, 1 to mind, 1 in order\nd: no. Next: fix it"
+    assert result["msg"] == "1 failed, 1 warning, 1 ok\nd: no. Next: fix it"
     assert result["checks"][1] == {"name": "b", "status": "warning", "text": "hm.", "next": "c"}

@@ -7,9 +7,9 @@ from typing import Any
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._readiness.test_job import (
     JobTestSettings,
-    entries,
     plan_checks,
-    results,
+    plan_job,
+    split_outcome,
 )
 
 LINK = {"kind": "storage_link", "capability": "storage_links", "options": {"path": "~/work", "target": "/work/ada"}}
@@ -32,26 +32,26 @@ def whats(cluster: Any, wishes: JobTestSettings, declared: Any = EVERY) -> tuple
 def test_what_is_declared_is_tried() -> None:
     checks, skipped = whats({}, JobTestSettings(True, "/i.sqsh", ""))
     assert checks == [
-        "~ can be written",
-        "/work/ada can be written",
-        "~/enroot/.credentials is found, for you alone",
+        "~ is writable",
+        "/work/ada is writable",
+        "~/enroot/.credentials exists and is private",
         "the environment loads",
-        "nvcr.io is reached",
+        "nvcr.io is reachable",
         "a container starts from /i.sqsh",
-        "a GPU is seen",
+        "a GPU is visible",
     ]
     assert skipped == []
 
 
 def test_what_cannot_work_is_not_tried_and_said() -> None:
     checks, skipped = whats({"compute": {"internet": "none"}}, JobTestSettings(False, "", "/work/ada"))
-    assert checks == ["/work/ada can be written"]
+    assert checks == ["/work/ada is writable"]
     assert skipped == ["~", "~/enroot/.credentials", "nvcr.io", "a container"]
 
 
 def test_a_proxy_stands_for_the_registry() -> None:
     checks, _skipped = whats({"proxies": {"https": "http://proxy.example.org:3128"}}, JobTestSettings(False, "", ""))
-    assert "the proxy proxy.example.org is reached" in checks
+    assert "the proxy proxy.example.org is reachable" in checks
 
 
 def test_the_proxy_of_jobs_goes_before_that_of_login_nodes_and_its_module_before_both() -> None:
@@ -65,7 +65,7 @@ def test_the_proxy_of_jobs_goes_before_that_of_login_nodes_and_its_module_before
 
 def test_what_is_to_be_absent_is_not_tried() -> None:
     gone = [{**one, "options": {**one["options"], "state": "absent"}} for one in EVERY]
-    assert whats({}, JobTestSettings(False, "", ""), gone)[0] == ["~ can be written"]
+    assert whats({}, JobTestSettings(False, "", ""), gone)[0] == ["~ is writable"]
 
 
 def test_where_no_image_is_usual_the_first_one_that_is_kept_is_started() -> None:
@@ -76,24 +76,24 @@ def test_where_no_image_is_usual_the_first_one_that_is_kept_is_started() -> None
 
 def test_where_the_site_has_a_partition_for_tests_the_job_goes_there() -> None:
     scheduler = {"gpu": "--gpus=1", "cpu": "--partition=cpu", "test": "--partition=debug"}
-    jobs = [entries({"scheduler": scheduler}, [], [], JobTestSettings(gpu, "", ""))[1] for gpu in (False, True)]
+    jobs = [plan_job({"scheduler": scheduler}, [], [], JobTestSettings(gpu, "", ""))[1] for gpu in (False, True)]
     assert [one["options"]["options"] for one in jobs] == [["--partition=debug"], ["--gpus=1"]]
 
 
 def test_the_job_asks_for_the_least() -> None:
     scheduler = {"gpu": "--partition=gpu --gres=gpu:1", "cpu": "--partition=cpu"}
     question: Any = {"kind": "scheduler", "capability": "launchers", "options": {"account": "p1"}}
-    asked, job = entries({"scheduler": scheduler}, [question], [], JobTestSettings(False, "", ""))
+    asked, job = plan_job({"scheduler": scheduler}, [question], [], JobTestSettings(False, "", ""))
     assert asked["options"] == {"account": "p1"}
     assert (job["options"]["folder"], job["options"]["options"]) == ("~/.hpc.onboard-test-job", ["--partition=cpu"])
-    job = entries({"scheduler": scheduler}, [], [], JobTestSettings(True, "", "/work/ada"))[1]
+    job = plan_job({"scheduler": scheduler}, [], [], JobTestSettings(True, "", "/work/ada"))[1]
     assert job["options"]["folder"] == "/work/ada/.hpc.onboard-test-job"
     assert job["options"]["options"] == ["--partition=gpu", "--gres=gpu:1"]
 
 
 def test_each_check_is_an_outcome() -> None:
     look: Any = {"before": {"a": "yes", "b": "no: its mode is 644"}}
-    found = results({"capability": "try"}, look)  # type: ignore[typeddict-item]
+    found = split_outcome({"capability": "try"}, look)  # type: ignore[typeddict-item]
     assert [(one["identity"], one["status"], one["reason"]) for one in found] == [
         ("a", "ok", None),
         ("b", "failed", "its mode is 644"),

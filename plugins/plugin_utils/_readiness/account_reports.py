@@ -1,0 +1,37 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the reports over all accounts of a play share: the results of the accounts, and a file for other programs."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ...module_utils._core.errors import AccountError, as_account_error
+from ...module_utils._core.files import replace
+
+
+def read_results(variables: Mapping[str, Any], register: str) -> dict[str, Mapping[str, Any]]:
+    """Return the result that each account of the play registered, by name; {} for an account without one."""
+    names = sorted(variables.get("ansible_play_hosts_all") or [])
+    return {name: variables["hostvars"][name].get(register) or {} for name in names}
+
+
+def write_report(setting: str, path: Path, document: Mapping[str, Any]) -> None:
+    """Write the document as JSON, for the user alone, whole or not at all. Raise AccountError.
+
+    setting: the option that names the file.
+    """
+    folder = path.expanduser().absolute().parent
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            replace(handle, path.name, (json.dumps(document, indent=1) + "\n").encode(), 0o600, {})
+        finally:
+            os.close(handle)
+    except OSError as error:
+        raise AccountError(f"{setting}: {as_account_error(error, f'writing {path}')}") from None
