@@ -20,7 +20,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._command.parser import
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._command.subcommands import SUBCOMMANDS
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import offboarding
-from ansible_collections.hpc.onboard.plugins.plugin_utils._readiness import preflight_report, test_job_report
+from ansible_collections.hpc.onboard.plugins.plugin_utils._readiness import preflight, test_job_report
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import options as rotation_options
 from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config import run as ssh_config_run
 
@@ -105,7 +105,7 @@ READERS = {
     "ssh-config": ssh_config_run.AGREEMENT.readers,
     "rotate": rotation_options.SETTINGS,
     "test-job": test_job_report.SETTINGS,
-    "preflight": preflight_report.SETTINGS,
+    "preflight": preflight.SETTINGS,
 }
 
 
