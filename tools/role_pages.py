@@ -91,27 +91,27 @@ def state(sentence: str) -> Setting:
 
 @dataclass(frozen=True)
 class Role:
-    """A role. summary: a short imperative sentence; keeps: its cell in README.md; paragraphs: its description."""
+    """A role. summary: a short imperative sentence; sets_up: its cell in README.md; paragraphs: its description."""
 
     name: str
     summary: str
-    keeps: str
+    sets_up: str
     paragraphs: Sequence[str]
     settings: Sequence[Setting]
 
 
 def subjects() -> Iterator[tuple[str, Callable[[], str]]]:
     """Yield the path of each generated file of all roles, and what renders it."""
-    keeps: dict[str, str] = {}
+    cells: dict[str, str] = {}
     for file in sorted((ROOT / "tools" / "role_settings").glob("*.py")):
         head = "---\n" + GENERATED.format(source=f"tools/role_settings/{file.name}")
         for role in import_module(f"tools.role_settings.{file.stem}").ROLES:
-            keeps[role.name] = role.keeps
+            cells[role.name] = role.sets_up
             yield f"roles/{role.name}/defaults/main.yml", partial(defaults, head, role)
             yield f"roles/{role.name}/meta/argument_specs.yml", partial(argument_specs, head, role)
             yield f"roles/{role.name}/meta/main.yml", partial(metadata, head, role)
             yield f"roles/{role.name}/tasks/main.yml", partial(task, head, role)
-    rows = "".join(f"| [{name}](roles/{name}/README.md) | {keeps[name]} |\n" for name in ROLES)
+    rows = "".join(f"| [{name}](roles/{name}/README.md) | {cells[name]} |\n" for name in ROLES)
     yield "README.md", partial(_with_part, "README.md", "| role | sets up |\n|---|---|\n", "|", rows)
     names = "".join(f"          - {name}\n" for name in ROLES)
     yield PLAYBOOK, partial(_with_part, PLAYBOOK, "        capabilities:\n", "          - ", names)

@@ -18,7 +18,7 @@ WORD = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*\Z")
 
 
 def check_path(name: str, value: Any) -> None:
-    """Refuse a path that is relative, climbs, holds odd characters or lies among keys and logins."""
+    """Raise AccountError for a path that is relative, contains '..' or odd characters, or is in a private folder."""
     if not isinstance(value, str) or not value or not PATH.match(value):
         raise AccountError(
             "%s: %r is not a path that can be used; it begins with /, ~/ or a variable of the site such as"
@@ -33,7 +33,7 @@ def check_path(name: str, value: Any) -> None:
 
 
 def check_word(name: str, value: Any) -> None:
-    """Refuse a name that is not one plain word."""
+    """Raise AccountError for a name that is not one plain word."""
     if not isinstance(value, str) or not WORD.match(value):
         raise AccountError("%s: %r is not a plain name (letters, digits, '.', '_', '-')" % (name, value))
 
@@ -72,13 +72,13 @@ class Options:
 
     @classmethod
     def whole(cls, given: Mapping[str, Any]) -> Dict[str, Any]:
-        """The options that are given, and the defaults of those that are not or are None."""
+        """Return the given options, with defaults for those that are missing or None."""
         defaults = {name: spec["default"] for name, spec in cls.OPTIONS.items() if "default" in spec}
         return dict(defaults, **{name: value for name, value in given.items() if value is not None})
 
     def name(self) -> str:
-        """What a person calls this resource; the same in every run."""
+        """Return the name of this resource, which is the same in every run."""
         return self.TITLE % self.options
 
     def check(self) -> None:
-        """Refuse an option that must not reach an account, before anything is touched."""
+        """Raise AccountError for options that must not reach an account."""

@@ -51,7 +51,7 @@ class JobResource(Resource):
         if host.resolved_kind(root) == "link":
             return host.why_blocked(root)
         if host.resolved_kind(root) != "folder":
-            return "%s is not there, and only the site can make it: is the project's name right?" % host.shown(root)
+            return "%s does not exist, and only the site can create it: is the project's name right?" % host.shown(root)
         return host.why_blocked(above) or self._why_unsafe(host)
 
     def _why_unsafe(self, host: Host) -> Optional[str]:

@@ -12,7 +12,7 @@ from .._core.errors import AccountError
 from .._core.values import STATE, Options, check_path, check_word
 
 LARGEST_TEXT = 64 * 1024  # bytes
-FOUND = ("slurm_account",)  # what a text can have found on the account: it stands there as @slurm_account@
+FOUND = ("slurm_account",)  # values of the account that a text can contain, as @slurm_account@
 
 
 class OwnFileOptions(Options):
@@ -54,7 +54,7 @@ class OwnFileOptions(Options):
             check_text("content of %s" % self.options["path"], self.options.get("content"))
         for name in self.options.get("found") or []:
             if name not in FOUND:
-                raise AccountError("found: %r is not found on accounts; there are: %s" % (name, ", ".join(FOUND)))
+                raise AccountError("found: unknown name %r; available: %s" % (name, ", ".join(FOUND)))
 
 
 class PathScriptOptions(OwnFileOptions):
@@ -127,10 +127,10 @@ class SchedulerOptions(Options):
                 check_word(name, self.options[name])
 
 
-def with_found(text: str, name: str, value: str) -> str:
-    """A text with what was found in it. Where nothing was, the option that would name it goes, and its line.
+def fill_found(text: str, name: str, value: str) -> str:
+    """Return a text with a value for @name@. Without a value, the option that names it is removed, and its line.
 
-    >>> with_found("#SBATCH --account=@slurm_account@\\nsrun -n1 --account=@slurm_account@ x\\n", "slurm_account", "")
+    >>> fill_found("#SBATCH --account=@slurm_account@\\nsrun -n1 --account=@slurm_account@ x\\n", "slurm_account", "")
     'srun -n1 x\\n'
     """
     word = "@%s@" % name
@@ -140,8 +140,8 @@ def with_found(text: str, name: str, value: str) -> str:
 
 
 def check_text(name: str, value: Any) -> None:
-    """Refuse what is no text, or too much of it to be taken along in every run."""
+    """Raise AccountError for a value that is missing, not text, or too large to be sent in every run."""
     if not isinstance(value, str) or "\0" in value:
-        raise AccountError("%s: it is not said, or is no text; copy other files with rsync or scp" % name)
+        raise AccountError("%s: it is missing or not text; copy other files with rsync or scp" % name)
     if len(value.encode("utf-8", "surrogateescape")) > LARGEST_TEXT:
         raise AccountError("%s: it is larger than %d KiB; copy it with rsync or scp" % (name, LARGEST_TEXT // 1024))

@@ -140,7 +140,7 @@ class ContainerImage(ContainerImageOptions, Resource):
             return None
         root = self.options.get("root") or os.path.dirname(self._folder)
         if host.resolved_kind(root) != "folder":
-            return "%s is not there, and only the site can make it: is the project's name right?" % host.shown(root)
+            return "%s does not exist, and only the site can create it: is the project's name right?" % host.shown(root)
         there = host.resolved_entry(self._folder)
         unsafe = host.why_blocked(self._folder)
         if there and not unsafe:

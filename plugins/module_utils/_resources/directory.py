@@ -11,29 +11,29 @@ from .._core.host import Host
 from .._core.resource import Resource, State
 from .._options.folder_options import DirectoryOptions
 
-FOREIGN, OPEN = "folder of somebody else", "folder that everybody may write in"
+FOREIGN, OPEN = "folder of somebody else", "folder that everybody may write in"  # values of a state
 
 
 class Directory(DirectoryOptions, Resource):
-    """A folder that is there. Its mode is ours to choose only when we make it; it is removed only when it is empty."""
+    """An existing folder. Its mode is set only when it is created, and it is removed only if it is empty."""
 
     def touches(self, host: Host) -> List[str]:
         return [self.options["path"]]
 
     def desired(self, host: Host) -> State:
-        return {} if self._is_to_go(host) else {"is": "folder"}
+        return {} if self._will_be_absent(host) else {"is": "folder"}
 
-    def _is_to_go(self, host: Host) -> bool:
-        """Whether it is unwanted; one with something in it, or that is no plain folder, stays whatever is wanted."""
+    def _will_be_absent(self, host: Host) -> bool:
+        """Return True if it will be absent. A folder with content, or anything that is no folder, stays."""
         if self.options["state"] == "present":
             return False
         found = host.entry(self.options["path"])
         return found is None or (found.kind == "folder" and found.mine and not host.names(self.options["path"]))
 
     def inspect(self, host: Host) -> State:
-        if self.options["state"] == "absent" and not self._is_to_go(host):
+        if self.options["state"] == "absent" and not self._will_be_absent(host):
             return self.desired(host)
-        if self.options["state"] == "present" and self._foreign(host):
+        if self.options["state"] == "present" and self._find_foreign(host):
             return {"is": FOREIGN}
         found = host.resolved_entry(self.options["path"])
         kind = found.kind if found else "nothing"
@@ -45,8 +45,8 @@ class Directory(DirectoryOptions, Resource):
     def _area(self) -> str:
         return str(self.options.get("root") or os.path.dirname(self.options["path"]))
 
-    def _foreign(self, host: Host) -> Optional[str]:
-        """The first one of the folders below the site's own that somebody else has made, or a link of his."""
+    def _find_foreign(self, host: Host) -> Optional[str]:
+        """Return the first folder or link below the site's own that another user created, or None."""
         path, place = str(self.options["path"]), self._area.rstrip("/")
         for part in path[len(place) :].strip("/").split("/") if path.startswith(place + "/") else []:
             place += "/" + part
@@ -56,10 +56,10 @@ class Directory(DirectoryOptions, Resource):
         return None
 
     def _is_open(self, found: FileEntry) -> bool:
-        """Whether everybody may put something into a folder of ours, though that is not wanted."""
-        wanted = int(self.options["mode"], 8)
-        meant = (found.mode & stat.S_ISVTX) or (wanted & stat.S_IWOTH)
-        return bool(found.mine and found.mode & stat.S_IWOTH and not meant)
+        """Return True if all users may write in a folder of ours although its mode does not say so."""
+        desired = int(self.options["mode"], 8)
+        is_intended = (found.mode & stat.S_ISVTX) or (desired & stat.S_IWOTH)
+        return bool(found.mine and found.mode & stat.S_IWOTH and not is_intended)
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         path = self.options["path"]
@@ -67,23 +67,23 @@ class Directory(DirectoryOptions, Resource):
             return None
         shown = host.shown(path)
         if before.get("is") == FOREIGN:
-            text = "%s belongs to somebody else, who could put anything there: ask who made it, then run again"
-            return text % host.shown(self._foreign(host) or path)
+            text = "%s belongs to another user, who could put anything there: ask its owner, then run again"
+            return text % host.shown(self._find_foreign(host) or path)
         if before.get("is") == OPEN:
-            return "everybody may write in %s: look at what is in it, chmod o-w there, then run again" % shown
+            return "all users may write in %s: check its content, run chmod o-w %s, then run again" % (shown, shown)
         if before.get("is", "folder") != "folder":
-            return "%s is there already, and is no folder: move it away, then run again" % host.shown(path)
+            return "%s already exists and is not a folder: move it away, then run again" % host.shown(path)
         if host.resolved_kind(self._area) == "link":
             return host.why_blocked(self._area)
         if host.resolved_kind(self._area) != "folder":
-            text = "%s is not there, and only the site can make it: is the project's name right?"
+            text = "%s does not exist, and only the site can create it: is the project's name right?"
             return text % host.shown(self._area)
         return host.why_blocked(path)
 
     def remarks(self, host: Host) -> List[str]:
-        if self.options["state"] == "present" or self._is_to_go(host):
+        if self.options["state"] == "present" or self._will_be_absent(host):
             return []
-        return ["%s is not empty, and stays" % host.shown(self.options["path"])]
+        return ["%s is not empty and stays" % host.shown(self.options["path"])]
 
     def apply(self, host: Host) -> None:
         if self.options["state"] == "absent":

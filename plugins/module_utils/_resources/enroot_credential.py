@@ -7,7 +7,7 @@ from typing import Optional
 from .._core.resource import State
 from .._formats import enroot
 from .._options.key_options import EnrootCredentialOptions
-from .kept_key import Kept, KeptKey
+from .kept_key import KeptKey, KeyEntry
 
 
 class EnrootCredential(EnrootCredentialOptions, KeptKey):
@@ -16,7 +16,7 @@ class EnrootCredential(EnrootCredentialOptions, KeptKey):
     def form(self) -> State:
         return {"lines": "1", "form": "as enroot reads it", "order": "foremost"}
 
-    def find(self, text: str) -> Optional[Kept]:
+    def find(self, text: str) -> Optional[KeyEntry]:
         found = enroot.find(text, self.options["machine"], self.options["login"])
         if found is None:
             return None
@@ -25,7 +25,7 @@ class EnrootCredential(EnrootCredentialOptions, KeptKey):
             "form": "as enroot reads it" if found.well_formed else "not as enroot reads it",
             "order": "foremost" if found.foremost else "behind another entry",
         }
-        return Kept(found.passwords, form)
+        return KeyEntry(found.passwords, form)
 
     def put(self, text: str) -> str:
         return enroot.put(text, self.options["machine"], self.options["login"], self.options["password"])
@@ -43,7 +43,7 @@ class EnrootCredential(EnrootCredentialOptions, KeptKey):
             return "%s: %s" % (shown, unreadable)
         found = enroot.find(text, self.options["machine"], self.options["login"])
         if found and any(password.startswith("$") for password in found.passwords):
-            return "%s takes the password for %s from a command or variable, which is yours: delete that line" % (
+            return "%s takes the password for %s from a command or variable of your own: delete that line" % (
                 shown,
                 self.options["machine"],
             )

@@ -1,9 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A key in a file that only its owner can read: what all kinds of such files have in common.
+"""The base of all resource types that keep a key in a file which only its owner can read.
 
-The file lies in plain folders of the account's own; it is plain, has one name, no access list and the mode
-0600. What else stands in it is not ours and stays. How a key is written in it is said by the subclass.
+The file is a regular file with one hard link, without an access list, with mode 0600, in real folders of the account.
+All other content of the file stays. The subclass knows the format.
 """
 
 import os
@@ -15,34 +15,34 @@ from .._core.resource import Evidence, Resource, State, note_key
 from .._receipt import former_copies
 
 
-class Kept(NamedTuple):
-    """What a file says of our entry."""
+class KeyEntry(NamedTuple):
+    """The entry of a key in a file."""
 
-    passwords: List[str]  # the keys that stand for it, the one that is taken first
-    form: State  # how it is written, field to value
+    passwords: List[str]  # the keys of the entry; the program uses the first one
+    form: State  # the details of its format, field to value
 
 
 class KeptKey(Resource):
-    """One key in a private file. A kind is a subclass, which knows the form of the file."""
+    """One key in a private file. A subclass knows the format of the file."""
 
     KEEPS_USER_EDITS = True
     IS_RESTORED = True
     PLACE = "path"  # the option that names the file
 
-    def find(self, text: str) -> Optional[Kept]:
-        """What the text says of our entry, or None where there is none."""
+    def find(self, text: str) -> Optional[KeyEntry]:
+        """Return the entry in the text, or None."""
         raise NotImplementedError
 
     def form(self) -> State:
-        """How our entry is to be written, field to value."""
+        """Return the desired details of the format, field to value."""
         return {}
 
     def put(self, text: str) -> str:
-        """The text with our entry as it is wanted, and with everything else as it was."""
+        """Return the text with the desired entry, and everything else unchanged."""
         raise NotImplementedError
 
     def without(self, text: str) -> str:
-        """The text without our entry."""
+        """Return the text without the entry."""
         raise NotImplementedError
 
     def restored(self, text: str, former: str) -> str:
@@ -54,17 +54,17 @@ class KeptKey(Resource):
         return type(self)(options).put(text)
 
     def unreadable(self, text: str, shown: str) -> Optional[str]:
-        """Why this text must not be edited, and what to do; None when it may."""
+        """Return why this text must not be edited and what to do, or None."""
         raise NotImplementedError
 
     def prepare(self, host: Host) -> None:
-        """Bring the key to what its program keeps beside the file, before it is replaced there by a rotation."""
+        """Update copies that the program keeps next to the file, before a rotation replaces the key in the file."""
 
     # -- the resource --------------------------------------------------------------------------
 
     @property
     def path(self) -> str:
-        """The file."""
+        """Return the path of the file."""
         return str(self.options[self.PLACE])
 
     def touches(self, host: Host) -> List[str]:
@@ -79,7 +79,7 @@ class KeptKey(Resource):
         return state
 
     def _folder_mode(self, host: Host) -> str:
-        """A home keeps its mode; any other folder of a key is for its owner alone."""
+        """Return the desired mode of the folder: 0700, but a home keeps its mode."""
         home = host.resolved_entry(host.home) if os.path.dirname(self.path) == host.home else None
         return "%04o" % (home.mode if home else 0o700)
 
@@ -111,11 +111,11 @@ class KeptKey(Resource):
         if file is None:
             return None
         if file.kind != "file":
-            return "%s is a %s: a key is kept in a plain file only; move it away, then run again" % (shown, file.kind)
+            return "%s is a %s. A key needs a regular file: move it away, then run again" % (shown, file.kind)
         if not file.mine:
             return "%s belongs to another user" % shown
         if file.links != 1:
-            return "%s has %d names (hard links): remove the others, then run again" % (shown, file.links)
+            return "%s has %d hard links: remove the other ones, then run again" % (shown, file.links)
         return self.unreadable(text_of(host, self.path), shown)
 
     def keys(self, host: Host) -> State:
@@ -144,7 +144,7 @@ class KeptKey(Resource):
 
     def apply(self, host: Host) -> None:
         if self.options["state"] == "absent":
-            self._take_out(host)
+            self._remove_entry(host)
             self.loosen(host)
             return
         folder = os.path.dirname(self.path)
@@ -153,17 +153,17 @@ class KeptKey(Resource):
         if folder != host.home and found and found.mode != 0o700:
             host.set_mode(folder, 0o700)
         old = host.read(self.path) if host.entry(self.path) else None
-        new, wanted = (old or b"").decode("latin-1"), Kept([self.options["password"]], self.form())
-        if self.find(new) != wanted:  # else only its mode is another one
+        new, desired = (old or b"").decode("latin-1"), KeyEntry([self.options["password"]], self.form())
+        if self.find(new) != desired:  # else only the mode differs
             new = self.put(new)
-        if self.find(new) != wanted:
+        if self.find(new) != desired:
             text = "%s cannot be written so that its readers find the key: is it damaged?"
             raise AccountError(text % host.shown(self.path))
         if self.keeps_copy and old is not None:
             former_copies.save_copy(host, note_key(self.KIND, self.identity), old)
         host.write(self.path, old, new.encode("latin-1"), 0o600, private=True)
 
-    def _take_out(self, host: Host) -> None:
+    def _remove_entry(self, host: Host) -> None:
         old = host.read(self.path)
         left = self.without(old.decode("latin-1"))
         found = host.entry(self.path)
@@ -205,7 +205,7 @@ def _is_at(host: Host, note: Mapping[str, Any], path: str) -> bool:
 
 
 def _open_folder(host: Host, folder: str) -> Optional[str]:
-    """The folder of mine, from the home down to this one, in which others may write: it can be shut without a loss."""
+    """Return the first own folder from the home down to this one in which others may write, or None."""
     below = os.path.relpath(folder, host.home)
     parts = [] if below in (".", "..") or below.startswith("../") else below.split("/")
     for number in range(len(parts) + 1):
@@ -217,19 +217,16 @@ def _open_folder(host: Host, folder: str) -> Optional[str]:
 
 
 def text_of(host: Host, path: str) -> str:
-    """The text of a file as latin-1, so that every byte comes back as it was."""
+    """Return the text of a file as latin-1, which keeps every byte."""
     return host.read(path).decode("latin-1")
 
 
 def _unsafe(host: Host, folder: str) -> Optional[str]:
-    """Why no key may lie here. A folder of mine that is too open is put right, those above it are not."""
+    """Return why no key may be in this folder, or None. Its own mode is corrected, those of folders above are not."""
     if folder == host.home:
         return host.unsafe_folder(folder)
     found = host.entry(folder)
     if found and (found.kind != "folder" or not found.mine):
-        return "%s is a %s%s; a key is kept in a plain folder of yours only" % (
-            host.shown(folder),
-            found.kind,
-            "" if found.mine else " of another user",
-        )
+        owner = "" if found.mine else " of another user"
+        return "%s is a %s%s. A key needs a real folder of your own" % (host.shown(folder), found.kind, owner)
     return host.unsafe_folder(os.path.dirname(folder))

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a key that was replaced leaves behind: our own drafts and enroot's tokens go, all else is said."""
+"""What a replaced key left behind: our drafts and enroot's tokens are removed, everything else is reported."""
 
 from typing import Any, Dict, List, Optional
 
@@ -52,7 +52,7 @@ class KeyLeftovers(Resource):
     _search: Optional[Search] = None
 
     def _misplaced_keys(self, host: Host) -> List[MisplacedKey]:
-        """What is found of the key that was replaced, looked for once; and what may be removed in any case."""
+        """Return all leftovers of the replaced key, searched once, and what may always be removed."""
         if self._found is None:
             own, caches = (expand_paths(host, self.options[name])[0] for name in ("own", "caches"))
             self._search = Search(host, [host.home] + caches)
@@ -73,14 +73,17 @@ class KeyLeftovers(Resource):
         return None
 
     def remarks(self, host: Host) -> List[str]:
-        said = ["still there: %s:%d, %s" % (host.shown(one.path), one.line, one.text) for one in self._theirs(host)]
-        return said + (self._search.skipped() if self._search else [])
+        found = [
+            "still there: %s:%d, %s" % (host.shown(stray.path), stray.line, stray.text)
+            for stray in self._foreign_strays(host)
+        ]
+        return found + (self._search.skipped() if self._search else [])
 
     def evidence(self, before: State, host: Host) -> Evidence:
-        return {"leftovers": len(self._theirs(host))}
+        return {"leftovers": len(self._foreign_strays(host))}
 
-    def _theirs(self, host: Host) -> List[MisplacedKey]:
-        """What is for a person to take out."""
+    def _foreign_strays(self, host: Host) -> List[MisplacedKey]:
+        """Return the leftovers that only the user may remove."""
         return [one for one in self._misplaced_keys(host) if not one.is_removable]
 
     def apply(self, host: Host) -> None:

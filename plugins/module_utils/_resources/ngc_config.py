@@ -8,14 +8,14 @@ from .._core.host import Host
 from .._core.resource import State
 from .._formats import ngc_config
 from .._options.key_options import NgcConfigOptions
-from .kept_key import Kept, KeptKey, text_of
+from .kept_key import KeptKey, KeyEntry, text_of
 
 COPY = ".BAK"
 FIELD = "config.BAK"
 
 
 class NgcConfig(NgcConfigOptions, KeptKey):
-    """The apikey of the section in use. Other settings stay, and no other key is left in the program's own copy."""
+    """The apikey of the section in use. Other settings stay, and the program's own copy keeps no other key."""
 
     def touches(self, host: Host) -> List[str]:
         return [self.path, self.path + COPY]
@@ -23,9 +23,9 @@ class NgcConfig(NgcConfigOptions, KeptKey):
     def form(self) -> State:
         return {"keys": "1"}
 
-    def find(self, text: str) -> Optional[Kept]:
+    def find(self, text: str) -> Optional[KeyEntry]:
         found = ngc_config.read_keys(text)
-        return Kept(found[::-1], {"keys": str(len(found))}) if found else None
+        return KeyEntry(found[::-1], {"keys": str(len(found))}) if found else None
 
     def put(self, text: str) -> str:
         return ngc_config.put(text, self.options["password"])
@@ -34,25 +34,25 @@ class NgcConfig(NgcConfigOptions, KeptKey):
         return ngc_config.without(text)
 
     def unreadable(self, text: str, shown: str) -> Optional[str]:
-        return "%s holds a NUL byte, so it is no text: move it away" % shown if "\0" in text else None
+        return "%s contains a NUL byte, so it is not a text file: move it away" % shown if "\0" in text else None
 
     def keys(self, host: Host) -> State:
         """Return those of the copy as well."""
         copy = self.path + COPY
-        left = [host.fingerprint(key) for key in self._left_in_the_copy(host)]
+        left = [host.fingerprint(key) for key in self._other_keys_in_copy(host)]
         return dict(super().keys(host), **{"%s (%d)" % (host.shown(copy), at): one for at, one in enumerate(left, 1)})
 
     # -- the copy ------------------------------------------------------------------------------
 
     def inspect(self, host: Host) -> State:
         state = super().inspect(host)
-        left = self._left_in_the_copy(host)
+        left = self._other_keys_in_copy(host)
         if left:
             state[FIELD] = ", ".join(host.fingerprint(key) for key in left)
         return state
 
-    def _left_in_the_copy(self, host: Host) -> List[str]:
-        """The keys in the program's copy of its settings that are not the wanted one."""
+    def _other_keys_in_copy(self, host: Host) -> List[str]:
+        """Return the keys in the program's copy of its settings other than the desired one."""
         copy = self.path + COPY
         found = host.entry(copy)
         if found is None or found.kind != "file":
@@ -62,13 +62,13 @@ class NgcConfig(NgcConfigOptions, KeptKey):
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         copy = host.entry(self.path + COPY)
         if FIELD in before and copy and (not copy.mine or copy.links != 1):
-            return "%s is not yours alone and holds a key: remove it" % host.shown(self.path + COPY)
+            return "%s contains a key, and other users share it: remove it" % host.shown(self.path + COPY)
         return super().obstacle(before, host)
 
     def apply(self, host: Host) -> None:
         if self.options["state"] == "present" or super().inspect(host):
             super().apply(host)
-        if self._left_in_the_copy(host):
+        if self._other_keys_in_copy(host):
             copy = self.path + COPY
             old = host.read(copy)
             text = old.decode("latin-1")

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A text file that a person keeps on the machine at hand, and wants to have on the account as well."""
+"""A text file of the user's that is copied from this machine to the account."""
 
 import os
 from typing import Dict, List, Optional
@@ -8,7 +8,7 @@ from typing import Dict, List, Optional
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.resource import Evidence, Resource, State, note_key
-from .._options.file_options import OwnFileOptions, with_found
+from .._options.file_options import OwnFileOptions, fill_found
 from .._receipt.set_aside import advice, restore_notes
 
 ANOTHERS = "file of another user"
@@ -16,22 +16,22 @@ FOREIGN, EDITED = "file that is not ours", "file that was changed by hand since 
 
 
 class OwnFile(OwnFileOptions, Resource):
-    """A file with this text. It carries no stamp, which few formats could bear: what is ours is as the receipt says.
+    """A file with this text. The receipt says whether it is ours, because few formats allow a stamp.
 
-    A file of the account's own stays, and so does one of ours that was changed on the account.
+    A file that existed before stays, and so does one that was edited on the account.
     """
 
     KEEPS_USER_EDITS = True
 
     def bound(self, host: Host) -> "Resource":
-        """This file with what is found on the account in its text (see _options/file_options.py)."""
+        """Return this file with the values found on the account in its text (fill_found)."""
         content = self.options.get("content")
-        for name, one in self._found(host).items():
-            content = with_found(str(content), name, one["value"])
+        for name, found in self._get_found(host).items():
+            content = fill_found(str(content), name, found["value"])
         return super(OwnFile, type(self)(dict(self.options, content=content))).bound(host)
 
-    def _found(self, host: Host) -> Dict[str, Dict[str, str]]:
-        """What is to stand in the text, by name: its value, and why there is none yet."""
+    def _get_found(self, host: Host) -> Dict[str, Dict[str, str]]:
+        """Return value and, if it is missing, the reason for each name in the text."""
         names = self.options.get("found") or [] if self.options["state"] == "present" else []
         return {name: host.account.found.get(name) or {"value": "", "why": ""} for name in names}
 
@@ -39,14 +39,14 @@ class OwnFile(OwnFileOptions, Resource):
         return [self.options["path"]]
 
     def desired(self, host: Host) -> State:
-        return {"content": self.wanted(), "mode": self.mode()} if self.options["state"] == "present" else {}
+        return {"content": self.desired_text(), "mode": self.mode()} if self.options["state"] == "present" else {}
 
-    def wanted(self) -> str:
-        """The whole text."""
+    def desired_text(self) -> str:
+        """Return the whole text."""
         return str(self.options["content"])
 
     def mode(self) -> str:
-        """The mode, in four digits."""
+        """Return the desired mode in four octal digits."""
         return str(self.options["mode"])
 
     def inspect(self, host: Host) -> State:
@@ -58,36 +58,36 @@ class OwnFile(OwnFileOptions, Resource):
         if self.options["state"] == "absent" and not file.mine:
             return {"is": ANOTHERS}  # whatever the receipt says
         text = host.read(self.options["path"]).decode("utf-8", "surrogateescape")
-        other = self.unshown(text, host)
+        other = self.describe_foreign(text, host)
         if other:
-            return {"is": other}  # what it holds is nobody else's business
+            return {"is": other}  # its content is not reported
         return {"content": text.encode("utf-8", "replace").decode("utf-8"), "mode": "%04o" % file.mode}
 
-    def unshown(self, text: str, host: Host) -> Optional[str]:
-        """What kind of file it is, if its text is not ours to show."""
-        if self.is_unchanged_since_created({"content": text}, host) or self._is_as_wanted(text):
+    def describe_foreign(self, text: str, host: Host) -> Optional[str]:
+        """Return a description of a file whose text is not ours to show, or None."""
+        if self.is_unchanged_since_created({"content": text}, host) or self._is_up_to_date(text):
             return None
         return EDITED if host.receipt_notes.get(note_key(self.KIND, self.identity), {}).get("made") else FOREIGN
 
-    def _is_as_wanted(self, text: str) -> bool:
-        return self.options["state"] == "present" and text == self.wanted()
+    def _is_up_to_date(self, text: str) -> bool:
+        return self.options["state"] == "present" and text == self.desired_text()
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         path, shown = self.options["path"], host.shown(self.options["path"])
-        why = next((one["why"] for one in self._found(host).values() if one["why"]), None)
+        why = next((found["why"] for found in self._get_found(host).values() if found["why"]), None)
         if why:
             return why
         if not before:
             return host.why_blocked(os.path.dirname(path))
         if "is" in before:
             return "%s is a %s and stays: %s" % (shown, before["is"], advice(shown))
-        return self.not_ours(shown, host.read(path).decode("utf-8", "surrogateescape"), before, host)
+        return self.why_not_ours(shown, host.read(path).decode("utf-8", "surrogateescape"), before, host)
 
-    def not_ours(self, shown: str, text: str, before: State, host: Host) -> Optional[str]:
-        """Why a file with this text, and in this state, is not ours to change; None where it is, or is as wanted."""
+    def why_not_ours(self, shown: str, text: str, before: State, host: Host) -> Optional[str]:
+        """Return why a file with this text and state must not be changed, or None. before: what inspect() returned."""
         if before == self.desired(host) or self.is_unchanged_since_created({"content": text}, host):
             return None
-        if self._is_as_wanted(text):
+        if self._is_up_to_date(text):
             same = "%s is a file of yours with the same text, and mode %s: chmod %s it, then run again"
             return same % (shown, before["mode"], self.mode())
         return "%s was changed by another program meanwhile: run again" % shown
@@ -110,4 +110,4 @@ class OwnFile(OwnFileOptions, Resource):
         problem = self.obstacle(self.inspect(host), host)
         if problem:
             raise AccountError(problem)
-        host.write(path, old, self.wanted().encode("utf-8"), int(self.mode(), 8))
+        host.write(path, old, self.desired_text().encode("utf-8"), int(self.mode(), 8))

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A script of ours in a folder on PATH."""
+"""A script in a folder on PATH."""
 
 from typing import List, Optional
 
@@ -13,30 +13,30 @@ from .own_file import FOREIGN, OwnFile
 
 
 class PathScript(PathScriptOptions, OwnFile):
-    """An executable file that carries our stamp. One without it, or changed by hand, is the user's and stays."""
+    """An executable file with a stamp. A file without it, or that was edited by hand, belongs to the user and stays."""
 
-    def wanted(self) -> str:
-        """The whole text, with our stamp."""
+    def desired_text(self) -> str:
+        """Return the whole text with the stamp."""
         return add_mark(self.options["content"])
 
     def mode(self) -> str:
-        """The mode of all scripts."""
+        """Return the mode of all scripts."""
         return "0755"
 
-    def unshown(self, text: str, host: Host) -> Optional[str]:
-        """What kind of file it is, if it does not carry our stamp."""
+    def describe_foreign(self, text: str, host: Host) -> Optional[str]:
+        """Return a description of a file without the stamp, or None."""
         return None if has_mark(text) else FOREIGN
 
     def remarks(self, host: Host) -> List[str]:
-        """What Slurm says of it, where it is to be asked and the script is there."""
+        """Return Slurm's verdict on the script, if it is to be asked and the script exists."""
         if not self.options.get("asks") or host.root or host.resolved_kind(self.options["path"]) != "file":
             return super().remarks(host)
         from .._slurm.submission import check_submission
 
         return check_submission(host.real(self.options["path"]), host.shown(self.options["path"]))
 
-    def not_ours(self, shown: str, text: str, before: State, host: Host) -> Optional[str]:
-        """Why a script with our stamp is not ours to change any more; None where it is."""
+    def why_not_ours(self, shown: str, text: str, before: State, host: Host) -> Optional[str]:
+        """Return why a script with the stamp must not be changed, or None."""
         if is_unchanged(text):
             return None
         return "%s was changed by hand since we wrote it: %s" % (shown, advice(shown))

@@ -9,7 +9,7 @@ from .._core.host import Host
 from .._core.resource import State
 from .._formats import docker_auth
 from .._options.key_options import APPTAINER_AUTH_FILE, RegistryAuthOptions
-from .kept_key import Kept, KeptKey, text_of
+from .kept_key import KeptKey, KeyEntry, text_of
 
 DOCKERS = ".docker/config.json"
 
@@ -20,13 +20,13 @@ class RegistryAuth(RegistryAuthOptions, KeptKey):
     def form(self) -> State:
         return {"login": self.options["login"]}
 
-    def find(self, text: str) -> Optional[Kept]:
+    def find(self, text: str) -> Optional[KeyEntry]:
         found = docker_auth.find(text, self.options["registry"])
         if found is None:
             return None
         form = {"login": found.user or "cannot be read"}
         program = docker_auth.credential_helper(text, self.options["registry"])
-        return Kept([found.password], dict(form, **{"answered by": program}) if program else form)
+        return KeyEntry([found.password], dict(form, **{"answered by": program}) if program else form)
 
     def put(self, text: str) -> str:
         login = docker_auth.RegistryLogin(self.options["login"], self.options["password"])
@@ -40,7 +40,7 @@ class RegistryAuth(RegistryAuthOptions, KeptKey):
         return "%s: %s" % (shown, problem) if problem else None
 
     def remarks(self, host: Host) -> List[str]:
-        """Apptainer reads Docker's file only while it has none of its own: what is hidden thereby is said."""
+        """Return the logins that Apptainer no longer finds: it reads Docker's file only if it has none of its own."""
         dockers = os.path.join(host.home, DOCKERS)
         if self.path != os.path.join(host.home, APPTAINER_AUTH_FILE) or host.resolved_kind(dockers) != "file":
             return []

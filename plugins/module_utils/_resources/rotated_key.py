@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A key that is replaced in one file, at all places that hold one, and tried; or the file is as it was."""
+"""A key that is replaced in all places of one file, and tested; if anything fails, the file is restored."""
 
 from typing import Any, Dict, List, Optional, Tuple, Type
 
@@ -76,7 +76,7 @@ class RotatedKey(Resource):
         for place in self.options["places"]:
             kind = PLACES.get(str(place.get("kind")))
             if kind is None:
-                raise AccountError("places: %r is no kind of key" % (place.get("kind"),))
+                raise AccountError("places: %r is not a resource type with a key" % (place.get("kind"),))
             given = {name: value for name, value in place.items() if name != "kind"}
             whole = kind.whole(given)
             whole.update(path=self.options["path"], password=self.options["password"], state="present")
@@ -89,13 +89,13 @@ class RotatedKey(Resource):
     # -- states --------------------------------------------------------------------------------
 
     def desired(self, host: Host) -> State:
-        return _merged([(part, part.desired(host)) for part in self._held(host)])
+        return _merge_states([(part, part.desired(host)) for part in self._held(host)])
 
     def inspect(self, host: Host) -> State:
-        return _merged([(part, part.inspect(host)) for part in self._held(host)])
+        return _merge_states([(part, part.inspect(host)) for part in self._held(host)])
 
     def _held(self, host: Host) -> List[KeptKey]:
-        """The places that hold a key, or may: what cannot be read is not known to hold none."""
+        """Return the places with a key. A place that cannot be read may have one."""
         return [part for part in self._parts if not _is_without_key(part, host)]
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
@@ -108,7 +108,7 @@ class RotatedKey(Resource):
         return None
 
     def _unknown(self, host: Host) -> str:
-        """The fingerprint of a key that must not be replaced, or nothing."""
+        """Return the fingerprint of a key that must not be replaced, or ""."""
         if self.options.get("known") is None:
             return ""
         may_go = set(self.options["known"]) | {host.fingerprint(self.options["password"])}
@@ -120,7 +120,7 @@ class RotatedKey(Resource):
         return self._held(host)[0].fields_to_tighten(host) if self._held(host) else {}
 
     def remarks(self, host: Host) -> List[str]:
-        """What the registry says of the key in the file, where it was tried."""
+        """Return the registry's verdict on the key in the file, if it was tested."""
         if not self._is_tested(host):
             return []
         verdict = self._test_once(host)
@@ -143,13 +143,13 @@ class RotatedKey(Resource):
     _verdict: Optional[token_check.KeyVerdict] = None
 
     def _test_once(self, host: Host) -> token_check.KeyVerdict:
-        """The verdict on the key in the file, asked for once."""
+        """Return the verdict on the key in the file; the registry is asked once."""
         if self._verdict is None:
             self._verdict = self._ask_registry(host)
         return self._verdict
 
     def _ask_registry(self, host: Host) -> token_check.KeyVerdict:
-        """What the registry says of the key of the first place that holds one, read as its reader reads it."""
+        """Return the registry's verdict on the first place's key, read as its reader reads it."""
         part = self._held(host)[0]
         found = part.find(text_of(host, self.options["path"]))
         if found is None:
@@ -172,15 +172,15 @@ class RotatedKey(Resource):
             raise AccountError("%s; the file is as it was" % error) from None
 
     def _prove(self, host: Host) -> None:
-        """Raise when the registry refuses the key as it stands in the file; what cannot be measured is no refusal."""
+        """Raise AccountError if the registry refuses the key in the file. No answer is no refusal."""
         if self.options["registry"]:
             verdict = self._test_once(host)
             if verdict.word in (token_check.REFUSED, token_check.NOT_ENTITLED):
                 raise AccountError("the registry refuses the key from here (%s): %s" % (verdict.word, verdict.why))
 
 
-def _merged(states: List[Tuple[KeptKey, State]]) -> State:
-    """One state of all; a field is named for its place where there are several."""
+def _merge_states(states: List[Tuple[KeptKey, State]]) -> State:
+    """Return one state of all places. If there are several, each field is named for its place."""
     if len(states) == 1:
         return states[0][1]
     named = [(str(part.options.get("machine") or part.options.get("registry")), state) for part, state in states]
@@ -196,8 +196,8 @@ def _is_without_key(part: KeptKey, host: Host) -> bool:
 
 
 def _fingerprints(part: KeptKey, host: Host) -> List[str]:
-    """The fingerprints of all keys that stand for an entry, the doubled ones too."""
+    """Return the fingerprints of all keys of an entry."""
     if "is" in part.inspect(host):
-        return []  # no plain file: it is not read, and the obstacle says so
+        return []  # not a regular file: it is not read, and obstacle() reports it
     found = part.find(text_of(host, part.path))
     return [host.fingerprint(one) for one in found.passwords] if found else []

@@ -1,9 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Variables and PATH for every shell of the account: one generated file per dialect, one line that reads it.
+"""Variables and PATH for every shell of the account: one generated file per dialect, and one line that reads it.
 
-Each capability has a section of its own in the generated files, so several can be kept apart or
-together. The line goes into the start-up file that the login shell in use really reads.
+Each role has a section of its own in the generated files. The line is in the start-up file that the login shell
+really reads.
 """
 
 import os
@@ -40,7 +40,7 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
     KEEPS_USER_EDITS = True
 
     def touches(self, host: Host) -> List[str]:
-        """The files that may be kept, and the folders that they name: settings wait for the folders."""
+        """Return the generated and start-up files, and the folders that they name, for which the settings wait."""
         files = [env_file(host, dialect) for dialect in environment.DIALECTS] + [host.home + name for name in EVERY]
         named = [value for value in self.options["variables"].values() if value.startswith("/")]
         read = [file for each in self.options["on_demand"].values() for file in each.values()]
@@ -60,19 +60,19 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
         return state
 
     @property
-    def _wanted(self) -> Tuple[Dict[str, str], List[str]]:
+    def _settings(self) -> Tuple[Dict[str, str], List[str]]:
         return self.options["variables"], self.options["path"]
 
     def _commands(self, dialect: str) -> Dict[str, str]:
         return {name: files[dialect] for name, files in self.options["on_demand"].items()}
 
     def _body(self, dialect: str) -> str:
-        return environment.render(dialect, *self._wanted, self._commands(dialect))
+        return environment.render(dialect, *self._settings, self._commands(dialect))
 
-    def _proved(self, dialect: str) -> str:
-        """The lines to be written, read back first: do they say what is wanted?"""
+    def _render_checked(self, dialect: str) -> str:
+        """Return the lines to write. Raise AccountError if parsing them does not give the settings back."""
         body = self._body(dialect)
-        if environment.parse(dialect, body) != (*self._wanted, self._commands(dialect)):
+        if environment.parse(dialect, body) != (*self._settings, self._commands(dialect)):
             raise AccountError("these settings cannot be written for %s" % dialect)
         return body
 
@@ -92,7 +92,7 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
         return state
 
     def _others_need_the_line(self, host: Host) -> bool:
-        """Whether a generated file holds another section."""
+        """Return True if a generated file has another section."""
         texts = [read_edited_file(host, env_file(host, dialect)).text for dialect in environment.DIALECTS]
         return any(section.has_any(section.without(text, self.options["section"])) for text in texts)
 
@@ -113,42 +113,40 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
         for path in start_up_files(host):
             line = startup.our_line(read_edited_file(host, path).text)
             if line and line != _line(host):
-                return "our line in %s was changed by hand: delete it there (it ends in '%s'), then run again" % (
-                    host.shown(path),
-                    startup.MARK,
-                )
+                text = "the line of hpc-onboard in %s was changed by hand: delete it (it ends in '%s'), then run again"
+                return text % (host.shown(path), startup.MARK)
         return None
 
     def remarks(self, host: Host) -> List[str]:
-        """Lines of the person's own that set a variable of ours to something else: they are not ours to change."""
-        said: List[str] = []
+        """Return the user's own lines that set one of these variables to another value; they are not changed."""
+        notes: List[str] = []
         for path in login_shell_files(host) if self.options["state"] == "present" else ():
             try:
                 text = read_edited_file(host, path).text
             except AccountError:
-                continue  # what cannot be read says nothing of itself
+                continue  # an unreadable file is reported elsewhere
             if any(name in text for name in self.options["variables"]):
-                from .._formats.settings import find_overrides  # few start-up files name one
+                from .._formats.settings import find_overrides  # few start-up files name a variable
 
-                for one in find_overrides(text, self.options["variables"], host.home):
-                    if one.is_certain(host.home):
-                        place = "%s:%d" % (host.shown(path), one.line)
-                        said.append("%s sets %s anew, and that counts: take it out there" % (place, one.name))
-        return said
+                for override in find_overrides(text, self.options["variables"], host.home):
+                    if override.is_certain(host.home):
+                        place = "%s:%d" % (host.shown(path), override.line)
+                        notes.append("%s overrides %s; remove that line" % (place, override.name))
+        return notes
 
     # -- changes -------------------------------------------------------------------------------
 
     def apply(self, host: Host) -> None:
         if self.options["state"] == "absent":
-            self._take_out(host)
+            self._remove(host)
             return
         files = start_up_files(host)
-        if files != start_up_files(host):  # a file server may deny a file once, and then another would get our line
+        if files != start_up_files(host):  # if a file server denies a file once, another one would get the line
             raise AccountError("the start-up files are changing: run again")
         host.make_folders(os.path.join(host.home, FOLDER), 0o755)
         for dialect in environment.DIALECTS:
             file = read_edited_file(host, env_file(host, dialect))
-            new = section.put(file.text or HEADER, self.options["section"], self._proved(dialect))
+            new = section.put(file.text or HEADER, self.options["section"], self._render_checked(dialect))
             write_edited_file(host, file, new)
         for path in files:
             file = read_edited_file(host, path)
@@ -156,8 +154,8 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
                 host.make_folders(os.path.dirname(path), 0o755)
                 write_edited_file(host, file, startup.insert(file.text, _line(host)))
 
-    def _take_out(self, host: Host) -> None:
-        """The lines first: were this interrupted between, the sections would still tell the next run."""
+    def _remove(self, host: Host) -> None:
+        """Remove the lines first: after an interruption, the sections still tell the next run."""
         files = [read_edited_file(host, env_file(host, dialect)) for dialect in environment.DIALECTS]
         texts = [section.without(file.text, self.options["section"]) for file in files]
         if not any(section.has_any(text) for text in texts):
@@ -171,7 +169,7 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
 def _dialect(host: Host) -> str:
     shell = os.path.basename(host.account.shell)
     if shell not in environment.BY_SHELL:
-        raise AccountError("the login shell %s is not known: ask for sh, bash, zsh, ksh, tcsh or fish" % shell)
+        raise AccountError("the login shell %s is unknown: ask the site for sh, bash, zsh, ksh, tcsh or fish" % shell)
     return environment.BY_SHELL[shell]
 
 

@@ -15,7 +15,7 @@ ANOTHERS = "link of another user"  # never removed, whatever the receipt says
 
 
 class StorageLink(StorageLinkOptions, Resource):
-    """A symbolic link that leads to a folder. One that we made is turned; anything else in its place stays."""
+    """A symbolic link to a folder. A link of ours is corrected; anything else in its place stays."""
 
     KEEPS_USER_EDITS = True
 
@@ -36,17 +36,17 @@ class StorageLink(StorageLinkOptions, Resource):
             return {"is": found.kind}
         if self.options["state"] == "absent":
             return {"target": found.target} if found.mine else {"is": ANOTHERS}
-        target = self.options["target"] if self._leads_there(found.target, host) else found.target
+        target = self.options["target"] if self._is_equivalent(found.target, host) else found.target
         return {"target": target, "leads to": host.resolved_kind(self.options["path"])}
 
-    def _leads_there(self, target: str, host: Host) -> bool:
+    def _is_equivalent(self, target: str, host: Host) -> bool:
         """Return True if a link that is written otherwise is as good; only one that is written as ours is removed."""
         if target == self.options["target"]:
             return False
-        wanted = host.resolve(self.options["target"])
-        if wanted is None:
+        resolved = host.resolve(self.options["target"])
+        if resolved is None:
             return False
-        return host.resolve(self.options["path"]) == wanted and host.entry(wanted) is not None
+        return host.resolve(self.options["path"]) == resolved and host.entry(resolved) is not None
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         path, target = self.options["path"], self.options["target"]
@@ -57,13 +57,13 @@ class StorageLink(StorageLinkOptions, Resource):
             return "%s is a real %s, which is yours: %s" % (shown, before["is"], advice(shown))
         if self.options["state"] == "absent":
             if before.get("target", target) != target:
-                return "%s leads to %s, not where ours would: remove it yourself" % (shown, before["target"])
+                return "%s points to %s, not to the configured target: remove it yourself" % (shown, before["target"])
             return None
         if before and before["target"] != target and not self._is_ours(before, host):
             return "%s is a link of yours to %s: %s" % (shown, before["target"], advice(shown))
         behind = host.resolved_kind(target)
         if behind == "nothing":
-            return "nothing is at %s: was the storage taken away or purged, or is its path mistyped?" % target
+            return "%s does not exist: was the storage removed or purged, or is the path mistyped?" % target
         if behind != "folder":
             return "%s is a %s, not a folder" % (target, behind)
         return host.why_blocked(os.path.dirname(path))
@@ -78,7 +78,7 @@ class StorageLink(StorageLinkOptions, Resource):
         return restore_notes(self.options["path"], host) if self.options["state"] == "absent" else []
 
     def _is_ours(self, before: State, host: Host) -> bool:
-        """Whether the link still leads where we let it lead."""
+        """Return True if the receipt says that hpc-onboard created the link with this target."""
         return self.is_unchanged_since_created({"target": before["target"]}, host)
 
     def apply(self, host: Host) -> None:
@@ -88,6 +88,6 @@ class StorageLink(StorageLinkOptions, Resource):
             return
         found = host.entry(path)
         if found and (found.kind != "link" or not self._is_ours({"target": found.target}, host)):
-            raise AccountError("%s is there meanwhile: run again" % host.shown(path))
+            raise AccountError("%s was created by another program meanwhile: run again" % host.shown(path))
         host.make_folders(os.path.dirname(path), 0o755)
         host.make_link(path, self.options["target"])

@@ -8,24 +8,24 @@ from typing import Optional
 
 from .._core.host import Host
 from .._options.key_options import TokenFileOptions
-from .kept_key import Kept, KeptKey, text_of
+from .kept_key import KeptKey, KeyEntry, text_of
 
 STORED = "stored_tokens"
-"""Beside the file: tokens by name, an INI file. Hugging Face's programs tell the one in use by its value alone."""
+"""An INI file next to the token, with tokens by name. Hugging Face's programs know the one in use only by its value."""
 
 _TOKEN = re.compile(r"^([ \t]*hf_token[ \t]*[=:][ \t]*)([^\r\n]*?)([ \t]*\r?)$", re.MULTILINE)
 
 
 def replace(text: str, old: str, new: str) -> str:
-    """The stored tokens with the new one wherever the old one stood; every other byte stays."""
+    """Return the text of the stored tokens with the new token in place of the old one; every other byte stays."""
     return _TOKEN.sub(lambda one: one.group(1) + new + one.group(3) if one.group(2) == old else one.group(), text)
 
 
 class TokenFile(TokenFileOptions, KeptKey):
-    """The whole content is the token. What is no single word is not ours to replace."""
+    """A file whose whole content is the token. A file with more than one word is not changed."""
 
-    def find(self, text: str) -> Optional[Kept]:
-        return Kept([text.strip()], {}) if text.strip() else None
+    def find(self, text: str) -> Optional[KeyEntry]:
+        return KeyEntry([text.strip()], {}) if text.strip() else None
 
     def put(self, text: str) -> str:
         return str(self.options["password"])
@@ -35,11 +35,11 @@ class TokenFile(TokenFileOptions, KeptKey):
 
     def unreadable(self, text: str, shown: str) -> Optional[str]:
         if len(text.split()) > 1:
-            return "%s holds more than a token: look at it, and move it away" % shown
+            return "%s contains more than a token: check it, and move it away" % shown
         return None
 
     def prepare(self, host: Host) -> None:
-        """Let the stored tokens tell the new one by the name of the old one, as long as that is known."""
+        """Replace the old token in the stored tokens, while the file still says which one it is."""
         stored = os.path.join(os.path.dirname(self.path), STORED)
         found, file = host.entry(stored), host.entry(self.path)
         if found is None or file is None or found.kind != "file" or not found.mine or found.links != 1:

@@ -92,7 +92,7 @@ def other(machine: str) -> dict[str, Any]:
         "blocked",
         "was not created by hpc-onboard",
     ),
-    Case("the site's area is not made", {}, CONDA, "blocked", "only the site can make it"),
+    Case("the site's area is not made", {}, CONDA, "blocked", "only the site can create it"),
     Case("there is no installer for this machine", AREA, other("vax"), "blocked", "only for vax"),
     Case("a system that is too old is said", AREA, {**CONDA, "glibc": "99.1"}, "blocked", "needs glibc 99.1"),
     Case(

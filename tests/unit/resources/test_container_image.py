@@ -78,7 +78,7 @@ OF_SITE = {**IMAGE, "site_images": "/enroot"}
          "blocked", "was not created by hpc-onboard"),
     Case("an image under our name that we did not make is kept", {**AREA, **FOLDERS, file(DIGEST): Plain(b"x")}, IMAGE,
          "blocked", "was not created by hpc-onboard"),
-    Case("the site's area is not made", {}, IMAGE, "blocked", "only the site can make it"),
+    Case("the site's area is not made", {}, IMAGE, "blocked", "only the site can create it"),
     Case("an image that was purged is imported again", {**AREA, **FOLDERS, **link(DIGEST)}, IMAGE, "missing",
          left=made(DIGEST)),
     Case("the site's own image is used", AT_SITE, {**OF_SITE, "packages": ["pandas"]}, "missing",

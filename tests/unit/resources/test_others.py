@@ -34,7 +34,7 @@ def test_a_key_with_two_names_is_kept(enroot: Scene) -> None:
     enroot.at(FILE).write_bytes(b"# mine\n")
     os.link(enroot.at(FILE), enroot.at("~/copy"))
     outcome = enroot.life(NVCR)[0]
-    assert (outcome["status"], "2 names" in outcome["reason"]) == ("blocked", True)
+    assert (outcome["status"], "2 hard links" in outcome["reason"]) == ("blocked", True)
     assert enroot.at("~/copy").read_bytes() == b"# mine\n"
 
 

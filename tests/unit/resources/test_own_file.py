@@ -64,10 +64,10 @@ def test_what_a_file_of_the_users_holds_is_not_said(scene: Scene) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"content": "a\0b"}, "is no text"),
+        ({"content": "a\0b"}, "not text"),
         ({"content": "x" * (LARGEST_TEXT + 1)}, "larger than 64 KiB"),
         ({"content": "ä" * (LARGEST_TEXT // 2 + 1)}, "larger than 64 KiB"),
-        ({}, "it is not said"),
+        ({}, "it is missing"),
         ({"content": "x", "path": "~/.ssh/authorized_keys"}, "lies in .ssh"),
         ({"content": "x", "path": "~/../x"}, "climbs"),
     ],

@@ -101,7 +101,7 @@ def made(options: dict[str, Any]) -> dict[str, Thing]:
         "blocked",
         ".ml.versions already exists and was not created by hpc-onboard",
     ),
-    Case("the site's area is not made", {}, ML, "blocked", "only the site can make it"),
+    Case("the site's area is not made", {}, ML, "blocked", "only the site can create it"),
     Case("what is absent stays so", AREA, GONE, "ok"),
     Case("one of ours is taken out", THERE, GONE, "extra", left=dict.fromkeys(RESULT)),
 )

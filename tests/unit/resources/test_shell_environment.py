@@ -117,7 +117,7 @@ def start_up(claim: str, found: dict[str, Thing], left: Mapping[str, Thing | Non
         {**MADE, "~/.bashrc": Plain(b"true # hpc.onboard\n"), "~/.profile": Plain(PROFILE)},
         ENV,
         "blocked",
-        "our line in ~/.bashrc was changed by hand",
+        "the line of hpc-onboard in ~/.bashrc was changed by hand",
     ),
     Case(
         "a section changed by hand is kept",
@@ -211,7 +211,7 @@ def test_an_interrupted_taking_out_is_finished_by_the_next_run(scene: Scene) -> 
     ("lines", "said"),
     [
         (b"export A=1\nexport A=$X\n# export A=2\nexport B=2\n", []),
-        (b"export A=2\n", ["~/.bashrc:2 sets A anew, and that counts: take it out there"]),
+        (b"export A=2\n", ["~/.bashrc:2 overrides A; remove that line"]),
     ],
 )
 def test_a_line_that_sets_a_variable_of_ours_anew_is_to_be_minded(scene: Scene, lines: bytes, said: list[str]) -> None:

@@ -38,7 +38,7 @@ GONE = {**LINK, "state": "absent"}
         "mv -n ~/work",
     ),
     Case("a real file in the way is kept", {**AREA, "~/work": Plain(b"x")}, LINK, "blocked", "is a real file"),
-    Case("a missing target is said", {"/work": Folder()}, LINK, "blocked", "nothing is at /work/p"),
+    Case("a missing target is said", {"/work": Folder()}, LINK, "blocked", "/work/p does not exist"),
     Case("a purged target is said", {"/work": Folder(), "~/work": Link("/work/p")}, LINK, "blocked", "purged"),
     Case(
         "a target that is a file is said", {"/work": Folder(), "/work/p": Plain(b"")}, LINK, "blocked", "not a folder"
@@ -53,7 +53,9 @@ GONE = {**LINK, "state": "absent"}
     Case("nothing is taken out twice", AREA, GONE, "ok"),
     Case("our link is taken out", {**AREA, "~/work": Link("/work/p")}, GONE, "extra", left={"~/work": None}),
     Case("our dangling link is taken out", {"~/work": Link("/work/p")}, GONE, "extra", left={"~/work": None}),
-    Case("a link of the user's stays", {**AREA, "~/work": Link("/work")}, GONE, "blocked", "not where ours would"),
+    Case(
+        "a link of the user's stays", {**AREA, "~/work": Link("/work")}, GONE, "blocked", "not to the configured target"
+    ),
     Case("a real folder is not taken out", {**AREA, "~/work": Folder()}, GONE, "blocked", "is a real folder"),
 )
 def test_storage_link(scene: Scene, case: Case) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.module_utils._options.file_options import with_found
+from ansible_collections.hpc.onboard.plugins.module_utils._options.file_options import fill_found
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import read_profile, render
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import ROLES_FOLDER
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.job_scripts import OURS, WORD, declare, filled
@@ -59,7 +59,7 @@ def sbatch(text: str) -> list[str]:
 def test_every_script_is_sound_for_bash_and_for_shellcheck(
     cluster: str, wishes: dict[str, Any], tmp_path: Path
 ) -> None:
-    texts = {name: with_found(text, "slurm_account", "abc") for name, text in scripts(at(cluster, **wishes)).items()}
+    texts = {name: fill_found(text, "slurm_account", "abc") for name, text in scripts(at(cluster, **wishes)).items()}
     assert {name.removesuffix(".sh") for name in texts} >= set(OURS) - {"import"}
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
@@ -88,7 +88,7 @@ def test_every_script_is_sound_for_bash_and_for_shellcheck(
     ],
 )
 def test_a_script_asks_as_the_site_wants_it(cluster: str, account: str, name: str, asked: list[str]) -> None:
-    said = sbatch(with_found(scripts(at(cluster))[name], "slurm_account", account))
+    said = sbatch(fill_found(scripts(at(cluster))[name], "slurm_account", account))
     usual = ("--job-name", "--output", "--time", "--nodes", "--ntasks-per-node")
     assert [word for word in said if not word.startswith(usual)] == asked
 
@@ -111,9 +111,9 @@ def test_the_account_is_asked_for_on_the_cluster_before_any_script_is_written() 
 
 
 def test_where_no_account_is_found_the_option_that_would_name_it_goes() -> None:
-    text = with_found(scripts(at("dfki"))["interactive.sh"], "slurm_account", "")
+    text = fill_found(scripts(at("dfki"))["interactive.sh"], "slurm_account", "")
     assert "--time=60 --gpus=1 " in text
-    assert "account" not in "".join(with_found(one, "slurm_account", "") for one in scripts(at("dfki")).values())
+    assert "account" not in "".join(fill_found(one, "slurm_account", "") for one in scripts(at("dfki")).values())
 
 
 @pytest.mark.parametrize(
