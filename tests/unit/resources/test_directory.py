@@ -39,7 +39,7 @@ DIR = {"path": "/work/p/simone", "root": "/work/p"}
         {**AREA, "/work/p/a": Plain(b"x")},
         {"path": "/work/p/a/b", "root": "/work/p"},
         "blocked",
-        "/work/p/a is in the way",
+        "/work/p/a is not a folder",
     ),
     Case(
         "a dangling link between is kept",

@@ -104,7 +104,7 @@ def credential(
         {"~/.config": Folder(0o775)},
         NVCR,
         "blocked",
-        "others may write in ~/.config",
+        "others can write to ~/.config",
     ),
     Case(
         "a linked file is kept",
@@ -149,7 +149,7 @@ def credential(
         {HOME: Folder(0o777)},
         {**NVCR, "path": "~/.credentials"},
         "blocked",
-        "others may write in ~",
+        "others can write to ~",
     ),
 )
 def test_enroot_credential(scene: Scene, case: Case) -> None:

@@ -41,7 +41,7 @@ A = {"~/a": Folder()}
     Case("a link in the way is kept", {**A, "~/a/file": Link("/etc/hosts")}, PUT, "blocked", "is a link"),
     Case("a folder in the way is kept", {**A, "~/a/file": Folder()}, PUT, "blocked", "is a folder"),
     Case("a binary in the way is kept", {**A, "~/a/file": Plain(b"\x7fELF\xff\0")}, PUT, "blocked", "not ours"),
-    Case("a file where the folder belongs is kept", {"~/a": Plain(b"x")}, PUT, "blocked", "~/a is in the way"),
+    Case("a file where the folder belongs is kept", {"~/a": Plain(b"x")}, PUT, "blocked", "~/a is not a folder"),
     Case("nothing is taken out twice", A, OUT, "ok"),
     Case("a file of the user's is not taken out", {**A, "~/a/file": MINE}, OUT, "blocked", "not ours"),
     Case(

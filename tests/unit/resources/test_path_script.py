@@ -33,7 +33,7 @@ OUT = {"path": "~/bin/hello", "state": "absent"}
     Case("a link in the way is kept", {**BIN, "~/bin/hello": Link("/bin/true")}, PUT, "blocked", "is a link"),
     Case("a folder in the way is kept", {**BIN, "~/bin/hello": Folder()}, PUT, "blocked", "is a folder"),
     Case("a binary in the way is kept", {**BIN, "~/bin/hello": Plain(b"\x7fELF\xff\0")}, PUT, "blocked", "not ours"),
-    Case("a file where the folder belongs is kept", {"~/bin": Plain(b"x")}, PUT, "blocked", "~/bin is in the way"),
+    Case("a file where the folder belongs is kept", {"~/bin": Plain(b"x")}, PUT, "blocked", "~/bin is not a folder"),
     Case("a dangling folder link is kept", {"~/bin": Link("/gone")}, PUT, "blocked", "~/bin is a link to nothing"),
     Case(
         "a linked folder is used",
