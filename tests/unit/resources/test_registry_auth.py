@@ -45,7 +45,7 @@ def login(claim: str, content: bytes, status: str, reason: str = "", left: bytes
     login("another user's is replaced", OLD.replace(b"JG9h", b"eG9h"), "different", left=OURS),
     login("an entry is added and every other byte stays", OTHER, "missing", left=BOTH),
     login("a wrong mode is put right", OURS, "different", left=OURS, mode=0o644),
-    login("a file that is no JSON is kept", b"{", "blocked", "not JSON"),
+    login("a file that is no JSON is kept", b"{", "blocked", "not valid JSON"),
     login("a helper that answers in its place is said", b'{"credsStore": "pass"}', "blocked", "docker-credential-pass"),
     login("a helper goes before our own login", WITH_HELPER, "blocked", "docker-credential-pass"),
     login("a helper of this registry goes before our own login", WITH_OWN_HELPER, "blocked", "docker-credential-x"),
