@@ -23,7 +23,7 @@ LARGEST = 1024 * 1024
 TAKEN, REFUSED, NOT_ENTITLED, NOT_MEASURED = "valid", "invalid", "not_entitled", "unknown"
 
 
-class KeyVerdict(NamedTuple):
+class RegistryVerdict(NamedTuple):
     """valid, invalid, not_entitled or unknown, and the reason, which quotes nothing of the response."""
 
     word: str
@@ -38,18 +38,18 @@ class RegistryResponse(NamedTuple):
     body: bytes
 
 
-def check_key(registry: Mapping[str, Any], login: str, password: str) -> KeyVerdict:
+def check_key(registry: Mapping[str, Any], login: str, password: str) -> RegistryVerdict:
     """Return the registry's verdict. registry: address, repository, realms (hosts that may get the key), ca (PEM)."""
     try:
         where = find_token_address(registry)
         own = _status(where, registry, login, password)
         wrong = _status(where, registry, login, "nvapi-" + "0" * 64)
     except RegistryUnclear as error:
-        return KeyVerdict(NOT_MEASURED, str(error))
+        return RegistryVerdict(NOT_MEASURED, str(error))
     if own == 200 and wrong == 200:
-        return KeyVerdict(NOT_MEASURED, "the registry also accepts a wrong key")
+        return RegistryVerdict(NOT_MEASURED, "the registry also accepts a wrong key")
     words = {200: TAKEN, 401: REFUSED, 403: NOT_ENTITLED}
-    return KeyVerdict(words[own], "the registry answers %d to the key as it stands in the file" % own)
+    return RegistryVerdict(words[own], "the registry answers %d to the key as it stands in the file" % own)
 
 
 class RegistryUnclear(Exception):

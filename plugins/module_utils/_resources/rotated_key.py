@@ -140,20 +140,20 @@ class RotatedKey(Resource):
     def _in_place(self, host: Host) -> bool:
         return self.inspect(host) == self.desired(host)
 
-    _verdict: Optional[token_check.KeyVerdict] = None
+    _verdict: Optional[token_check.RegistryVerdict] = None
 
-    def _test_once(self, host: Host) -> token_check.KeyVerdict:
+    def _test_once(self, host: Host) -> token_check.RegistryVerdict:
         """Return the verdict on the key in the file; the registry is asked once."""
         if self._verdict is None:
             self._verdict = self._ask_registry(host)
         return self._verdict
 
-    def _ask_registry(self, host: Host) -> token_check.KeyVerdict:
+    def _ask_registry(self, host: Host) -> token_check.RegistryVerdict:
         """Return the registry's verdict on the first place's key, read as its reader reads it."""
         part = self._held(host)[0]
         found = part.find(text_of(host, self.options["path"]))
         if found is None:
-            return token_check.KeyVerdict(token_check.NOT_MEASURED, "its reader finds no key there")
+            return token_check.RegistryVerdict(token_check.NOT_MEASURED, "its reader finds no key there")
         return token_check.check_key(self.options["registry"], part.options["login"], found.passwords[0])
 
     # -- changes -------------------------------------------------------------------------------

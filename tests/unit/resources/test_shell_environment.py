@@ -132,7 +132,11 @@ def start_up(claim: str, found: dict[str, Thing], left: Mapping[str, Thing | Non
         "the section 'own' of ~/.config/hpc.onboard/env.sh was changed by hand",
     ),
     Case(
-        "a file where our folder belongs is kept", {"~/.config": Plain(b"x")}, ENV, "blocked", "~/.config is not a folder"
+        "a file where our folder belongs is kept",
+        {"~/.config": Plain(b"x")},
+        ENV,
+        "blocked",
+        "~/.config is not a folder",
     ),
 )
 def test_shell_environment(scene: Scene, case: Case) -> None:
