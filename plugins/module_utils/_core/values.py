@@ -50,6 +50,15 @@ def check_secret(value: Any) -> None:
         raise AccountError("the key begins with %s: enroot would run or cut it; store the plain key" % value[0])
 
 
+def check_proxies(proxies: Mapping[str, Any]) -> None:
+    """Raise AccountError for a proxy with an unknown name, or an address that a shell would misread."""
+    for name, proxy in proxies.items():
+        if name not in ("http", "https", "no") or not isinstance(proxy, str) or re.search(r"[\s'\"]", proxy):
+            raise AccountError(
+                "proxies: %s: %r is no proxy (http, https, or no for hosts that need none)" % (name, proxy)
+            )
+
+
 STATE = {"type": "str", "default": "present", "choices": ["present", "absent"]}
 
 

@@ -6,7 +6,7 @@ import re
 from typing import Any, Dict
 
 from .._core.errors import AccountError
-from .._core.values import STATE, Options, check_path, check_word
+from .._core.values import STATE, Options, check_path, check_proxies, check_word
 
 MACHINE = "{machine}"
 ADDRESS = re.compile(r"^https?://[A-Za-z0-9._~:/?#@%+=,&;-]+\Z")
@@ -77,11 +77,7 @@ class CondaInstallOptions(Options):
                 raise AccountError("channels: %r is neither the name nor the address of a channel" % (channel,))
         for environment in self.options["environments"]:
             check_environment(environment)
-        for name, proxy in self.options["proxies"].items():
-            if name not in ("http", "https", "no") or not isinstance(proxy, str) or re.search(r"[\s'\"]", proxy):
-                raise AccountError(
-                    "proxies: %s: %r is no proxy (http, https, or no for what needs none)" % (name, proxy)
-                )
+        check_proxies(self.options["proxies"])
 
 
 def check_installer(name: Any, installer: Any) -> None:

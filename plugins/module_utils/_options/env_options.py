@@ -6,7 +6,7 @@ import re
 from typing import Any, Dict, List
 
 from .._core.errors import AccountError
-from .._core.values import STATE, Options, check_path
+from .._core.values import STATE, Options, check_path, check_proxies
 
 MODULE = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._+/-]*\Z")
 PROGRAM = re.compile(r"^(?:/[A-Za-z0-9_./+-]*/)?python[0-9.]*\Z")
@@ -92,9 +92,7 @@ class PythonEnvOptions(Options):
             raise AccountError("index: %r is not the https:// address of a package index" % self.options["index"])
         if not TMP.match(self.options["in_job"]):
             raise AccountError("in_job: %r is not a variable, such as $SLURM_TMPDIR" % self.options["in_job"])
-        for name, proxy in self.options["proxies"].items():
-            if name not in ("http", "https", "no") or not isinstance(proxy, str) or re.search(r"[\s'\"]", proxy):
-                raise AccountError("proxies: %s: %r is no proxy (http, https, or no)" % (name, proxy))
+        check_proxies(self.options["proxies"])
 
     @property
     def path(self) -> str:
