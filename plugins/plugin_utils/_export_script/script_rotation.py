@@ -11,7 +11,7 @@ from .._rotation import targets
 from .._rotation.delivery import Delivery
 from .._rotation.ledger import Ledger, record_key, utc_now
 from .._rotation.next_step import RotationStep
-from .._rotation.ports import Observation, RotationEffects, StepRefused, TargetUnreachable
+from .._rotation.ports import EffectReport, RotationEffects, StepRefused, TargetUnreachable
 from .._rotation.situation import Situation
 from .._secrets import key_marks, versions
 from .._secrets.version_store import VersionStore
@@ -36,12 +36,12 @@ class ImportedTargets(RotationEffects):
         self._paths = {file.target: file.path for file in files}
         self._marks = {version: mark for (_name, version), mark in marks.items()}
 
-    def install(self, target: str, version: str) -> Observation:
+    def install(self, target: str, version: str) -> EffectReport:
         """Return once a result shows the version there; until then raise TargetUnreachable."""
         shown = set(self._keys.get(self._paths[target], []))
         if not shown or shown != {self._marks.get(version)}:
             raise TargetUnreachable
-        return Observation("unknown")
+        return EffectReport("unknown")
 
     verify = read = install
 

@@ -22,8 +22,8 @@ from .._validate.verdict import KeyVerdict
 from .ledger import record_key
 from .new_key import ask_last_day
 from .ports import (
+    EffectReport,
     KeyNotHeld,
-    Observation,
     OutcomeUnknown,
     RotatedElsewhere,
     RotationEffects,
@@ -70,11 +70,11 @@ class ControllerEffects(RotationEffects):
         """get_new_key: from the name that it gets in the keyring; last_day: as the user set it, or empty."""
         self._name, self._service, self._settings, self._get_new_key = name, service, settings, get_new_key
         self._given_day = last_day
-        self._days: dict[str, str] = {}  # by version: as the issuer reported it; empty if a person may be asked
+        self._days: dict[str, str] = {}  # by version: as the issuer reported it; empty if the user may be asked
         self.sentences: dict[str, str] = {}  # by version: what the services last said about it
 
     def last_day(self, version: str) -> str:
-        """Return the last day that the user set, else the issuer's; else ask the person at the terminal."""
+        """Return the last day that the user set, else the issuer's; else ask the user at the terminal."""
         day = self._given_day or self._days.get(version)
         return ask_last_day(self._name, KEY_PAGES[NGC]) if day == "" else day or ""
 
@@ -93,7 +93,7 @@ class ControllerEffects(RotationEffects):
         mark = fingerprint(key.value)
         return KeyVersion(version, version_kind(key), fingerprint=mark, sealed=sealed, machine=machine_id(own))
 
-    def prove(self, version: str) -> Observation:
+    def prove(self, version: str) -> EffectReport:
         """Return what the services say about the version.
 
         A refusal of an old key counts only if every service that was asked refuses it and accepts the current key in
@@ -115,9 +115,9 @@ class ControllerEffects(RotationEffects):
             secret = VersionStore(self._name, record_key()).load()
             current = secret.current.id if secret else versions.FIRST
             if version != current and not (found.is_dead and self._is_valid(current)):
-                return Observation("inconclusive")
+                return EffectReport("inconclusive")
         status = next((one.status for one in found.findings if one.status), None)
-        return Observation(str(found.verdict), {"http_status": status} if status else {})
+        return EffectReport(str(found.verdict), {"http_status": status} if status else {})
 
     def _read_key(self, version: str) -> CheckedKey:
         value, _warnings = SESSION.value(versions.keyring_name(self._name, version))
@@ -156,23 +156,23 @@ class AccountEffects(RotationEffects):
         except MissingKey as error:
             raise StepRefused(str(error)) from None
 
-    def probe(self, target: str) -> Observation:
+    def probe(self, target: str) -> EffectReport:
         """Check in a preview that another key could be written to the file; changes nothing."""
         return self._observe(self._outcome(target, self._current(), "foresee"))
 
-    def install(self, target: str, version: str) -> Observation:
+    def install(self, target: str, version: str) -> EffectReport:
         """Write the version, read it back, and have it tried; on failure the file is as it was."""
         return self._observe(self._outcome(target, version, "reconcile"))
 
     verify = install  # the outcome is kept: the account has tried the key in the same round trip
 
-    def read(self, target: str, version: str) -> Observation:
+    def read(self, target: str, version: str) -> EffectReport:
         """Check that the file holds the version, whatever else differs in it."""
         outcome = self._outcome(target, version, "examine")
         _check_known(outcome)
         if not holds_key(outcome):
             raise StepRefused("it holds another key than the new one, or none")
-        return Observation(outcome["evidence"].get("verdict", "unknown"))
+        return EffectReport(outcome["evidence"].get("verdict", "unknown"))
 
     def put_back(self, target: str, version: str) -> None:
         """Write the current version in place of this one, in this file alone."""
@@ -180,14 +180,14 @@ class AccountEffects(RotationEffects):
         (self.outcomes[target, version],) = self._send(own, self._current(), "reconcile")
         self._observe(self.outcomes[target, version])
 
-    def _observe(self, outcome: ResourceOutcome) -> Observation:
+    def _observe(self, outcome: ResourceOutcome) -> EffectReport:
         if outcome["evidence"].get("rotated") and outcome["status"] != "unknown":
             raise RotatedElsewhere(str(outcome["reason"]))
         _check_known(outcome)
         if outcome["status"] in FAILURES:
             raise StepRefused(str(outcome["reason"]))
         verdict = outcome["evidence"].get("verdict", "unknown")
-        return Observation(verdict, {"leftovers": self.leftovers} if self.leftovers else {})
+        return EffectReport(verdict, {"leftovers": self.leftovers} if self.leftovers else {})
 
 
 def _check_known(outcome: ResourceOutcome) -> None:

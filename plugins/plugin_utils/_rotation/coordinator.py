@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from .._documents.rotation import RegistryQuestion, RequestedStep, RotationState
 
 ACCOUNTS = ("plan", "canary", "spread", "settle", "retire", "abort")  # steps that accounts have a share in
-LOOKS = ("plan", "settle")  # those of which a run takes one look, whoever responded
+LOOKS = ("plan", "settle")  # those that a run takes once, whichever accounts responded
 
 
 class RotationRequest(NamedTuple):

@@ -17,8 +17,8 @@ from .._state.signed_record import Event
 from .ledger import NO_KEY, Ledger
 from .next_step import RotationError, RotationStep
 from .ports import (
+    EffectReport,
     KeyNotHeld,
-    Observation,
     OutcomeUnknown,
     RotatedElsewhere,
     RotationEffects,
@@ -97,11 +97,11 @@ class Delivery:
         result: str,
         version: str,
         target: str = "",
-        found: Observation | None = None,
+        found: EffectReport | None = None,
         evidence: dict[str, str | int] | None = None,
     ) -> None:
         """Record what is begun, or its result."""
-        found = found or Observation("", evidence or {})
+        found = found or EffectReport("", evidence or {})
         known = self.known_versions()
         own = next((one for one in known if one.id == version), None)
         sequence = own.sequence if own else versions.next_sequence(known)
@@ -134,7 +134,7 @@ class Delivery:
         else:
             self.note(step, "failed", version, target, found)
 
-    def put_back(self, target: str, step: str, version: str, found: Observation | None = None) -> None:
+    def put_back(self, target: str, step: str, version: str, found: EffectReport | None = None) -> None:
         """Restore what was there before the version. found: why, if the key itself was refused there."""
         self.note(step, "begun", version, target)
         try:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Cluster = Mapping[str, Any]  # a profile, as Ansible has it among an account's variables
 
 NO_MARK = "its record has no fingerprint of it, and its value is not in the keyring; search for it there with grep"
-OLD_KEY = "the old key of '{}', since replaced"
+OLD_KEY = "the key of '{}' that was replaced"
 
 
 @dataclass

@@ -21,7 +21,7 @@ NOTHING_PIPED = "standard input is empty: pipe the new key in, or omit rotate_ke
 def read_new_key(secret: str, service: str, file: str, stdin: bytes, hint: str = "") -> CheckedKey:
     """Return the new key in its form. Raises AccountError, which never holds the key.
 
-    stdin: what was read from standard input; hint: shown before a person at the terminal is asked.
+    stdin: what was read from standard input; hint: shown before the question at the terminal.
     """
     if file == STDIN:
         if not stdin:
@@ -60,7 +60,7 @@ def _ask_key(secret: str, hint: str) -> str:
 
 
 def confirm(question: str) -> bool:
-    """Return True if the person at the terminal says yes; False without a terminal or an answer."""
+    """Return True if the user says yes at the terminal; False without a terminal or an answer."""
     try:
         return ask(question).strip().lower() in ("y", "yes")
     except (NoTerminal, NotAnswered):
@@ -68,7 +68,7 @@ def confirm(question: str) -> bool:
 
 
 def ask_last_day(secret: str, page: str) -> str:
-    """Return the last day of a new key as the person at the terminal enters it; empty without terminal or answer."""
+    """Return the last day of a new key as the user enters it at the terminal; empty without terminal or answer."""
     question = (
         f"Last day of the new key of '{secret}', such as 2027-01-31, as {page} shows it.\n"
         "Its issuer does not report it here. Press Enter to leave it open: "

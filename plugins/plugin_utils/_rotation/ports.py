@@ -36,7 +36,7 @@ class OutcomeUnknown(Exception):
     """The step was begun, and its outcome is unknown."""
 
 
-class Observation(NamedTuple):
+class EffectReport(NamedTuple):
     """What a check of a target or of a key found: a verdict, and the evidence that may be recorded."""
 
     verdict: str = ""
@@ -49,19 +49,19 @@ class RotationEffects:
     Every method may raise StepRefused or OutcomeUnknown, and may be called again.
     """
 
-    def probe(self, target: str) -> Observation:
+    def probe(self, target: str) -> EffectReport:
         """Check that the target can be written; changes nothing."""
         raise TargetUnreachable
 
-    def install(self, target: str, version: str) -> Observation:
+    def install(self, target: str, version: str) -> EffectReport:
         """Write the version to the target and read it back."""
         raise TargetUnreachable
 
-    def verify(self, target: str, version: str) -> Observation:
+    def verify(self, target: str, version: str) -> EffectReport:
         """Return what the target can do with the version."""
         raise TargetUnreachable
 
-    def read(self, target: str, version: str) -> Observation:
+    def read(self, target: str, version: str) -> EffectReport:
         """Check that the target holds the version; changes nothing. Refused if it holds another key or none."""
         raise TargetUnreachable
 
@@ -76,7 +76,7 @@ class RotationEffects:
         """Put the key of the version into the keyring. Asks for it only if it is not there yet."""
         raise StepRefused
 
-    def prove(self, version: str) -> Observation:
+    def prove(self, version: str) -> EffectReport:
         """Return what the services say about the version."""
         raise StepRefused
 

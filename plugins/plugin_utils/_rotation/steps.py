@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from .._secrets import versions
 from .delivery import WORKS, Delivery
 from .next_step import RotationError, RotationStep, explain_no_begin, explain_no_retire
-from .ports import KeyNotHeld, Observation, OutcomeUnknown, StepRefused
+from .ports import EffectReport, KeyNotHeld, OutcomeUnknown, StepRefused
 from .situation import SCHEDULED
 
 NEW_KEY_REFUSED = (
@@ -184,11 +184,11 @@ class Rotation(Delivery):
             self.store.update(lambda secret: versions.set_last_day(secret, step.version, day))
         self.note("prove", "ok" if found.verdict == "valid" else "failed", step.version, found=found)
 
-    def _ask_services(self, version: str) -> Observation:
+    def _ask_services(self, version: str) -> EffectReport:
         try:
             return self.effects.prove(version)
         except (StepRefused, OutcomeUnknown):
-            return Observation("unreachable")
+            return EffectReport("unreachable")
 
     def _settle(self, step: RotationStep) -> None:
         if step.version != self.situation().version:

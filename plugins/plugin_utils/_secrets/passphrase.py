@@ -38,7 +38,7 @@ class PassphraseSource(NamedTuple):
 
 
 class Prompter(Protocol):
-    """Asks a person for the passphrase."""
+    """Asks the user for the passphrase."""
 
     def ask(self, question: str) -> str:
         """Return what is typed, unseen. Raises StoreLocked without a terminal or an answer."""
@@ -67,7 +67,7 @@ class TerminalPrompter:
 
 
 def find_passphrase(passphrase_file: str) -> PassphraseSource | None:
-    """Return the passphrase from the first source that is set up; None if a person has to be asked."""
+    """Return the passphrase from the first source that is set up; None if the user has to be asked."""
     found = _read_first_source(passphrase_file)
     if found is not None and not found.passphrase:
         raise StoreLocked(f"it is locked, and {found.source} is empty: put the passphrase there")

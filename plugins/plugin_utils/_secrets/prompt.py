@@ -17,7 +17,7 @@ from .passphrase import NO_TERMINAL
 
 SETTLED = 0.3  # seconds until a status line that was being drawn is gone
 HIDDEN_OUTPUT_TERMINAL = "" if os.isatty(1) or not os.isatty(0) else os.ttyname(0)
-"""The terminal of a person who types there and does not see the output; empty if they see it, or without one."""
+"""The terminal of a user who types there and does not see the output; empty if they see it, or without a terminal."""
 
 
 class NoTerminal(Exception):
@@ -59,7 +59,7 @@ def ask_or_stop(question: str, not_done: str) -> str:
 
 
 def is_at_terminal() -> bool:
-    """Return True if a person can be asked, as Ansible decides it: only its main process has the terminal."""
+    """Return True if the user can be asked, as Ansible decides it: only its main process has the terminal."""
     try:
         return os.isatty(0) and os.getpgrp() == os.tcgetpgrp(0)
     except OSError:

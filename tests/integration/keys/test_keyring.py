@@ -84,6 +84,6 @@ def test_without_a_keyring_service_a_plaintext_one_is_not_taken_in_its_place(bed
     assert ran.code == 2
     said = " ".join(ran.text.split())
     assert "no keyring service answers here, but the encrypted file ~/.local/share/hpc.onboard/keyring: " in said
-    assert "keyring set hpc.onboard ngc makes it" in said
+    assert "keyring set hpc.onboard ngc creates it" in said
     assert not account.exists("enroot/.credentials")
     assert ran.statuses(account.name)["link ~/dss"] == "missing"

@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import logging
-import shutil
-import signal
 import subprocess
 import sys
 import threading
@@ -45,25 +43,6 @@ def test_curl_without_a_key_opens_what_we_call_public(registry: Registry, tmp_pa
     assert curl_as_enroot.pull(registry.address, SECRET, nothing, registry.ca_file) == (401, None)
 
 
-UNUSED = {
-    "leading blank": " machine 127.0.0.1 login $oauthtoken password {}\n",
-    "several lines": "machine 127.0.0.1\nlogin $oauthtoken\npassword {}\n",
-    "password first": "machine 127.0.0.1 password {} login $oauthtoken\n",
-    "the registry's host alone": "machine localhost login $oauthtoken password {}\n",
-}
-
-
-@pytest.mark.parametrize("text", UNUSED.values(), ids=UNUSED)
-def test_a_good_key_in_a_file_that_enroot_does_not_use_is_not_sent(
-    registry: Registry, tmp_path: Path, text: str
-) -> None:
-    key = allowed_key(registry, PRIVATE)
-    path = tmp_path / ".credentials"
-    path.write_text(text.format(key), encoding="ascii")
-    assert curl_as_enroot.pull(registry.address, SECRET, path, registry.ca_file) == (401, None)
-    assert fingerprint(key) not in {one.fingerprint for one in registry.requests}
-
-
 def test_a_key_on_its_way_is_in_no_argv_environment_or_log(
     registry: Registry, tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -100,22 +79,3 @@ def _read(file: Path) -> bytes:
         return file.read_bytes()
     except OSError:
         return b""
-
-
-@pytest.mark.usefixtures("registry")
-def test_the_registry_ends_with_its_test_whatever_happens() -> None:
-    script = (
-        "import time; from tests.testbed.registry import Registry\n"
-        "with Registry() as one:\n    print(one._process.pid, one.folder, flush=True); time.sleep(60)"
-    )
-    with subprocess.Popen([sys.executable, "-c", script], cwd=REPOSITORY, stdout=subprocess.PIPE, text=True) as test:
-        assert test.stdout is not None
-        pid, folder = test.stdout.readline().split()
-        assert b"docker-registry" in Path(f"/proc/{pid}/cmdline").read_bytes()
-        test.send_signal(signal.SIGKILL)
-        test.wait(10)
-    end = time.monotonic() + 5
-    while b"docker-registry" in _read(Path(f"/proc/{pid}/cmdline")):
-        assert time.monotonic() < end
-        time.sleep(0.05)
-    shutil.rmtree(folder)

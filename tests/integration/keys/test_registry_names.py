@@ -8,13 +8,10 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.module_utils._formats.enroot import entry
 
-from tests.integration.runs import REPOSITORY, seen_from
-from tests.testbed.registry import PRIVATE, Registry, new_key
+from tests.integration.runs import REPOSITORY
 
 pytestmark = pytest.mark.testbed
 
@@ -62,19 +59,3 @@ def test_the_default_settings_and_enroots_file_fit_nvidias_names(tmp_path: Path,
     assert done.returncode == 0, done.stderr[-2000:]
     measured = ["form", "issuer", "token", "manifest"]
     assert json.loads(done.stdout) == {case: [case, measured, case] for case in ("valid", "not_entitled", "invalid")}
-
-
-def test_an_account_on_a_cluster_reaches_the_registry_of_this_machine(bed: Any) -> None:
-    account = bed.new_account("lrz")
-    here = seen_from(account)
-    with Registry((here, "nvcr.io"), listen="0.0.0.0") as registry:
-        key = new_key()
-        registry.allow(key, [PRIVATE])
-        account.path("ca.pem").write_bytes(registry.ca_file.read_bytes())
-        account.path("credentials").write_text(entry(here, "$oauthtoken", key) + "\n")
-        asked = f"https://{registry.address}/proxy_auth?scope=repository:{PRIVATE}:pull"
-        how = "--noproxy '*' --cacert ca.pem --netrc-file credentials -o /dev/null -w '%{http_code}'"
-        curl = f"curl -q -sS {how} '{asked}'"
-        assert account.ssh(curl).stdout == "200"
-        registry.revoke(key)
-        assert account.ssh(curl).stdout == "401"

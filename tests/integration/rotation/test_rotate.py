@@ -57,8 +57,8 @@ def test_onboarding_installs_what_a_rotation_left(stage: Stage) -> None:
         ("unknown", "invalid"),
         ("revoked", "invalid"),
         ("not entitled", "not_entitled"),
-        ("malformed", "was not taken, and nothing was changed"),
-        ("hostile", "was not taken, and nothing was changed"),
+        ("malformed", "was refused, and nothing was changed"),
+        ("hostile", "was refused, and nothing was changed"),
         ("the same", "is the current one already"),
     ],
 )

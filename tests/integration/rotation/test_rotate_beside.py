@@ -158,7 +158,7 @@ def test_there_is_a_way_back_while_the_old_key_lives(stage: Stage) -> None:
     ran = stage.rotate(rotate_give_up=True)
     assert ran.code == 0, ran.text
     assert settled(stage, stage.old), "those that only onboarding gave the new key, too"
-    assert "deactivate the new one" in said(ran)
+    assert "deactivate the new key" in said(ran)
     again = onboard(stage.bed, *stage.accounts, environment=stage.environment)
     assert again.code == 0, again.text
     assert not any(again.of(account.name)["changed"] for account in stage.accounts)
@@ -223,7 +223,7 @@ def test_every_file_of_keys_is_opened_before_it_is_said_that_nothing_is_left(sta
     ended = stage.rotate(rotate_resume=True, rotate_retired=True)
     assert ended.code == 0, ended.text
     assert [path for path in planted("") if f"~/{path}:" not in said(ended)] == []
-    assert f"still stood in files of {odd.name} (5)" in said(ended)
+    assert f"is still in files of {odd.name} (5)" in said(ended)
     assert "nothing is left to do" not in said(ended)
     assert {path: odd.read(path).decode() for path in planted("")} == planted(stage.old), "they are a person's"
 
@@ -250,7 +250,7 @@ def test_a_key_that_opens_less_than_the_old_one_is_not_spread(stage: Stage) -> N
     stage.registry.doorkeeper.products[new] = ["artifact-catalog"]
     ran = stage.rotate(key=new)
     assert ran.code == 2, ran.text
-    assert "it does not open private-registry, which the old one does" in said(ran)
+    assert "it does not open private-registry, which the old key does" in said(ran)
     assert settled(stage, stage.old)
     assert not (stage.folder / "state" / "hpc.onboard" / "ledger.jsonl").exists()
 

@@ -125,9 +125,9 @@ def test_at_a_terminal_the_last_day_is_asked_for_where_the_issuer_does_not_say_i
     run = at_terminal(few)
     run.expect(QUESTION)
     run.sendline(new)
-    run.expect("Last day of the new key of 'ngc'.*Enter alone leaves it open: ")
+    run.expect("Last day of the new key of 'ngc'.*Press Enter to leave it open: ")
     run.sendline("soon")
-    run.expect("that is 'soon', not a day.*Enter alone leaves it open: ")
+    run.expect("that is 'soon'; expected a day.*Press Enter to leave it open: ")
     run.sendline(day)
     code, said = finished(run)
     assert code == 0, said
@@ -164,7 +164,7 @@ def test_what_is_no_key_at_the_prompt_is_one_error_and_touches_nothing(few: Stag
 def test_a_key_comes_by_standard_input(few: Stage) -> None:
     done = piped(few, b"")
     assert done.returncode == 2
-    assert "nothing came on standard input" in words(done.stdout.decode())
+    assert "standard input is empty" in words(done.stdout.decode())
     assert held(few) == [{few.old}] * 3
     new = allowed(few)
     done = piped(few, new.encode() + b"\n")
@@ -185,7 +185,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"rotate_give_up": True}, "no rotation of 'ngc' is open"),
 ]
 NAMED = [
-    ((), "these accounts hold ngc: ansible-playbook -i /"),
+    ((), "These accounts hold ngc: ansible-playbook -i /"),
     (("-e", "secret=ncg"), "no account holds the key 'ncg': did you mean \"ngc\"?"),
 ]
 
@@ -226,10 +226,10 @@ def test_what_is_given_up_is_as_it_was_and_the_new_key_goes(few: Stage) -> None:
     print(ran.text)
     assert ran.code == 0, ran.text
     assert [_files(account) for account in few.accounts] == before
-    assert "deactivate the new one" in words(ran.text)
+    assert "deactivate the new key" in words(ran.text)
     again = few.rotate(rotate_give_up=True)
     assert again.code == 0
-    assert "deactivate the new one" in words(again.text)
+    assert "deactivate the new key" in words(again.text)
     few.registry.revoke(new)
     ended = few.rotate(rotate_retired=True)
     print(ended.text)
@@ -271,12 +271,12 @@ def test_giving_up_is_refused_where_the_old_key_is_dead(few: Stage) -> None:
     few.registry.revoke(few.old)
     ran = few.rotate(rotate_give_up=True)
     assert ran.code == 2
-    assert "not given up, since the old key is dead" in words(ran.text)
+    assert "was not given up, since the old key is dead" in words(ran.text)
     assert few.rotate(rotate_resume=True).code == 0
     assert settled(few, new)
     late = few.rotate(rotate_give_up=True)
     assert late.code == 2
-    assert "not given up, since the old key is dead" in words(late.text)
+    assert "was not given up, since the old key is dead" in words(late.text)
     assert settled(few, new)
 
 
@@ -360,13 +360,13 @@ def test_a_key_that_its_successor_ends_is_replaced_only_where_all_are_ready(lega
     code, said = finished(run)
     print(said)
     assert code == 2, said
-    assert f"not every target is ready for it: {odd.name}:enroot_credential" in words(said)
+    assert f"these targets are not ready for it: {odd.name}:enroot_credential" in words(said)
     assert "New key of" not in said
     assert holding(legacy, legacy.old) == 3
     odd.ssh("rm enroot/second-name")
     run = at_terminal(legacy, rotate_resume=True)
     run.expect(QUESTION)
-    assert "the old one ends with it" in words(str(run.before))
+    assert "that revokes the old one" in words(str(run.before))
     new = legacy.registry.succeed(legacy.old, [PRIVATE])
     run.sendline(new)
     code, said = finished(run)

@@ -155,7 +155,7 @@ class Trouble(NamedTuple):
     called: str
 
 
-FAILED, UNKNOWN, UNTOUCHED = "not replaced", "what it holds is not known", "could not be reached"
+FAILED, UNKNOWN, UNTOUCHED = "not replaced", "unknown content", "unreachable"
 AWAY = f"({UNTOUCHED}|{UNKNOWN})"  # a login that ends at once may have done something
 TROUBLES = {
     "full": Trouble(small, full, emptied, FAILED),

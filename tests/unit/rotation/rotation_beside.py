@@ -17,7 +17,7 @@ from ansible_collections.hpc.onboard.plugins.module_utils._receipt import notes
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.key_rotations import describe_secret
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import next_step
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ports import (
-    Observation,
+    EffectReport,
     RotatedElsewhere,
     StepRefused,
 )
@@ -142,19 +142,19 @@ class Beside(World):
         if not self.mark_first:
             marking()
 
-    def install(self, target: str, version: str) -> Observation:
+    def install(self, target: str, version: str) -> EffectReport:
         assert versions.keyring_name(NAME, version) in self.keyring
         self._trip("install", DEED, target, version)
         self.cached[target, version] = "valid" if self.issuer[version] else "invalid"
-        return Observation("", {"mode_before": "0600"})
+        return EffectReport("", {"mode_before": "0600"})
 
-    def verify(self, target: str, version: str) -> Observation:
+    def verify(self, target: str, version: str) -> EffectReport:
         if (target, version) not in self.cached:  # a later process: its trip brings the version again
             self._trip("confirm", CHECK, target, version)
             self.cached[target, version] = "valid" if self.issuer[version] else "invalid"
-        return Observation(self.cached[target, version], {"level": "L4"})
+        return EffectReport(self.cached[target, version], {"level": "L4"})
 
-    def read(self, target: str, version: str) -> Observation:
+    def read(self, target: str, version: str) -> EffectReport:
         self._effect("read", LOOK, lambda: None)
         if self.targets[target] == NO_KEY:
             self.read_now.add(target)
@@ -163,7 +163,7 @@ class Beside(World):
             raise StepRefused
         self.read_now.add(target)
         self.excused.discard(target)
-        return Observation("valid" if self.issuer[version] else "invalid")
+        return EffectReport("valid" if self.issuer[version] else "invalid")
 
     def put_back(self, target: str, version: str) -> None:
         assert self.known

@@ -54,6 +54,13 @@ class Count:
         return f"{title}: {self.executions} executions, {len(self.violations)} violations, <= {most} runs; {ends}"
 
 
+def report(count: Count, title: str, say: Callable[[str], None]) -> None:
+    """Print what came of it; nothing may be broken."""
+    say(count.line(title))
+    assert count.executions > 50
+    assert not count.violations, "\n".join(count.violations[:5])
+
+
 class Choices:
     """The choices of one execution: a prefix that is given, and then what `more` says."""
 

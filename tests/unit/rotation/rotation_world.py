@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ports import (
+    EffectReport,
     KeyNotHeld,
-    Observation,
     OutcomeUnknown,
     StepRefused,
     TargetUnreachable,
@@ -139,12 +139,12 @@ class World:
 
     # Effects
 
-    def probe(self, target: str) -> Observation:
+    def probe(self, target: str) -> EffectReport:
         if target == self.away:
             raise TargetUnreachable
         self._effect("probe", LOOK, lambda: None)
         self._check_held(target)
-        return Observation()
+        return EffectReport()
 
     def _check_held(self, target: str) -> None:
         """As the account answers that holds no key, or one that nobody here knows."""
@@ -172,37 +172,37 @@ class World:
                 raise Died if way.startswith("died") else OutcomeUnknown
         return KeyVersion(version, self.kind, fingerprint=version[:8] + "0" * 4)
 
-    def prove(self, version: str) -> Observation:
+    def prove(self, version: str) -> EffectReport:
         self._effect("prove", LOOK, lambda: None)
-        return Observation("valid" if self.issuer[version] else "invalid", {"http_status": 200, "level": "L1"})
+        return EffectReport("valid" if self.issuer[version] else "invalid", {"http_status": 200, "level": "L1"})
 
     def last_day(self, version: str) -> str:
         return ""
 
-    def install(self, target: str, version: str) -> Observation:
+    def install(self, target: str, version: str) -> EffectReport:
         assert versions.keyring_name(NAME, version) in self.keyring
         if target == self.away:
             raise TargetUnreachable
         self._check_held(target)
         self.before.setdefault((target, version), self.targets[target])
         self._effect("install", DEED, lambda: self.targets.update({target: version}))
-        return Observation("", {"mode_before": "0600"})
+        return EffectReport("", {"mode_before": "0600"})
 
-    def verify(self, target: str, version: str) -> Observation:
+    def verify(self, target: str, version: str) -> EffectReport:
         self._check_held(target)
         if self._effect("verify", CHECK, lambda: None) == "said no":
-            return Observation("invalid", {"http_status": 401})
+            return EffectReport("invalid", {"http_status": 401})
         holds = self.targets[target] == version and self.issuer[version]
-        return Observation("valid" if holds else "invalid", {"level": "L4"})
+        return EffectReport("valid" if holds else "invalid", {"level": "L4"})
 
-    def read(self, target: str, version: str) -> Observation:
+    def read(self, target: str, version: str) -> EffectReport:
         if target == self.away:
             raise TargetUnreachable
         self._effect("read", LOOK, lambda: None)
         self._check_held(target)
         if self.targets[target] != version:
             raise StepRefused
-        return Observation("valid" if self.issuer[version] else "invalid")
+        return EffectReport("valid" if self.issuer[version] else "invalid")
 
     def put_back(self, target: str, version: str) -> None:
         self._check_held(target)

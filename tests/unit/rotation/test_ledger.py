@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import ledger as _ledger
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import HEAD, LEDGER, Ledger, LedgerError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state import durable_files, signed_record
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state import signed_record
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.signed_record import Event, RecordError
 from forked import child
@@ -165,19 +165,6 @@ def test_a_torn_last_line_was_never_there_and_is_taken_away(torn: bytes, state: 
     assert ledger.append(FIRST).seq == 4
     assert (state / LEDGER).read_bytes().startswith(whole + b'{"actor"')
     assert ledger.find_misfit() is None
-
-
-def test_a_line_may_tear_anywhere(state: Path) -> None:
-    ledger = filled(3)
-    before, head = (state / LEDGER).read_bytes(), (state / HEAD).read_bytes()
-    ledger.append(FIRST)
-    content = (state / LEDGER).read_bytes()
-    for cut in {*range(len(before), len(content), 13), len(content) - 2, len(content) - 1}:
-        (state / LEDGER).write_bytes(content[:cut])
-        (state / HEAD).write_bytes(head)
-        assert ledger.find_misfit() is None
-        assert ledger.append(FIRST).seq == 4
-        assert len((state / LEDGER).read_bytes()) == len(content)
 
 
 def test_a_line_that_the_head_knows_does_not_tear(state: Path) -> None:
@@ -456,25 +443,3 @@ def test_a_key_that_came_back_is_there_again(state: Path) -> None:
     ledger = say((ONE, old, WILSON, "verified"), (TWO, new, WILSON, "installed"), (TWO, new, WILSON, "rolled_back"))
     assert ledger.who_has(old) == {WILSON: "verified"}
     assert ledger.who_has(new) == {WILSON: "rolled_back"}
-
-
-def test_a_lock_that_is_held_names_its_holder(state: Path) -> None:
-    with durable_files.open_folder() as at:
-        reader, writer = os.pipe()
-
-        def hold() -> None:
-            with durable_files.hold_lock(at, "x.lock", "at work", 1.0):
-                os.write(writer, b"!")
-                time.sleep(60)
-
-        pid = child(hold)
-        os.read(reader, 1)
-        with (
-            pytest.raises(StateError, match=rf"at work \(.*process {pid}, since .*0 minutes ago\)"),
-            durable_files.hold_lock(at, "x.lock", "at work", 0.0),
-        ):
-            pass
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
-        with durable_files.hold_lock(at, "x.lock", "at work", 0.0):
-            pass
