@@ -11,7 +11,6 @@ once, so its nonce is constant). The body is one padded blob: names, number and 
 from __future__ import annotations
 
 import base64
-import binascii
 import hmac
 import json
 import os
@@ -104,6 +103,10 @@ class Sealed:
             raise StoreDamaged("its content was changed after it was written") from None
         return _read_entries(text)
 
+    def to_bytes(self) -> bytes:
+        """Return the file: one text for the same parts, and no other."""
+        return _prefix(self.header) + b"\n".join([_encode(self.mac).encode(), _encode(self.body).encode(), b""])
+
 
 def new_header(kdf: Kdf | None = None, seq: int = 1) -> Header:
     """Return the header of a new passphrase."""
@@ -138,7 +141,7 @@ def seal(entries: Mapping[str, Mapping[str, str]], header: Header, key: bytes) -
     padded = text.ljust(-(-len(text) // BLOCK) * BLOCK)
     mac = _mac(header, key)
     body = AESGCM(_derive_subkey(header, key, b"body")).encrypt(NONCE, padded, _prefix(header) + mac)
-    return _prefix(header) + _encode(mac).encode() + b"\n" + _encode(body).encode() + b"\n"
+    return Sealed(header, mac, body).to_bytes()
 
 
 def parse(content: bytes) -> Sealed:
@@ -148,10 +151,21 @@ def parse(content: bytes) -> Sealed:
         raise StoreDamaged(_explain_magic(lines[0]))
     if len(lines) != 5 or lines[4]:
         raise StoreDamaged("it does not have four lines")
-    header, mac, body = _read_header(lines[1]), _decode(lines[2]), _decode(lines[3])
-    if len(mac) != 32 or len(body) % BLOCK != 16 or len(body) < BLOCK:
+    try:
+        head = json.loads(lines[1])
+        header = Header(head["kdf"], _decode(head["salt"]), _decode(head["fsalt"]), head["seq"])
+        sealed = Sealed(header, _decode(lines[2]), _decode(lines[3]))
+        is_canonical = sealed.to_bytes() == content
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise StoreDamaged("one of its lines cannot be read") from None
+    if not is_canonical:
+        raise StoreDamaged("it is not as it was written")
+    sizes = (len(header.salt), len(header.fsalt), len(sealed.mac), len(sealed.body) % BLOCK)
+    if sizes != (16, 32, 32, 16) or len(sealed.body) < BLOCK:
         raise StoreDamaged("its lines do not have the right length")
-    return Sealed(header, mac, body)
+    if not _is_number(header.seq, 1, 2**53) or not _is_within_bounds(header.kdf):
+        raise StoreDamaged("the numbers in its header are out of bounds")
+    return sealed
 
 
 def _explain_magic(line: bytes) -> str:
@@ -186,20 +200,6 @@ def _derive_subkey(header: Header, key: bytes, what: bytes) -> bytes:
 
 def _mac(header: Header, key: bytes) -> bytes:
     return hmac.new(_derive_subkey(header, key, b"header"), _prefix(header), sha256).digest()
-
-
-def _read_header(line: bytes) -> Header:
-    try:
-        found = json.loads(line)
-        header = Header(found["kdf"], _decode(found["salt"]), _decode(found["fsalt"]), found["seq"])
-        same = header.text() == line
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise StoreDamaged("its header cannot be read") from None
-    if not same or len(header.salt) != 16 or len(header.fsalt) != 32:
-        raise StoreDamaged("its header is not as it was written")
-    if not _is_number(header.seq, 1, 2**53) or not _is_within_bounds(header.kdf):
-        raise StoreDamaged("the numbers in its header are out of bounds")
-    return header
 
 
 def _is_within_bounds(kdf: Any) -> bool:
@@ -239,12 +239,4 @@ def _encode(raw: bytes) -> str:
 
 
 def _decode(text: str | bytes) -> bytes:
-    """Return the bytes of a base64 text in its canonical form: one text for the same bytes, and no other."""
-    coded = text if isinstance(text, bytes) else text.encode()
-    try:
-        raw = base64.b64decode(coded, validate=True)
-    except (binascii.Error, ValueError):
-        raise StoreDamaged("one of its lines is not base64") from None
-    if base64.b64encode(raw) != coded:
-        raise StoreDamaged("one of its lines is not canonical base64")
-    return raw
+    return base64.b64decode(text, validate=True)

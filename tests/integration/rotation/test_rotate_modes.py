@@ -181,7 +181,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"rotate_resume": "perhaps"}, "is neither true nor false"),
     ({"rotate_mode": "compromized"}, 'did you mean "compromised"?'),
     ({"rotate_grace": "7 moons"}, "12h, 7d or 2w"),
-    ({"rotate_canary": "nobody@lrz:enroot_credential"}, "is no target"),
+    ({"rotate_canary": "nobody@lrz:enroot_credential"}, "is not a target"),
     ({"rotate_give_up": True}, "no rotation of 'ngc' is open"),
 ]
 NAMED = [
