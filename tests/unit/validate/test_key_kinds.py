@@ -57,7 +57,7 @@ OTHERS = [
     ("prefix alone", "nvapi-", "ngc", "too short"),
     ("too long", NEW + "a", "ngc", "too long"),
     ("twice", NEW + NEW, "ngc", "too long"),
-    ("slash", NEW[:-1] + "/", "ngc", "holds a character"),
+    ("slash", NEW[:-1] + "/", "ngc", "contains a character"),
     ("other case of the prefix", "NVAPI-" + NEW[6:], "ngc", "this does not look like a key: an NGC key"),
     ("assignment", f"NGC_API_KEY={NEW}", "ngc", "this does not look like a key: an NGC key"),
     ("legacy cut", OLD[:-4], "ngc", "this does not look like a key: an NGC key"),
@@ -76,7 +76,7 @@ OTHERS = [
     ("wandb's cut", WANDB_OLD[:-1], "wandb", "40 characters"),
     ("wandb's now cut", WANDB_NOW[:40], "wandb", "too short"),
     ("Hugging Face's cut", HF[:-1], "huggingface", "too short"),
-    ("Hugging Face's with a dash", HF[:-1] + "-", "huggingface", "holds a character"),
+    ("Hugging Face's with a dash", HF[:-1] + "-", "huggingface", "contains a character"),
     ("another word", "hello", "huggingface", "begins with hf_"),
 ]
 
