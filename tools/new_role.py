@@ -19,7 +19,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 TEMPLATE = ROOT / "tools" / "role_template"
-RULES = "plugins/plugin_utils/_audit/rules.py"
+RULES = "plugins/plugin_utils/_audit/rules/place_rules.py"
+RESOURCE_RULES = "plugins/plugin_utils/_audit/resource_rules.py"
 NAME = re.compile(r"[a-z]+(_[a-z]+)*")
 NEXT = """Written. Change these files, in this order:
   tests/unit/resources/test_{resource_type}.py   existing, desired, status, remaining
@@ -27,13 +28,26 @@ NEXT = """Written. Change these files, in this order:
   tools/role_settings/{role}.py   the role's settings
   roles/{role}/README.md
   plugins/plugin_utils/_roles/{role}.py   the resources for given settings; parts/site.py adds facts of the site
-  plugins/plugin_utils/_audit/judges/{resource_type}.py and its test; its rules {prefix}-001 and {prefix}-002 in
-      _audit/rules.py and docs/rules.md
+  plugins/plugin_utils/_audit/rules/place_rules.py   the rules {prefix}-001 and {prefix}-002
+  plugins/plugin_utils/_audit/resource_rules.py   which of them a difference breaks
   tests/integration/onboard/test_both_ways.py   the life of a resource; add a test over real ssh
   changelogs/fragments/{role}.yml
 Then: make generate format; HPC_ONBOARD_GOLDEN=write .venv/bin/pytest tests/golden, and read git diff tests/golden"""
-PARAGRAPH = """The {resource_type} is {found}. Say here why that matters, to whom, and how it comes about, for a reader
-who is woken by it. `ansible-playbook onboard.yml -l ACCOUNT --tags {role}` fixes it."""
+RULE_TABLE = """    "{prefix}-001": Rule(
+        title="A {resource_type} is missing",
+        severity="medium",
+        owner="{role}",
+        why="Say why this matters, to whom, and how it comes about.",
+        fix="`ansible-playbook onboard.yml -l ACCOUNT --tags {role}` creates it.",
+    ),
+    "{prefix}-002": Rule(
+        title="A {resource_type} was changed",
+        severity="medium",
+        owner="{role}",
+        why="Say why this matters, to whom, and how it comes about.",
+        fix="`ansible-playbook onboard.yml -l ACCOUNT --tags {role}` restores it.",
+    ),
+"""
 
 
 class NameRefused(Exception):
@@ -97,7 +111,8 @@ def _check(names: Names, root: Path, files: Iterable[Path]) -> None:
     existing = [str(file.relative_to(root)) for file in files if file.exists()]
     if existing:
         raise NameRefused(f"{names.role} already exists: {existing[0]}")
-    if f'"{names.prefix}-001"' in (root / RULES).read_text(encoding="utf-8"):
+    tables = (root / RULES).parent.glob("*_rules.py")
+    if any(f'"{names.prefix}-001"' in table.read_text(encoding="utf-8") for table in tables):
         raise NameRefused(f"rules {names.prefix}-... already exist; choose a name that begins with other letters")
 
 
@@ -106,21 +121,12 @@ def _add_entries(names: Names, root: Path) -> None:
     table = root / "plugins" / "plugin_utils" / "_roles" / "table.py"
     _insert(table, r"^ROLES = \{.*?(?=^\})", names.fill('    "{role}": Role(unless=("entries",)),\n'))
     _insert(table, r"^KINDS = \{.*?(?=^\})", names.fill('    "{resource_type}": "",\n'))
-    rules = '    "{prefix}-001": Rule("A {resource_type} is missing", "medium"),\n'
-    rules += '    "{prefix}-002": Rule("A {resource_type} was changed", "medium"),\n'
-    _insert(root / RULES, r"^RULES = \{.*?(?=^    \"USE-001)", names.fill(rules))
-    section = names.fill("## {role}\n\n")
-    for number, title, found in ((1, "missing", "missing"), (2, "changed", "not as hpc-onboard wrote it")):
-        section += names.fill(f"### {{prefix}}-00{number}\n\n**A {{resource_type}} {_verb(title)}.** Medium.\n")
-        section += names.fill(PARAGRAPH, found=found) + "\n\n"
-    _insert(root / "docs" / "rules.md", r"\A.*?(?=^## Space)", section)
+    _insert(root / RULES, r"^PLACE_RULES = \{.*?(?=^\})", names.fill(RULE_TABLE))
+    rules = '    "{resource_type}": ResourceRules("{prefix}-001", "{prefix}-002"),\n'
+    _insert(root / RESOURCE_RULES, r"^RULES_BY_TYPE.*?(?=^\})", names.fill(rules))
     life = '    "{resource_type}": [\n        {{"path": "~/made", "content": "# one\\ntwo\\n"}},\n'
     life += '        {{"path": "~/made", "state": "absent"}},\n    ],\n'
     _insert(root / "tests/integration/onboard/test_both_ways.py", r"^LIVES: .*?(?=^\})", names.fill(life))
-
-
-def _verb(title: str) -> str:
-    return f"is {title}" if title == "missing" else f"was {title}"
 
 
 def _insert(file: Path, pattern: str, lines: str) -> None:

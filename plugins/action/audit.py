@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ansible import __version__, context
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import audit_checks, run
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.account import prepared, unmeasured
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.account import plan_audit, unmeasured_account
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation import Conversation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import PLACES, ROLES
@@ -44,23 +44,23 @@ class ActionModule(AccountAction):
     def run_part(self, session: AccountSession, arguments: Arguments) -> Result:
         """Examine what is declared for the account, what no longer is, and what only the audit checks."""
         if arguments["part"] == "settings":
-            return run.prepared(session.variables, session.value)
+            return run.check_settings(session.variables, session.value)
         if arguments["part"] == "report":
             called = run.Called(context.CLIARGS, __version__)
-            return run.reported(session.variables, session.value, called, session.warn, STARTED)
+            return run.report_audit(session.variables, session.value, called, session.warn, STARTED)
         session.connection.refuse_questions()  # an audit may run from cron
-        plan = prepared(session, arguments["capabilities"], arguments["resources"])
+        plan = plan_audit(session, arguments["capabilities"], arguments["resources"])
         settings = {"work": "examine", "seconds": arguments["seconds"], "receipt": True}
         conversation = Conversation(session, plan.entries, settings)
         return account_result(session, plan.row(conversation.outcomes(0), conversation))
 
     def report_unreached(self, session: AccountSession, failure: ConnectionFailure) -> Result:
         """Return the row of an account that was not reached; the report fails, not the task."""
-        return account_result(session, unmeasured(session.variables, failure.text))
+        return account_result(session, unmeasured_account(session.variables, failure.text))
 
     def report_error(self, session: AccountSession, arguments: Arguments, message: str) -> Result:
         """Return the row of an account that could not be examined."""
-        return account_result(session, unmeasured(session.variables, message))
+        return account_result(session, unmeasured_account(session.variables, message))
 
 
 def account_result(session: AccountSession, row: AuditRow) -> AuditAccount:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ansible_collections.hpc.onboard.plugins.module_utils._core import files
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import audit_checks
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.account import prepared
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.account import plan_audit
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import offboarding, payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation import Conversation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan, skip_missing_keys
@@ -75,7 +75,7 @@ def export_script(session: ScriptSession, output: str) -> ScriptExported:
     entries = script_rotation.name_new_keys(session.name, declared.resources)
     notes = receipts.read_notes(session.name, sandbox=False)
     removed = offboarding.plan_removal(declared.resources, declared.resources, notes, session.cluster)
-    audited = script_text.remove_keys(prepared(session, names, []).entries)
+    audited = script_text.remove_keys(plan_audit(session, names, []).entries)
     parts = {"onboard": _entries_sent(session, entries), "audit": audited, "offboard": _entries_sent(session, removed)}
     script_id = secrets.token_hex(8)
     keys = sorted({entry["key"] for part in parts.values() for entry in part if "key" in entry})

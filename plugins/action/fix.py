@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from ansible import __version__, context
 from ansible.errors import AnsibleConnectionFailure
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import audit_checks, fix_run, offered_fixes
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.account import prepared, unmeasured
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.account import plan_audit, unmeasured_account
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.run import Called
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation import Conversation
@@ -47,20 +47,20 @@ class ActionModule(AccountAction):
         """Run one part; all but account need only this machine."""
         called = Called(context.CLIARGS, __version__)
         if arguments["part"] == "show":
-            return fix_run.shown(session.variables, session.value, called)
+            return fix_run.show_fixes(session.variables, session.value, called)
         if arguments["part"] == "report":
-            return fix_run.reported(session.variables, session.value, called, session.warn, STARTED)
+            return fix_run.report_fixes(session.variables, session.value, called, session.warn, STARTED)
         if arguments["part"] == "account":
             return self._fix(session, arguments)
         ask = partial(prompt.ask_or_stop, not_done=fix_run.NOTHING)
-        return fix_run.asked(session.variables, session.value, called, session.is_check_run, ask)
+        return fix_run.ask_to_fix(session.variables, session.value, called, session.is_check_run, ask)
 
     def _fix(self, session: AccountSession, arguments: Arguments) -> FixAccount:
         """Apply the offered fixes, or preview them, and audit the account again in the same SSH session."""
-        offered = offered_fixes.entries(offered_fixes.of_run(session.variables, context.CLIARGS), session.name)
+        offered = offered_fixes.plan_fixes(offered_fixes.find_fixable(session.variables, context.CLIARGS), session.name)
         result: FixAccount = {"kind": "fix_account", "changed": False, "audit": None, "outcomes": []}
         try:
-            plan = prepared(session, arguments["capabilities"], arguments["resources"])
+            plan = plan_audit(session, arguments["capabilities"], arguments["resources"])
             settings = {"work": "examine", "seconds": arguments["seconds"], "receipt": True}
             fixes = {"fixes": len(offered), "fixes_work": session.work} if offered else {}
             conversation = Conversation(session, [*offered, *plan.entries], {**settings, **fixes})
@@ -68,8 +68,8 @@ class ActionModule(AccountAction):
             result["outcomes"] = outcomes[: len(offered)]
             result["audit"] = plan.row(outcomes[len(offered) :], conversation)
         except AnsibleConnectionFailure as error:
-            result["audit"] = unmeasured(session.variables, session.connection.explain_failure(error).text)
+            result["audit"] = unmeasured_account(session.variables, session.connection.explain_failure(error).text)
         except self.ERRORS as error:  # what was fixed before is still reported
-            result["audit"] = unmeasured(session.variables, str(error))
+            result["audit"] = unmeasured_account(session.variables, str(error))
         result["changed"] = any(outcome["status"] == "extra" for outcome in result["outcomes"])
         return {**result, "sandbox": session.sandbox["root"]} if session.sandbox else result

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import audit_checks
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.account import prepared
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.account import plan_audit
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation import Conversation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.delivery import deliver
@@ -114,7 +114,7 @@ def _no_rest(_notes: Notes) -> list[PlanEntry]:
 
 def _audit_result(session: ScriptSession, entries: list[PlanEntry]) -> AuditAccount:
     """Return the audit of the account. Raise AccountError if the script has other entries than an audit has now."""
-    audit = prepared(session, list(ROLES), [])
+    audit = plan_audit(session, list(ROLES), [])
     if json.loads(json.dumps(script_text.remove_keys(audit.entries))) != entries:
         again = shlex.join(command("export-script", ["-l", session.name]))
         raise AccountError(

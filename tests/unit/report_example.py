@@ -7,7 +7,12 @@ import hashlib
 import json
 from typing import Any
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import CAUSES, CLASSES, RULES, SEVERITIES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules.catalogue import (
+    CAUSES,
+    CLASSES,
+    RULES,
+    SEVERITIES,
+)
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import (
     Fix,
     account_command,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import RULES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules.catalogue import RULES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import advice, local_command
 from hypothesis import strategies as st
 from report_example import HOSTILE, WAIVER, account, finding, report, steps

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What people have said they can live with: the file of waivers, and the baseline, so that only new findings fail."""
+"""Accepted findings: the file of waivers, and the baseline, with which only new findings fail a run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import os
 from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from ...module_utils._core import document_version
 from ...module_utils._core.errors import AccountError
@@ -17,65 +17,73 @@ from ...module_utils._core.files import replace
 from . import waivers as _waivers
 
 if TYPE_CHECKING:
-    from .._documents.finding import AuditReport, Finding
+    from .._documents.finding import AuditReport
 
 Variables = Mapping[str, Any]  # Ansible's, of one host
-Wishes = Mapping[str, Any]  # of a person, read by _audit/run.py
+Settings = Mapping[str, Any]  # of the user, read by _audit/run.py
 
 BASELINE = "hpc.onboard/baseline/1.0"
+MEMBERS: tuple[Literal["rule", "account", "resource", "place", "since"], ...] = (
+    "rule",
+    "account",
+    "resource",
+    "place",
+    "since",
+)
+"""Of a finding in the baseline, for readers; its fingerprint decides."""
 
 
 class Accepted(NamedTuple):
-    """The waivers, and the findings in the baseline: fingerprint to its first day; None without a baseline."""
+    """The waivers, and the baseline: fingerprint -> first day; None without a baseline."""
 
     waivers: list[_waivers.Waiver]
     baseline: dict[str, str] | None
 
 
-def read(variables: Variables, wishes: Wishes, today: date) -> Accepted:
-    """What both files say; one that cannot be read is an error with its place."""
-    return Accepted(_waived(variables, wishes, today), _baseline(wishes))
+def read(variables: Variables, settings: Settings, today: date) -> Accepted:
+    """Read both files. Raises Mistakes, AccountError or OSError for one that cannot be used."""
+    return Accepted(_read_waivers(variables, settings, today), _read_baseline(settings))
 
 
-def _waived(variables: Variables, wishes: Wishes, today: date) -> list[_waivers.Waiver]:
-    """The waivers of the file that was named, else of waivers.yml beside the accounts file, if it is there."""
-    if wishes["audit_waivers"]:
-        return _waivers.read(_path(wishes["audit_waivers"]), today)
+def _read_waivers(variables: Variables, settings: Settings, today: date) -> list[_waivers.Waiver]:
+    """Return the waivers of the named file, else of waivers.yml next to the accounts file, if it exists."""
+    if settings["audit_waivers"]:
+        return _waivers.read(_path(settings["audit_waivers"]), today)
     file = Path(str(variables.get("inventory_dir") or ".")) / "waivers.yml"
     return _waivers.read(file, today) if file.is_file() else []
 
 
-def _baseline(wishes: Wishes) -> dict[str, str] | None:
-    """Return the findings of the baseline; a run that writes it needs none."""
-    if not wishes["audit_baseline"]:
+def _read_baseline(settings: Settings) -> dict[str, str] | None:
+    """Return the findings of the baseline; None for a run that writes it."""
+    if not settings["audit_baseline"]:
         return None
-    file = _path(wishes["audit_baseline"])
-    if wishes["audit_baseline_write"]:
+    file = _path(settings["audit_baseline"])
+    if settings["audit_baseline_write"]:
         if not file.parent.is_dir():
-            raise AccountError(f"audit_baseline: there is no folder {file.parent}: make it, then run again")
+            raise AccountError(f"audit_baseline: the folder {file.parent} does not exist. Run: mkdir -p {file.parent}")
         return None
     advice = "write one with -e audit_baseline_write=true"
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
-        findings = {str(fingerprint): _day(one) for fingerprint, one in found["findings"].items()}
+        findings = {str(fingerprint): _first_day(one) for fingerprint, one in found["findings"].items()}
         why = document_version.refusal(found["schema"], BASELINE, str(file), advice)
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise AccountError(f"{file} is no baseline: {advice}") from None
+        raise AccountError(f"{file} is not a baseline: {advice}") from None
     if why:
         raise AccountError(why)
     return findings
 
 
-def _day(entry: Mapping[str, str]) -> str:
-    """Return the day since when a finding is known; empty where the file does not say. Raises ValueError."""
+def _first_day(entry: Mapping[str, str]) -> str:
+    """Return the first day of a finding, empty if the file does not say. Raises ValueError."""
     return date.fromisoformat(entry["since"]).isoformat() if "since" in entry else ""
 
 
-def write(wishes: Wishes, report: AuditReport) -> None:
+def write(settings: Settings, report: AuditReport) -> None:
     """Write the findings of this run as the baseline."""
-    findings = {one["fingerprint"]: _known(one) for one in report["findings"]}
+    findings = {one["fingerprint"]: {name: one[name] for name in MEMBERS} for one in report["findings"]}
     text = json.dumps({"schema": BASELINE, "findings": findings}, indent=1, sort_keys=True) + "\n"
-    file = _path(wishes["audit_baseline"])
+    file = _path(settings["audit_baseline"])
     at = os.open(file.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         replace(at, file.name, text.encode(), 0o600, {})
@@ -83,17 +91,6 @@ def write(wishes: Wishes, report: AuditReport) -> None:
         raise OSError(error.errno, error.strerror, str(file)) from None
     finally:
         os.close(at)
-
-
-def _known(finding: Finding) -> dict[str, str]:
-    """What the file tells of a finding, for its readers."""
-    return {
-        "rule": finding["rule"],
-        "account": finding["account"],
-        "resource": finding["resource"],
-        "place": finding["place"],
-        "since": finding["since"],
-    }
 
 
 def _path(word: Any) -> Path:

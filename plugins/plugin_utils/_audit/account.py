@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One account in an audit: what is sent to be looked at, and what its answer comes to."""
+"""The audit of one account: the plan that is sent, and the row of the report from its answer."""
 
 from __future__ import annotations
 
@@ -17,25 +17,32 @@ from .._roles.collect import Declared
 from .._state import receipts
 from .._state.fingerprint_key import account_key
 from . import audit_checks, key_ages, key_checks, local_checks, report
-from . import findings as _findings
-from .judges.common import Look
-from .rules import RULES, SEVERITIES
+from .findings import (
+    check_findings,
+    finding_key,
+    orphan_findings,
+    resource_findings,
+    simple_finding,
+    skipped_findings,
+)
+from .resource_rules import AccountContext
+from .rules.catalogue import SEVERITIES
 
 if TYPE_CHECKING:
     from .._delivery.account_session import AccountSession
     from .._delivery.conversation import Conversation
     from .._documents.answer import AccountReceipt, Notes, ReceiptNote
     from .._documents.declaration import PlanEntry
-    from .._documents.finding import AccountSite, AuditRow, Cause, Cell, Class, FoundDifference
+    from .._documents.finding import AccountSite, AuditRow, Cell, Class, FoundDifference
     from .._documents.outcome import ResourceOutcome
 
 Variables = Mapping[str, Any]  # Ansible's, of one account
 
-MOST = 300  # findings of one account
+MOST = 300  # findings of one account; one that lies must not fill the report
 
 
-def about(variables: Variables) -> AccountSite:
-    """What a row tells of an account whatever came of it."""
+def describe_account(variables: Variables) -> AccountSite:
+    """Return the members of a row that do not depend on the result."""
     cluster: Mapping[str, Any] = variables.get("cluster") or {}
     return {
         "cluster": str(cluster.get("id", "")),
@@ -44,90 +51,67 @@ def about(variables: Variables) -> AccountSite:
     }
 
 
-def unmeasured(variables: Variables, reason: str) -> AuditRow:
-    """The row of an account that could not be looked at; a certificate that has ended may be why."""
-    row = report.unmeasured(str(variables.get("inventory_hostname", "it")), reason, about(variables))
-    return {**row, "findings": [*row["findings"], *here(variables)]}
+def unmeasured_account(variables: Variables, reason: str) -> AuditRow:
+    """Return the row of an account that could not be measured; an expired certificate may be why."""
+    row = report.unmeasured_row(str(variables.get("inventory_hostname", "it")), reason, describe_account(variables))
+    return {**row, "findings": [*row["findings"], *local_findings(variables)]}
 
 
-def here(variables: Variables) -> list[FoundDifference]:
-    """What this machine knows of an account without looking at it: certificates, tickets, the profile's age."""
+def local_findings(variables: Variables) -> list[FoundDifference]:
+    """Return the findings that need no connection: certificates, tickets, the profile's age, manual steps."""
     cluster, account = variables.get("cluster") or {}, variables.get("account") or {}
     if not cluster or account.get("sandbox"):
         return []
     age = int(variables.get("audit_max_age") or local_checks.MAX_AGE)
-    return local_checks.findings(variables, datetime.now(UTC), age)
+    return local_checks.find_problems(variables, datetime.now(UTC), age)
 
 
-def _of_receipt(receipt: AccountReceipt | None, kept: Notes, in_place: Sequence[str]) -> list[FoundDifference]:
-    """The finding of a receipt that cannot be read or noted in, or that does not say what was noted.
+def _check_receipt(receipt: AccountReceipt | None, kept: Notes, in_place: Sequence[str]) -> list[FoundDifference]:
+    """Return the finding of a receipt that is unusable, or that differs from this machine's copy.
 
-    kept: this machine's copy of it. in_place: the keys of what is on the account as it is wanted.
+    kept: the copy. in_place: the keys of all that is up to date on the account.
     """
     if receipt and receipt["problem"]:
-        return [_receipt_finding("RUN-003", "broken", "unknown", f"{receipt['problem']}.")]
+        text = f"{receipt['problem']}."
+        return [simple_finding("RUN-003", IDENTITY, text, found_class="broken", cause="unknown")]
     notes = receipt["notes"] if receipt else {}
     gone = [key for key in in_place if key in kept and key not in notes]
     forged = [key for key, note in notes.items() if _is_forged(note, kept.get(key))] + offboarding.list_forged(notes)
-    texts = {"is there, and is noted no more": gone, "is not noted as we noted it": forged}
-    said = [f"{_some(keys)} {text}." for text, keys in texts.items() if keys]
-    return [_receipt_finding("RUN-004", "changed" if forged else "missing", "hand", " ".join(said))] if said else []
+    texts = {"exists, but is no longer in the receipt": gone, "has an entry that hpc-onboard did not write": forged}
+    text = " ".join(f"{_name_some(keys)} {text}." for text, keys in texts.items() if keys)
+    found: Class = "changed" if forged else "missing"
+    return [simple_finding("RUN-004", IDENTITY, text, found_class=found, cause="hand")] if text else []
 
 
 def _is_forged(note: ReceiptNote, kept: ReceiptNote | None) -> bool:
-    """Whether a note claims for ours what was there before us: nobody has changed the thing since we saw that."""
+    """Return True if a note claims a thing that existed before hpc-onboard and was not changed since."""
     return bool(kept and note["made"] and not kept["made"] and note["hashes"] == kept["hashes"])
 
 
-def _some(keys: Sequence[str]) -> str:
-    """The first of some things, by their names, and how many more there are."""
+def _name_some(keys: Sequence[str]) -> str:
+    """Return the name of the first resource, and the number of further ones."""
     name = keys[0].partition(" ")[2] or keys[0]
     return name if len(keys) == 1 else f"{name} (and {len(keys) - 1} more)"
 
 
-def _receipt_finding(rule: str, what: Class, cause: Cause, text: str) -> FoundDifference:
-    return {
-        "rule": rule,
-        "capability": "watch",
-        "resource": IDENTITY,
-        "place": "",
-        "class": what,
-        "cause": cause,
-        "severity": RULES[rule].severity,
-        "text": text,
-        "desired": {},
-        "actual": {},
-    }
-
-
-def _bounded(findings: list[FoundDifference]) -> list[FoundDifference]:
-    """The worst of an account's findings, and how many are left out: one that lies must not fill the report."""
+def _limit(findings: list[FoundDifference]) -> list[FoundDifference]:
+    """Return the worst of an account's findings, and one that counts those left out."""
     worst = sorted(findings, key=lambda finding: SEVERITIES.index(finding["severity"]))
     rest = worst[MOST:]
     if not rest:
         return findings
-    text = f"{len(rest)} findings more are left out: fix these first, then run again."
-    unseen: FoundDifference = {
-        **rest[0],
-        "rule": "RUN-001",
-        "class": "unknown",
-        "cause": "unknown",
-        "severity": RULES["RUN-001"].severity,
-        "place": "",
-        "text": text,
-        "desired": {},
-        "actual": {},
-    }
-    return [*worst[:MOST], unseen]
+    text = f"{len(rest)} more findings are left out: fix these first, then run again."
+    left_out = simple_finding("RUN-001", rest[0]["resource"], text, found_class="unknown", cause="unknown")
+    return [*worst[:MOST], {**left_out, "capability": rest[0]["capability"]}]
 
 
-def _named_here(entry: PlanEntry, outcome: ResourceOutcome) -> ResourceOutcome:
-    """An outcome with the names that we have for the thing: what an account calls it goes into no command."""
+def _with_own_names(entry: PlanEntry, outcome: ResourceOutcome) -> ResourceOutcome:
+    """Return an outcome with this machine's name of the resource: an account's words go into no command."""
     identity = key_of(entry).partition(" ")[2] if entry["kind"] in KINDS else outcome["identity"]
     return {**outcome, "capability": entry["capability"], "identity": identity}
 
 
-def prepared(session: AccountSession, names: Sequence[str], resources: Sequence[object]) -> Audited:
+def plan_audit(session: AccountSession, names: Sequence[str], resources: Sequence[object]) -> AccountAudit:
     """Plan the audit of a session's account: what these roles declare, what is no longer declared, and the checks."""
     every = session.collect(list(names), resources)
     asked = session.select(list(names))
@@ -135,11 +119,13 @@ def prepared(session: AccountSession, names: Sequence[str], resources: Sequence[
     declared = skip_missing_keys(every.of(asked), session.key)
     plan = Plan.of(declared.resources, session.key)
     kept = receipts.read_notes(session.name, bool(session.sandbox))
-    return Audited(session.variables, declared, every.resources, plan, kept, asked, session.key if watching else None)
+    return AccountAudit(
+        session.variables, declared, every.resources, plan, kept, asked, session.key if watching else None
+    )
 
 
-class Audited:
-    """The look at one account."""
+class AccountAudit:
+    """The plan for one account, and the rating of its outcomes."""
 
     def __init__(
         self,
@@ -166,8 +152,8 @@ class Audited:
         )
         names = {str(one["options"]["secret"]) for one in every if one["options"].get("secret")}
         name = str(variables.get("inventory_hostname", ""))
-        self._secrets = key_ages.known(names)
-        self._marks = key_ages.marks(self._secrets, name)
+        self._secrets = key_ages.read_versions(names)
+        self._marks = key_ages.map_fingerprints(self._secrets, name)
         current = key_checks.current_marks(names, name, key) if key else {}
         known = key_checks.known_keys(self._secrets, self._marks, current)
         self._checks = audit_checks.plan_checks(cluster, account, every, known) if watching else []
@@ -175,29 +161,29 @@ class Audited:
 
     @property
     def entries(self) -> list[PlanEntry]:
-        """What is sent: the plan, what is declared no more, and the audit checks."""
+        """Return what is sent: the plan, what is no longer declared, and the audit checks."""
         return [*self._plan.entries, *self._orphans, *self._checks]
 
     def row(self, outcomes: list[ResourceOutcome], conversation: Conversation) -> AuditRow:
-        """What the account comes to. conversation: what was said with it, receipt and seconds."""
+        """Return the row of the report. conversation: has the receipt and the seconds."""
         if len(outcomes) != len(self.entries):
-            raise AccountError(f"the account answered for {len(outcomes)} of {len(self.entries)} things: run again")
-        outcomes = [_named_here(*pair) for pair in zip(self.entries, outcomes, strict=True)]
+            raise AccountError(f"the account reported {len(outcomes)} of {len(self.entries)} results: run again")
+        outcomes = [_with_own_names(*pair) for pair in zip(self.entries, outcomes, strict=True)]
         ours, rest = outcomes[: len(self._plan.entries)], outcomes[len(self._plan.entries) :]
         orphans, watched = rest[: len(self._orphans)], rest[len(self._orphans) :]
-        merged, look = self._plan.merged(ours), self._look(conversation.receipt)
+        merged, context = self._plan.merged(ours), self._context(conversation.receipt)
         entries = self._declared.resources
-        found = [_findings.of_resource(e, key_of(e), o, look) for e, o in zip(entries, merged, strict=True)]
-        found += [_findings.of_orphan(e, o) for e, o in zip(self._orphans, orphans, strict=True)]
-        found += [_findings.of_check(e, o) for e, o in zip(self._checks, watched, strict=True)]
+        found = [resource_findings(e, key_of(e), o, context) for e, o in zip(entries, merged, strict=True)]
+        found += [orphan_findings(e, o) for e, o in zip(self._orphans, orphans, strict=True)]
+        found += [check_findings(e, o) for e, o in zip(self._checks, watched, strict=True)]
         in_place = [key_of(e) for e, o in zip(entries, merged, strict=True) if o["status"] == "ok"]
-        found += filter(None, map(_findings.of_left_out, self._declared.notes))
-        found += [one for one in (_of_receipt(conversation.receipt, self._kept, in_place),) if one]
+        found += filter(None, map(skipped_findings, self._declared.notes))
+        found += [one for one in (_check_receipt(conversation.receipt, self._kept, in_place),) if one]
         if self._watching:
-            found += [key_ages.findings(self._secrets, datetime.now(UTC).date()), here(self._variables)]
+            found += [key_ages.key_findings(self._secrets, datetime.now(UTC).date()), local_findings(self._variables)]
         return {
             "name": str(self._variables["inventory_hostname"]),
-            **about(self._variables),
+            **describe_account(self._variables),
             "state": "measured",
             "reason": "",
             "next": [],
@@ -206,21 +192,21 @@ class Audited:
             "checks": len(found),
             "ok": sum(not one for one in found),
             "capabilities": self._capabilities(),
-            "findings": _bounded(list({_findings.same(finding): finding for one in found for finding in one}.values())),
+            "findings": _limit(list({finding_key(finding): finding for one in found for finding in one}.values())),
         }
 
-    def _look(self, told: AccountReceipt | None) -> Look:
-        """The account's own notes go before this machine's copy: another machine may have written since."""
-        notes = (told["notes"] if told else None) or self._kept
+    def _context(self, receipt: AccountReceipt | None) -> AccountContext:
+        # The account's own notes are newer than this machine's copy if another machine has written since.
+        notes = (receipt["notes"] if receipt else None) or self._kept
         areas = (self._variables.get("cluster") or {}).get("storage", [])
         purged = [
             str(area[name]) for area in areas if area.get("purge") for name in ("path", "variable") if area.get(name)
         ]
         own = _notes.fingerprint_key_id(account_key(str(self._variables["inventory_hostname"])))
-        return Look(notes, own, key_ages.old_keys(self._secrets, self._marks), tuple(purged))
+        return AccountContext(notes, own, key_ages.map_old_keys(self._secrets, self._marks), tuple(purged))
 
     def _capabilities(self) -> dict[str, Cell]:
-        """Each capability that was looked at: it is ok, until a finding says more, or not for this account."""
+        """Return each role of the audit: ok, until a finding says more, or not applicable to this account."""
         declaring = {entry["capability"] for entry in self._declared.resources}
         further = [name for name in declaring if name not in self._asked]
         states: dict[str, Cell] = {

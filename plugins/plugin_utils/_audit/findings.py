@@ -1,102 +1,93 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From what was found on an account to findings: pure functions from data to data.
+"""Findings from outcomes: pure functions from data to data.
 
-An outcome says that something differs. Here it is said which rule that breaks, what kind of difference it is, how
-bad, who moved, and what fixes it.
+An outcome says that something differs. A finding adds the rule that this breaks, the class of the difference, its
+severity, its cause and its fix.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache
-from importlib import import_module
 from typing import TYPE_CHECKING, Literal
 
 from ...module_utils._core.resource import hash_fields
 from ...module_utils._receipt.notes import DONE, is_keyed
-from .._roles.table import ELSEWHERE, USUAL, options_of
+from .._roles.table import ELSEWHERE
 from .._text.sanitise import flat
 from . import offered_fixes
-from .finding_text import Text, bare, ended, it
-from .judges.common import Judge, Look, Wrong
-from .rules import RULES, SEVERITIES, WATCHED
+from .resource_rules import RULES_BY_TYPE, AccountContext, RuleBreak, end_sentence
+from .rules.catalogue import RULES, SEVERITIES
 
 if TYPE_CHECKING:
     from .._documents.answer import ReceiptNote
     from .._documents.declaration import Note, PlanEntry
-    from .._documents.finding import Cause, FoundDifference
+    from .._documents.finding import Cause, Class, FoundDifference
+    from .._documents.fix import Fix
     from .._documents.outcome import ResourceOutcome, Severity, State
 
-JUDGES = f"{__name__.rpartition('.')[0]}.judges"
+LONGEST = 300  # characters of a field's value
 
 
-@lru_cache
-def judge_of(kind: str) -> Judge:
-    """What says of a kind what is wrong with it."""
-    asked = options_of(kind)
-    found: Judge = import_module(f"{JUDGES}.{'kept_key' if asked and 'password' in asked.OPTIONS else kind}").judge
-    return found
-
-
-for _usual in USUAL:
-    judge_of(_usual)  # before the forks, one for each account
-
-
-def of_resource(entry: PlanEntry, key: str, outcome: ResourceOutcome, look: Look) -> list[FoundDifference]:
-    """The findings of one declared resource. key: what it is noted under in a receipt."""
+def resource_findings(
+    entry: PlanEntry, key: str, outcome: ResourceOutcome, context: AccountContext
+) -> list[FoundDifference]:
+    """Return the findings of one declared resource. key: its key in a receipt."""
     obstacle = outcome["evidence"].get("obstacle")
     if outcome["status"] == "ok" and not obstacle:
         return []
-    note = look.notes.get(key)
-    if obstacle:  # the next run that has to change it could not: a new key, say; when it was set up, one could
+    note = context.notes.get(key)
+    rules = RULES_BY_TYPE[entry["kind"]]
+    if obstacle:  # nothing differs yet, but the next run that has to change it would be blocked
         outcome = {**outcome, "status": "blocked", "reason": obstacle}
         cause: Cause = "hand" if note and note["state"] == DONE else "unknown"
-        wrongs = judge_of(entry["kind"])(entry, outcome, look)
-        return [_finding(entry, outcome, wrong, wrong.cause or cause) for wrong in wrongs]
-    wrongs = _unmeasured(outcome) or judge_of(entry["kind"])(entry, outcome, look)
-    return [_finding(entry, outcome, wrong, wrong.cause or _cause(outcome, wrong, note, look)) for wrong in wrongs]
+        breaks = rules.find_breaks(entry, outcome, context)
+        return [_finding(entry, outcome, found, found.cause or cause) for found in breaks]
+    breaks = _unmeasured(outcome) or rules.find_breaks(entry, outcome, context)
+    return [
+        _finding(entry, outcome, found, found.cause or _find_cause(outcome, found, note, context)) for found in breaks
+    ]
 
 
-def of_check(entry: PlanEntry, outcome: ResourceOutcome) -> list[FoundDifference]:
+def check_findings(entry: PlanEntry, outcome: ResourceOutcome) -> list[FoundDifference]:
     """Return the findings of an audit check: each field of its state names a rule and a place."""
-    found = [Wrong("RUN-001", "unknown", bare(text), cause="unknown") for text in outcome["remarks"]]
+    found = [RuleBreak("RUN-001", "unknown", text, cause="unknown") for text in outcome["remarks"]]
     found += _unmeasured(outcome)
-    for field, said in outcome["before"].items():
-        text = ended(said[:1].upper() + said[1:])
-        rule, _blank, place = field.partition(" ")
-        what, cause = WATCHED.get(rule, ("unmanaged", "unknown"))
-        if rule in RULES:
-            severity = _worse(rule, outcome["evidence"].get("severities", {}).get(field, ""))
-            fix = offered_fixes.checked(outcome["evidence"].get("fixes", {}).get(field))
-            case = outcome["evidence"].get("cases", {}).get(field, "")
-            found.append(Wrong(rule, what, bare(text), (field,), severity, place, cause, auto_fix=fix, case=case))
-        else:
-            found.append(
-                Wrong("RUN-001", "unknown", bare("the account names a rule that there is not"), cause="unknown")
-            )
-    return [_finding(entry, outcome, wrong, wrong.cause or "unknown") for wrong in found]
+    for field, problem in outcome["before"].items():
+        rule, _space, place = field.partition(" ")
+        if rule not in RULES:
+            text = "The account names an unknown rule."
+            found.append(RuleBreak("RUN-001", "unknown", text, cause="unknown"))
+            continue
+        evidence, text = outcome["evidence"], end_sentence(problem[:1].upper() + problem[1:])
+        severity = _worse(rule, evidence.get("severities", {}).get(field, ""))
+        fix = offered_fixes.read_offer(evidence.get("fixes", {}).get(field))
+        case = evidence.get("cases", {}).get(field, "")
+        form = RULES[rule].found_class, text, (field,), severity, place, RULES[rule].found_cause
+        found.append(RuleBreak(rule, *form, auto_fix=fix, case=case))
+    return [_finding(entry, outcome, one, one.cause or "unknown") for one in found]
 
 
-def _worse(rule: str, seen: Severity | Literal[""]) -> Severity:
-    """How bad a finding is that is worse on the account than its rule; no account makes one milder."""
+def _worse(rule: str, reported: Severity | Literal[""]) -> Severity:
+    """Return the worse severity of a rule and an account's report; no account makes a finding milder."""
     usual = RULES[rule].severity
-    return min(usual, seen, key=SEVERITIES.index) if seen in SEVERITIES else usual
+    return min(usual, reported, key=SEVERITIES.index) if reported in SEVERITIES else usual
 
 
-def of_orphan(entry: PlanEntry, outcome: ResourceOutcome) -> list[FoundDifference]:
-    """The finding of a thing that was made here and is not declared any more; a job that waits was never to stay."""
+def orphan_findings(entry: PlanEntry, outcome: ResourceOutcome) -> list[FoundDifference]:
+    """Return the finding of a thing that was created here and is no longer declared; jobs were never to stay."""
     if not outcome["before"] or outcome["status"] == "ok" or entry["kind"] in ELSEWHERE:
         return []
-    if outcome["evidence"].get("theirs"):  # a hand has put its own file there, or has forged the note: nothing is to go
-        text = it("is noted as made here, but what is there is yours: it stays. Nothing has to be moved away.")
-        return [_finding(entry, {**outcome, "reason": None}, Wrong("ORP-001", "orphan", text), "hand")]
-    wrong = Wrong("ORP-001", "orphan", it("was made here, and the accounts file does not ask for it any more."))
-    return [_finding(entry, outcome, wrong, "spec")]
+    name = outcome["identity"]
+    if outcome["evidence"].get("theirs"):  # the user has put a file of their own there, or the note is forged
+        text = f"{name} is recorded as created by hpc-onboard, but it is yours and stays. You need not move it."
+        return [_finding(entry, {**outcome, "reason": None}, RuleBreak("ORP-001", "orphan", text), "hand")]
+    text = f"{name} was created by hpc-onboard, and the accounts file no longer declares it."
+    return [_finding(entry, outcome, RuleBreak("ORP-001", "orphan", text), "spec")]
 
 
-def of_left_out(note: Note) -> list[FoundDifference]:
-    """The finding of what is left out because its key is not in the keyring, and nobody has asked for it."""
+def skipped_findings(note: Note) -> list[FoundDifference]:
+    """Return the finding of a role that is skipped because its key is missing and the user did not request it."""
     if note["code"] != "key_absent":
         return []
     return [
@@ -108,7 +99,7 @@ def of_left_out(note: Note) -> list[FoundDifference]:
             "class": "not_applicable",
             "cause": "spec",
             "severity": "info",
-            "text": ended(note["text"][:1].upper() + note["text"][1:]),
+            "text": end_sentence(note["text"][:1].upper() + note["text"][1:]),
             "desired": {},
             "actual": {},
             "blocked": True,
@@ -117,62 +108,89 @@ def of_left_out(note: Note) -> list[FoundDifference]:
     ]
 
 
-def _finding(entry: PlanEntry, outcome: ResourceOutcome, wrong: Wrong, cause: Cause) -> FoundDifference:
-    fields = wrong.fields or tuple(outcome["fields"])
-    found: FoundDifference = {
-        "rule": wrong.rule,
+def _finding(entry: PlanEntry, outcome: ResourceOutcome, found: RuleBreak, cause: Cause) -> FoundDifference:
+    fields = found.fields or tuple(outcome["fields"])
+    reason = str(outcome["reason"] or "")
+    text = found.text if reason in found.text else f"{found.text} {end_sentence(reason)}"
+    finding: FoundDifference = {
+        "rule": found.rule,
         "capability": outcome["capability"],
-        "resource": wrong.about or outcome["identity"],
-        "place": wrong.place,
-        "class": wrong.what,
+        "resource": found.about or outcome["identity"],
+        "place": found.place,
+        "class": found.found_class,
         "cause": cause,
-        "severity": wrong.severity or RULES[wrong.rule].severity,
-        "text": flat(wrong.text.of(wrong.about or outcome["identity"], outcome["reason"])),
-        "desired": _short(outcome["after"], fields),
-        "actual": _short(outcome["before"], fields),
+        "severity": found.severity or RULES[found.rule].severity,
+        "text": flat(text),
+        "desired": _shorten(outcome["after"], fields),
+        "actual": _shorten(outcome["before"], fields),
         "blocked": outcome["status"] == "blocked",
         "in_the_way": str(entry["options"].get("path", "")) if outcome["evidence"].get("theirs") else "",
-        "case": "unknown_key" if outcome["evidence"].get("unknown_key") else wrong.case,
+        "case": "unknown_key" if outcome["evidence"].get("unknown_key") else found.case,
     }
-    return {**found, "auto_fix": wrong.auto_fix} if wrong.auto_fix else found
+    return {**finding, "auto_fix": found.auto_fix} if found.auto_fix else finding
 
 
-def same(finding: FoundDifference) -> tuple[str, ...]:
-    """Equal for findings that say the same of the same thing: several entries of one file, say."""
+def simple_finding(
+    rule: str,
+    resource: str,
+    text: str,
+    *,
+    place: str = "",
+    found_class: Class | Literal[""] = "",
+    cause: Cause | Literal[""] = "",
+    severity: Severity | Literal[""] = "",
+    fix: Fix | None = None,
+) -> FoundDifference:
+    """Return a finding without states, with the rule's class, cause and severity unless others are given."""
+    finding: FoundDifference = {
+        "rule": rule,
+        "capability": "watch",
+        "resource": resource,
+        "place": place,
+        "class": found_class or RULES[rule].found_class,
+        "cause": cause or RULES[rule].found_cause,
+        "severity": severity or RULES[rule].severity,
+        "text": text,
+        "desired": {},
+        "actual": {},
+    }
+    return {**finding, "fix": fix} if fix else finding
+
+
+def finding_key(finding: FoundDifference) -> tuple[str, ...]:
+    """Return equal keys for findings that say the same: those of several entries of one file, for instance."""
     return tuple(finding[name] for name in ("rule", "capability", "resource", "place", "text"))
 
 
-def _short(state: State, fields: Iterable[str]) -> State:
-    """The fields of a state, each cut to what a person reads."""
+def _shorten(state: State, fields: Iterable[str]) -> State:
     return {
-        field: state[field] if len(state[field]) <= 300 else state[field][:300] + "…"
+        field: state[field] if len(state[field]) <= LONGEST else state[field][:LONGEST] + "…"
         for field in fields
         if field in state
     }
 
 
-def _unmeasured(outcome: ResourceOutcome) -> list[Wrong]:
-    """What could not be looked at, or not for want of its key."""
-    if outcome["status"] not in ("failed", "unknown") and not (
-        outcome["status"] == "blocked" and not outcome["fields"]
-    ):
-        return []
-    return [Wrong("RUN-001", "unknown", Text("", str(outcome["reason"]), True), cause="unknown")]
+def _unmeasured(outcome: ResourceOutcome) -> list[RuleBreak]:
+    """Return RUN-001 for an outcome that was not measured, perhaps for want of a key."""
+    is_blocked_unseen = outcome["status"] == "blocked" and not outcome["fields"]
+    if outcome["status"] in ("failed", "unknown") or is_blocked_unseen:
+        return [RuleBreak("RUN-001", "unknown", str(outcome["reason"]), cause="unknown")]
+    return []
 
 
-def _cause(outcome: ResourceOutcome, wrong: Wrong, note: ReceiptNote | None, look: Look) -> Cause:
-    """Who moved since we wrote it: what is there, or what is wanted; by hashes, field by field."""
-    if note is None:  # where others are noted, it was wished for since
-        return "spec" if look.notes and not outcome["before"] else "unknown"
+def _find_cause(outcome: ResourceOutcome, found: RuleBreak, note: ReceiptNote | None, context: AccountContext) -> Cause:
+    """Return whether the account or the settings have changed since the note, field by field, by hashes."""
+    if note is None:  # where other things are noted, it was declared since then
+        return "spec" if context.notes and not outcome["before"] else "unknown"
     if note["state"] != DONE:
         return "unknown"
-    noted = {**note["hashes"], **note["keyed"].get(look.fingerprints, {})}  # of keys: what we noted ourselves
-    # What another machine noted of a key says nothing here, nor does silence in a note that says nothing of keys.
-    theirs = {field for hashed in note["keyed"].values() for field in hashed}
+    noted = {**note["hashes"], **note["keyed"].get(context.fingerprints, {})}
+    # Another machine's notes of a key cannot be compared here, and a note without keys says nothing about them.
+    elsewhere = {field for hashed in note["keyed"].values() for field in hashed}
     keys = {field for side in (outcome["before"], outcome["after"]) for field in side if is_keyed(side[field])}
-    untold = {field for field in keys - noted.keys() if field in theirs or not theirs}
-    fields = [field for field in wrong.fields or outcome["fields"] if field not in untold]
-    there, wanted = hash_fields(outcome["before"]), hash_fields(outcome["after"])
-    if any(there.get(field) != noted.get(field) for field in fields):
+    unknown = {field for field in keys - noted.keys() if field in elsewhere or not elsewhere}
+    fields = [field for field in found.fields or outcome["fields"] if field not in unknown]
+    actual, desired = hash_fields(outcome["before"]), hash_fields(outcome["after"])
+    if any(actual.get(field) != noted.get(field) for field in fields):
         return "hand"
-    return "spec" if any(wanted.get(field) != noted.get(field) for field in fields) else "unknown"
+    return "spec" if any(desired.get(field) != noted.get(field) for field in fields) else "unknown"

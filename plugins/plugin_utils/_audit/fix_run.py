@@ -24,31 +24,35 @@ QUESTION = "Fix this? Only what is listed above is touched. [y/N] "
 NOTHING = "nothing was fixed"
 
 
-def shown(variables: Variables, value: Value, called: run.Called) -> FixShown | RefusedResult:
-    """What the last audits of these accounts offer. An account that was never audited from here is an error."""
+def show_fixes(variables: Variables, value: Value, called: run.Called) -> FixShown | RefusedResult:
+    """Return the fixes that the last audits of these accounts offer. Accounts without an audit are an error."""
     try:
-        _sure(variables, value)
-        run.checked(variables, value)
+        _needs_no_answer(variables, value)
+        run.read_settings(variables, value)
         audit = shlex.join(command_line.command("audit"))
         if not offered_fixes.was_audited(called.options):
-            raise AccountError(f"no audit of these accounts is remembered here, so what to fix is not known: {audit}")
-        offered = offered_fixes.of_run(variables, called.options)
-        if not offered and (left := offered_fixes.left_since(variables["ansible_play_hosts_all"])):
+            raise AccountError(f"this machine has no audit of these accounts to take fixes from. Run: {audit}")
+        offered = offered_fixes.find_fixable(variables, called.options)
+        if not offered and (left := offered_fixes.offboarded_since(variables["ansible_play_hosts_all"])):
             names = ", ".join(sorted(left))
-            raise AccountError(f"offboarded after the last audit: {names}. To know what is left to fix: {audit}")
+            raise AccountError(f"offboarded after the last audit: {names}. To find what is left to fix, run: {audit}")
     except (AccountError, StateError) as error:
         return {"kind": "fix_shown", "failed": True, "msg": str(error)}
-    told: FixShown = {"kind": "fix_shown", "changed": False, "offered": [one._asdict() for one in offered]}
-    return told
+    result: FixShown = {"kind": "fix_shown", "changed": False, "offered": [one._asdict() for one in offered]}
+    return result
 
 
-def asked(
+def ask_to_fix(
     variables: Variables, value: Value, called: run.Called, is_check_run: bool, ask: Callable[[str], str]
 ) -> FixAsked | RefusedResult:
-    """Whether the person agrees; without one at a terminal it must have been said before. ask: gives their answer."""
+    """Return whether the user agrees; without a terminal fix_sure must be set. ask: prompts and returns the answer."""
     agreed: FixAsked = {"kind": "fix_asked", "changed": False}
     try:
-        if is_check_run or _sure(variables, value) or not offered_fixes.of_run(variables, called.options):
+        if (
+            is_check_run
+            or _needs_no_answer(variables, value)
+            or not offered_fixes.find_fixable(variables, called.options)
+        ):
             return agreed
         limit = ["-l", str(called.options["subset"])] if called.options.get("subset") else []
         again = shlex.join(command_line.command("fix", [*limit, *command_line.unasked("fix")]))
@@ -58,18 +62,18 @@ def asked(
     return agreed
 
 
-def reported(
+def report_fixes(
     variables: Variables, value: Value, called: run.Called, warn: Callable[[str], None], begun: float
 ) -> AuditReported | RefusedResult:
-    """The report of what is there now. What should have been fixed and was not fails the run, however mild it is."""
-    found = run.reported(variables, value, called, warn, begun)
+    """Return the report after the fixes. A fix that failed fails the run, whatever its severity."""
+    found = run.report_audit(variables, value, called, warn, begun)
     results = [variables["hostvars"][host].get("audited") or {} for host in variables["ansible_play_hosts_all"]]
     left = sum(one["status"] in FAILURES for result in results for one in result.get("outcomes") or [])
     if not left or found["failed"]:
         return found
-    return {**found, "failed": True, "msg": f"{left} could not be fixed: see above"}
+    return {**found, "failed": True, "msg": f"{left} could not be fixed; see above"}
 
 
-def _sure(variables: Variables, value: Value) -> bool:
-    """Whether nobody need be asked. Raises AccountError for a setting that is misspelt."""
+def _needs_no_answer(variables: Variables, value: Value) -> bool:
+    """Return True if fix_sure is set. Raises AccountError for an unknown setting."""
     return bool(extra_vars.read("fix", SETTINGS, variables, value).get("fix_sure"))

@@ -1,6 +1,4 @@
-"""What the audit sees without an account: certificates, tickets, how old a profile is, what only a person can do.
-
-The judgements are pure: an end and the time go in, findings come out.
+"""What the audit checks on this machine: certificates, tickets, the age of the profile, manual steps.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -17,7 +15,7 @@ from .._authentication.renewers import renewal_command, user_of
 from .._delivery import manual_steps
 from .._documents.fix import FixStep, advice, local_command
 from .._input.command_line import command
-from .rules import RULES, WATCHED
+from .findings import simple_finding
 
 if TYPE_CHECKING:
     from .._documents.finding import Class, FoundDifference
@@ -27,85 +25,70 @@ Variables = Mapping[str, Any]
 
 SOON = datetime.timedelta(hours=1)
 MAX_AGE = 180
-OLD_PROFILE = "Compare the profile with its sources and set verified_on, or take a newer version of hpc.onboard."
-BROKEN: Class = "broken"
-AT_RISK: Class = "at_risk"
-MISSING: Class = "missing"
-STALE: Class = "stale"
+OLD_PROFILE = "Compare the profile with its sources and set verified_on, or install a newer version of hpc-onboard."
 
 
-def findings(variables: Variables, now: datetime.datetime, max_age: int = MAX_AGE) -> list[FoundDifference]:
-    """Everything that can be seen here for an account.
+def find_problems(variables: Variables, now: datetime.datetime, max_age: int = MAX_AGE) -> list[FoundDifference]:
+    """Return all findings of an account that need no connection.
 
-    variables: Ansible's, of the account. now: aware. max_age: days that a profile is good for.
+    variables: Ansible's, of the account. now: aware. max_age: days after which a profile is old.
     """
     cluster = variables["cluster"]
-    found = profile_age(cluster, now.date(), max_age)
+    found = check_profile_age(cluster, now.date(), max_age)
     held = find_credential(variables, now)
-    found += ending(cluster, held, user_of(variables), now) if held else []
+    found += check_credential(cluster, held, user_of(variables), now) if held else []
     unseen = [step for step in cluster.get("human_steps", ()) if "done" not in step]
     if not unseen:
         return found
     name = str(variables["account"]["name"])
-    return found + open_steps(name, unseen, manual_steps.read_marks(name), now.date())
+    return found + check_manual_steps(name, unseen, manual_steps.read_marks(name), now.date())
 
 
-# -- judgements ------------------------------------------------------------------------------------
-
-
-def profile_age(cluster: Cluster, today: datetime.date, max_age: int) -> list[FoundDifference]:
-    """Whether a profile was last compared with its sources too long ago; max_age in days."""
-    if not cluster.get("verified_on"):  # nobody vouches for a profile of one's own
+def check_profile_age(cluster: Cluster, today: datetime.date, max_age: int) -> list[FoundDifference]:
+    """Return PRO-001 if the profile was last compared with its sources more than max_age days ago."""
+    if not cluster.get("verified_on"):  # as in a user's own profile
         return []
     verified = datetime.date.fromisoformat(cluster["verified_on"])
     if (today - verified).days <= max_age:
         return []
-    return [
-        _finding(
-            "PRO-001",
-            resource=f"profile of {cluster['name']}",
-            place=f"{cluster['id']}.yml",
-            kind="stale",
-            text=f"the profile was last checked on {verified}, more than {max_age} days ago",
-            fix=advice(OLD_PROFILE),
-        )
-    ]
+    text = f"The profile was last checked on {verified}, more than {max_age} days ago."
+    resource, place = f"profile of {cluster['name']}", f"{cluster['id']}.yml"
+    return [simple_finding("PRO-001", resource, text, place=place, found_class="stale", fix=[advice(OLD_PROFILE)])]
 
 
-def ending(cluster: Cluster, held: Credential, user: str, now: datetime.datetime) -> list[FoundDifference]:
-    """Whether what lets the person in has ended, or ends soon. user: on the cluster."""
+def check_credential(cluster: Cluster, held: Credential, user: str, now: datetime.datetime) -> list[FoundDifference]:
+    """Return SES-001 if the user's certificate or ticket has expired, or expires soon. user: on the cluster."""
     if held.end is not None and not held.problem and held.end - now > SOON:
         return []
-    kind: Class = "missing" if held.end is None else BROKEN if held.is_unusable(now) else AT_RISK
+    found: Class = "missing" if held.end is None else "broken" if held.is_unusable(now) else "at_risk"
     name = f"{held.kind} for {cluster['name']}"
     text = f"{held.describe(now)} for {cluster['name']}" if held.end is None else held.describe(now)
-    return [_finding("SES-001", name, held.place, kind, text, _renewal(cluster, user, held.place))]
+    fix = [_renewal(cluster, user, held.place)]
+    return [simple_finding("SES-001", name, text, place=held.place, found_class=found, fix=fix)]
 
 
-def open_steps(
+def check_manual_steps(
     account: str, steps: Sequence[manual_steps.ProfileStep], said: manual_steps.Marks, today: datetime.date
 ) -> list[FoundDifference]:
-    """The steps that nothing shows and nobody has said to be done, or that are due again. said: of the account."""
-    found: list[FoundDifference] = []
+    """Return the steps that are not marked as done (STP-001) or are due (STP-002). said: the account's marks."""
+    found = []
     for step in steps:
         if manual_steps.is_settled(step, said, today):
             continue
-        told, mark = manual_steps.describe_step(step), said.get(str(step["id"]))
-        rule, kind, text = "STP-001", MISSING, f"Nobody has said that this is done: {told['text']}"
+        described, mark = manual_steps.describe_step(step), said.get(str(step["id"]))
+        rule, text = "STP-001", f"Not marked as done: {described['text']}"
         if due := manual_steps.due_day(step, mark):
             when = f"{'Due again' if mark else 'Due'} {'since' if due <= today else 'on'} {due}"
-            rule, kind, text = "STP-002", STALE, f"{when}: {told['text']}"
-        say_so = local_command(*command("done", [account, told["id"]]))
-        one = _finding(rule, f"step {told['id']}", "", kind, text, say_so)
-        one["cause"] = WATCHED[rule][1]
-        if "url" in told:
-            one["fix"].insert(0, advice(f"It is done at {told['url']}"))
-        found.append(one)
+            rule, text = "STP-002", f"{when}: {described['text']}"
+        fix: list[FixStep] = [local_command(*command("done", [account, described["id"]]))]
+        if "url" in described:
+            fix.insert(0, advice(f"Do it at {described['url']}"))
+        found.append(simple_finding(rule, f"step {described['id']}", text, fix=fix))
     return found
 
 
 def _renewal(cluster: Cluster, user: str, place: str) -> FixStep:
-    """How a new one is had: our command for the renewer, or the profile's where that is nothing but words."""
+    """Return how to renew a credential: the renewer's command, the profile's if it is plain words, or an advice."""
     words = renewal_command(cluster, user, place)
     if words:
         return local_command(*words)
@@ -117,19 +100,3 @@ def _renewal(cluster: Cluster, user: str, place: str) -> FixStep:
     if words and shlex.join(words) == said:
         return local_command(*words)
     return advice(f"Get a new one as the site says: {said}" if said else "Get a new one as the site says.")
-
-
-def _finding(rule: str, resource: str, place: str, kind: Class, text: str, fix: FixStep) -> FoundDifference:
-    return {
-        "rule": rule,
-        "capability": "watch",
-        "resource": resource,
-        "place": place,
-        "class": kind,
-        "cause": "time",
-        "severity": RULES[rule].severity,
-        "text": text,
-        "desired": {},
-        "actual": {},
-        "fix": [fix],
-    }

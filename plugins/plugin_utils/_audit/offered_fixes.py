@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What can be fixed on an account: the kinds of fixes, and which of them an audit's findings offer."""
+"""The fixes that the last audits offer: their resource types, and the findings that they belong to."""
 
 from __future__ import annotations
 
@@ -26,25 +26,24 @@ KINDS: dict[str, type[FixResource]] = {kind.KIND: kind for kind in (AccessFix, K
 TYPES: dict[str, type] = {"str": str, "path": str, "list": list}
 
 
-def checked(told: ResourceEntry | None) -> ResourceEntry | None:
-    """A fix that an account offers, if it is such as we make; the account may have told anything."""
-    if told is None or told["kind"] not in KINDS:
+def read_offer(offer: ResourceEntry | None) -> ResourceEntry | None:
+    """Return a fix that an account offers with all its options; None if it is invalid, for an account may lie."""
+    if offer is None or offer["kind"] not in KINDS:
         return None
-    kind, options = KINDS[told["kind"]], told["options"]
-    known = set(options) <= set(kind.OPTIONS) and str(options.get("path", "")).startswith(("~", "/"))
-    if not known or not all(_fits(options.get(name), spec) for name, spec in kind.OPTIONS.items()):
+    kind, options = KINDS[offer["kind"]], offer["options"]
+    is_known = set(options) <= set(kind.OPTIONS) and str(options.get("path", "")).startswith(("~", "/"))
+    if not is_known or not all(_fits(options.get(name), spec) for name, spec in kind.OPTIONS.items()):
         return None
-    return {"kind": told["kind"], "options": kind.whole(options)}
+    return {"kind": offer["kind"], "options": kind.whole(options)}
 
 
 def _fits(value: Any, spec: Mapping[str, Any]) -> bool:
-    """Whether an option is as it should be; one that is not given may be."""
     if value is None:
         return not spec.get("required")
     return isinstance(value, TYPES[spec["type"]]) and value in spec.get("choices", [value])
 
 
-class Offered(NamedTuple):
+class FixableFinding(NamedTuple):
     """A finding of the last audit that can be fixed."""
 
     account: str
@@ -54,18 +53,18 @@ class Offered(NamedTuple):
     auto_fix: ResourceEntry
 
 
-def remembered(known: Known, accounts: Container[str]) -> list[Offered]:
-    """What the last audits of these accounts offer, in one order."""
+def find_offers(known: Known, accounts: Container[str]) -> list[FixableFinding]:
+    """Return the findings of these accounts' last audits that offer a valid fix, in a fixed order."""
     found = []
     for one in known.values():
-        fix = checked(json.loads(one["auto_fix"])) if "auto_fix" in one and one.get("account") in accounts else None
+        fix = read_offer(json.loads(one["auto_fix"])) if "auto_fix" in one and one.get("account") in accounts else None
         if fix:
-            found.append(Offered(one["account"], one["rule"], one["place"], one["text"], fix))
+            found.append(FixableFinding(one["account"], one["rule"], one["place"], one["text"], fix))
     return sorted(found, key=lambda one: (one.account, one.rule, one.place))
 
 
-def entries(offered: Iterable[Offered], account: str) -> list[PlanEntry]:
-    """What is sent to an account: each fix once, for several findings may be of one line."""
+def plan_fixes(offered: Iterable[FixableFinding], account: str) -> list[PlanEntry]:
+    """Return the plan entries for an account, each fix once: several findings can share a line."""
     found: list[PlanEntry] = []
     for one in offered:
         entry: PlanEntry = {"kind": one.auto_fix["kind"], "capability": "watch", "options": one.auto_fix["options"]}
@@ -74,14 +73,14 @@ def entries(offered: Iterable[Offered], account: str) -> list[PlanEntry]:
     return found
 
 
-def of_run(variables: Mapping[str, Any], options: Mapping[str, Any]) -> list[Offered]:
-    """What is offered for the accounts of a run. options: Ansible's of the command line. Raises StateError."""
+def find_fixable(variables: Mapping[str, Any], options: Mapping[str, Any]) -> list[FixableFinding]:
+    """Return what can be fixed on the accounts of a run. options: Ansible's command line. Raises StateError."""
     accounts = {str(host) for host in variables["ansible_play_hosts_all"]}
-    return remembered(_known(options), accounts - left_since(accounts))
+    return find_offers(_known(options), accounts - offboarded_since(accounts))
 
 
-def left_since(accounts: Container[str]) -> set[str]:
-    """Return which accounts were offboarded after their last audit: what it offers may rest on what was removed."""
+def offboarded_since(accounts: Container[str]) -> set[str]:
+    """Return the accounts that were offboarded after their last audit, whose offers may be outdated."""
     left = set()
     for (name, _is_sandbox), verbs in last_runs.read_last_runs().items():
         if name in accounts and "audit" in verbs and "offboard" in verbs:
@@ -90,15 +89,15 @@ def left_since(accounts: Container[str]) -> set[str]:
 
 
 def was_audited(options: Mapping[str, Any]) -> bool:
-    """Whether an audit of these accounts files was made from here. Raises StateError."""
-    return audit_history.has_audit(audit_history.hash_series(*sources(options)))
+    """Return True if this machine has audited these accounts files. Raises StateError."""
+    return audit_history.has_audit(audit_history.hash_series(*accounts_files(options)))
 
 
-def sources(options: Mapping[str, Any]) -> list[str]:
-    """The accounts files of a run: what is remembered of one says nothing of another."""
+def accounts_files(options: Mapping[str, Any]) -> list[str]:
+    """Return the paths of a run's accounts files; each combination has records of its own."""
     return [str(serving(Path(source).resolve())) for source in options.get("inventory") or ()]
 
 
 def _known(options: Mapping[str, Any]) -> Known:
-    place = audit_history.hash_series(*sources(options))
+    place = audit_history.hash_series(*accounts_files(options))
     return audit_history.read(place, "")[0]

@@ -1,8 +1,8 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The audit's report (docs/schemas/audit.schema.json), from what each account came to, and its verdict.
+"""The audit's report (docs/schemas/audit.schema.json) and its verdict, from the results of the accounts.
 
-Pure: what was remembered, the waivers and the day come in; the report comes out, the same for the same.
+These are pure functions of the results, the earlier results, the waivers and the day.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
-from .._documents.fix import advice
+from .._documents.fix import Fix, advice
 from .._state.audit_history import Known
 from . import waivers as _waivers
-from .fixes import Commands
-from .rules import CLASSES, RULES, SEVERITIES
+from .findings import simple_finding
+from .fixes import FixCommands
+from .rules.catalogue import CLASSES, RULES, SEVERITIES
 
 if TYPE_CHECKING:
     from .._documents.declaration import ResourceEntry
@@ -40,11 +41,11 @@ if TYPE_CHECKING:
 
 SCHEMA = "hpc.onboard/audit/2.1"
 UNMEASURED = ("RUN-001", "RUN-002")
-ACCOUNT = "account"  # stands in place of a capability, where a whole account could not be measured
+ACCOUNT = "account"  # in place of a role, for a whole account that could not be measured
 
 
-class Past(NamedTuple):
-    """What there was before this run: known findings, runs, waivers, and the findings of a baseline with their days."""
+class EarlierResults(NamedTuple):
+    """Known findings, former runs, waivers, and the findings of a baseline with their days; None without one."""
 
     known: Known
     history: Sequence[FormerAudit]
@@ -52,10 +53,14 @@ class Past(NamedTuple):
     accepted: Mapping[str, str] | None
 
 
-def report(run: AuditRun, rows: Sequence[AuditRow], past: Past, commands: Commands, today: date) -> AuditReport:
-    """The whole report. run: its member of that name; rows: of each account what audit's account part said."""
-    findings = sorted((_told(one, row, past, commands, today) for row in rows for one in row["findings"]), key=_order)
-    waivers = _waivers.states(past.waivers, findings, today)
+def build_report(
+    run: AuditRun, rows: Sequence[AuditRow], past: EarlierResults, commands: FixCommands, today: date
+) -> AuditReport:
+    """Return the whole report. rows: the results of the accounts."""
+    findings = sorted(
+        (_complete(one, row, past, commands, today) for row in rows for one in row["findings"]), key=_order
+    )
+    waivers = _waivers.apply_waivers(past.waivers, findings, today)
     of_account: dict[str, list[Finding]] = {row["name"]: [] for row in rows}
     for one in findings:
         of_account[one["account"]].append(one)
@@ -73,10 +78,12 @@ def report(run: AuditRun, rows: Sequence[AuditRow], past: Past, commands: Comman
     }
 
 
-def _told(finding: FoundDifference, row: AuditRow, past: Past, commands: Commands, today: date) -> Finding:
-    """A finding with all that is known of it beside what was seen."""
+def _complete(
+    finding: FoundDifference, row: AuditRow, past: EarlierResults, commands: FixCommands, today: date
+) -> Finding:
+    """Return a finding of an account with everything that the report adds to it."""
     account = row["name"]
-    fingerprint = mark(finding["rule"], account, finding["resource"], finding["place"])
+    fingerprint = fingerprint_finding(finding["rule"], account, finding["resource"], finding["place"])
     accepted = past.accepted or {}
     since = past.known.get(fingerprint, {}).get("since") or accepted.get(fingerprint) or today.isoformat()
     return {
@@ -96,14 +103,14 @@ def _told(finding: FoundDifference, row: AuditRow, past: Past, commands: Command
         "baseline": "unchanged" if fingerprint in accepted else "new",
         "waiver": None,
         "fingerprint": fingerprint,
-        "fix": finding.get("fix") or commands.fixes(finding, account),
+        "fix": finding.get("fix") or commands.find_fix(finding, account),
         "declared": row["declared"],
         "help": f"docs/rules.md#{finding['rule'].lower()}",
     }
 
 
-def mark(*words: str) -> str:
-    """What a finding is known by in the next run: rule, account, resource and place; never what was found there."""
+def fingerprint_finding(*words: str) -> str:
+    """Return the id of a finding in later runs, from rule, account, resource and place, never from its state."""
     return "sha256:" + hashlib.sha256("\0".join(words).encode()).hexdigest()
 
 
@@ -113,7 +120,7 @@ def _order(finding: Finding) -> tuple[int, str, str, str, str, str]:
 
 
 def _account(row: AuditRow, findings: Sequence[Finding]) -> AuditedAccount:
-    """An account's line of the report, from its findings; of each capability the worst that is not waived."""
+    """Return an account of the report, with the worst severity of each role that is not waived."""
     mine = [one for one in findings if not one["waiver"]]
     cells = {name: _cell(name, state, mine) for name, state in row["capabilities"].items()}
     return {
@@ -142,9 +149,9 @@ def _cell(capability: str, state: Cell, findings: Sequence[Finding]) -> Cell:
 
 
 def _resolved(known: Known, rows: Sequence[AuditRow], findings: Sequence[Finding]) -> list[ResolvedFinding]:
-    """Return what was found before, was looked for again, and is there no more.
+    """Return earlier findings that were checked again and are gone.
 
-    What a role keeps and could not be measured now was not looked for. Whether an account answers always is.
+    What a role keeps and could not be measured was not checked. Whether an account answers always is.
     """
     looked = {(row["name"], name) for row in rows if row["state"] == "measured" for name in row["capabilities"]}
     looked |= {(row["name"], ACCOUNT) for row in rows}
@@ -167,10 +174,10 @@ def _resolved(known: Known, rows: Sequence[AuditRow], findings: Sequence[Finding
     return sorted(gone, key=lambda one: (one["account"], one["rule"], one["resource"], one["fingerprint"]))
 
 
-def known_now(before: Known, result: AuditReport, rows: Sequence[AuditRow]) -> Known:
-    """What is to be remembered after a run: what was found and how it can be fixed; what was not looked for again."""
+def merge_known(before: Known, result: AuditReport, rows: Sequence[AuditRow]) -> Known:
+    """Return the findings to remember: those of this run with their fixes, and earlier ones that were not checked."""
     fixes = {
-        mark(one["rule"], row["name"], one["resource"], one["place"]): one["auto_fix"]
+        fingerprint_finding(one["rule"], row["name"], one["resource"], one["place"]): one["auto_fix"]
         for row in rows
         for one in row["findings"]
         if "auto_fix" in one
@@ -191,7 +198,7 @@ def known_now(before: Known, result: AuditReport, rows: Sequence[AuditRow]) -> K
 
 
 def _remembered_fix(finding: Finding, fix: ResourceEntry | None) -> dict[str, str]:
-    """What fix.yml is to know of a finding that it can fix; one that is waived stays as it is."""
+    """Return what fix.yml needs of a finding that it can fix; a waived one stays as it is."""
     if finding["waiver"] or fix is None:
         return {}
     return {"place": finding["place"], "text": finding["text"], "auto_fix": json.dumps(fix, sort_keys=True)}
@@ -236,7 +243,7 @@ def _by_severity(counts: Counter[Severity]) -> BySeverity:
 
 
 def _coverage(checks: int, unseen: int, accounts: Sequence[AuditedAccount]) -> int:
-    """How much of what should have been looked at was, in percent, rounded down; an account that was not is nothing."""
+    """Return the measured share in percent, rounded down; an unmeasured account counts as nothing."""
     measured = [one for one in accounts if one["state"] == "measured"]
     if not accounts or not measured:
         return 0
@@ -245,11 +252,11 @@ def _coverage(checks: int, unseen: int, accounts: Sequence[AuditedAccount]) -> i
 
 
 def _reasons(run: AuditRun, counted: Sequence[Finding], missed: Sequence[str]) -> list[str]:
-    """Why the run fails, in words; nothing when it does not."""
+    """Return why the run fails, one phrase each; empty if it does not."""
     reasons = []
     if run["fail_on"] != "never":
         bad = SEVERITIES[: SEVERITIES.index(run["fail_on"]) + 1]
-        found = [one for one in counted if one["severity"] in bad and _is_held_against(one)]
+        found = [one for one in counted if one["severity"] in bad and _fails_run(one)]
         if found:
             reasons.append(f"{_number(len(found), 'finding')} of severity {run['fail_on']} or worse")
     if run["incomplete"] == "fail":
@@ -262,7 +269,7 @@ def _reasons(run: AuditRun, counted: Sequence[Finding], missed: Sequence[str]) -
     return reasons
 
 
-def _is_held_against(finding: Finding) -> bool:
+def _fails_run(finding: Finding) -> bool:
     return finding["baseline"] == "new" and finding["rule"] not in UNMEASURED
 
 
@@ -270,21 +277,10 @@ def _number(count: int, word: str) -> str:
     return f"{count} {word}" if count == 1 else f"{count} {word}s"
 
 
-def unmeasured(name: str, reason: str, account: AccountSite) -> AuditRow:
-    """The row of an account that could not be looked at. account: where it is."""
-    finding: FoundDifference = {
-        "rule": "RUN-002",
-        "capability": ACCOUNT,
-        "resource": "the account",
-        "place": "",
-        "class": "unknown",
-        "cause": "unknown",
-        "severity": RULES["RUN-002"].severity,
-        "text": reason,
-        "desired": {},
-        "actual": {},
-        "fix": [advice("See the problems above, then run the audit again.")],
-    }
+def unmeasured_row(name: str, reason: str, account: AccountSite) -> AuditRow:
+    """Return the row of an account that could not be measured."""
+    fix: Fix = [advice(RULES["RUN-002"].advice)]
+    finding = simple_finding("RUN-002", "the account", reason, found_class="unknown", cause="unknown", fix=fix)
     return {
         "name": name,
         **account,
@@ -296,5 +292,5 @@ def unmeasured(name: str, reason: str, account: AccountSite) -> AuditRow:
         "ok": 0,
         "capabilities": {},
         "declared": None,
-        "findings": [finding],
+        "findings": [{**finding, "capability": ACCOUNT}],
     }

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The report part of an audit: what all accounts came to, what was remembered, and what is written where."""
+"""The parts of an audit that run on this machine: checking the settings before it, and the report after it."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from .._state import audit_history
 from .._state.durable_files import StateError
 from . import accepted, offered_fixes
 from . import report as _audit
-from .account import unmeasured
-from .fixes import Commands
+from .account import unmeasured_account
+from .fixes import FixCommands
 from .formats.files import FORMATS, ReportError, opened, write
-from .rules import SEVERITIES
+from .rules.catalogue import SEVERITIES
 
 if TYPE_CHECKING:
     from .._documents.finding import AuditReport, AuditRow, AuditRun, FormerAudit, SourceLine
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     Result = TypeVar("Result", AuditSettings, AuditReported)
 
 Variables = Mapping[str, Any]  # Ansible's, of the host that the part is run for
-Wishes = Mapping[str, Any]  # of a user, as checked() reads them
+Settings = Mapping[str, Any]  # of the user, as read_settings() returns them
 SETTINGS: dict[str, Reader] = {
     "audit_fail_on": extra_vars.one_of(*SEVERITIES, "never"),
     "audit_incomplete": extra_vars.one_of("fail", "ignore"),
@@ -61,50 +61,50 @@ class Called(NamedTuple):
     ansible: str
 
 
-def checked(variables: Iterable[object], value: Value) -> dict[str, Any]:
-    """All wishes, those that nobody gave as they are then; a misspelt word is an error. Raises AccountError."""
+def read_settings(variables: Iterable[object], value: Value) -> dict[str, Any]:
+    """Return all settings, with defaults. Raises AccountError for an unknown setting or value."""
     given = extra_vars.read("the audit", SETTINGS, variables, lambda name: value(name) or None)
-    wishes = {**DEFAULTS, **given}
-    if wishes["audit_baseline_write"] and not wishes["audit_baseline"]:
-        raise AccountError("audit_baseline_write needs to know where: -e audit_baseline=FILE")
-    return wishes
+    settings = {**DEFAULTS, **given}
+    if settings["audit_baseline_write"] and not settings["audit_baseline"]:
+        raise AccountError("audit_baseline_write needs a file: -e audit_baseline=FILE")
+    return settings
 
 
-def prepared(variables: Variables, value: Value) -> AuditSettings | RefusedResult:
-    """The result of the settings part: what nobody would heed, read or could write is refused, and nobody visited."""
+def check_settings(variables: Variables, value: Value) -> AuditSettings | RefusedResult:
+    """Return the result of the settings part; unknown settings and files that cannot be used fail the run here."""
 
     def work() -> AuditSettings:
-        wishes = checked(variables, value)
+        settings = read_settings(variables, value)
         refuse_unknown(variables)
-        accepted.read(variables, wishes, datetime.now(UTC).date())
-        if wishes["audit_output"]:
-            os.close(opened(_output(wishes)))
+        accepted.read(variables, settings, datetime.now(UTC).date())
+        if settings["audit_output"]:
+            os.close(opened(_output(settings)))
         return {"kind": "audit_settings", "changed": False}
 
-    return _said("audit_settings", work)
+    return _run_part("audit_settings", work)
 
 
-def reported(
+def report_audit(
     variables: Variables, value: Value, called: Called, warn: Callable[[str], None], begun: float
 ) -> AuditReported | RefusedResult:
-    """The result of the report part: the report, and whether the run fails by it. begun: of time.monotonic()."""
+    """Return the result of the report part; it fails if the report says so. begun: a time.monotonic()."""
 
     def work() -> AuditReported:
-        wishes = checked(variables, value)
-        result = _report(variables, wishes, called, warn, begun)
+        settings = read_settings(variables, value)
+        result = _report(variables, settings, called, warn, begun)
         reasons = result["summary"]["reasons"]
-        said = "; ".join(reasons) or "nothing to hold against"
-        files = _written(result, wishes)
+        said = "; ".join(reasons) or "The audit passed."
+        files = _write_files(result, settings)
         whole: AuditReported = {
             "kind": "audit_report", "changed": False, "failed": bool(reasons), "msg": said, "report": result
         }  # fmt: skip
         return {**whole, "files": files} if files else whole
 
-    return _said("audit_report", work)
+    return _run_part("audit_report", work)
 
 
-def _said(kind: str, work: Callable[[], Result]) -> Result | RefusedResult:
-    """What the work gives, or the one sentence that says why it cannot be done."""
+def _run_part(kind: str, work: Callable[[], Result]) -> Result | RefusedResult:
+    """Return the result of the work, or the reason why it cannot be done."""
     try:
         return work()
     except (Mistakes, AccountError, StateError, ReportError) as error:
@@ -113,25 +113,25 @@ def _said(kind: str, work: Callable[[], Result]) -> Result | RefusedResult:
         return {
             "kind": kind,
             "failed": True,
-            "msg": f"{error.filename}: {error.strerror}: put that right, then run again",
+            "msg": f"{error.filename}: {error.strerror}: fix this, then run again",
         }
 
 
 def _report(
     variables: Variables,
-    wishes: Wishes,
+    settings: Settings,
     called: Called,
     warn: Callable[[str], None],
     begun: float,
 ) -> AuditReport:
     now = datetime.now(UTC)
-    run = _run(now, wishes, called, begun)
-    sources = offered_fixes.sources(called.options)
+    run = _run(now, settings, called, begun)
+    sources = offered_fixes.accounts_files(called.options)
     place, name = audit_history.hash_series(*sources), audit_history.hash_series(*sources, run["limit"], *run["tags"])
-    known, history, newer = _remembered(place, name)
-    past = _audit.Past(known, history, *accepted.read(variables, wishes, now.date()))
+    known, history, newer = _read_history(place, name)
+    past = _audit.EarlierResults(known, history, *accepted.read(variables, settings, now.date()))
     rows = list(_rows(variables))
-    report: AuditReport = _audit.report(run, rows, past, _commands(variables), now.date())
+    report: AuditReport = _audit.build_report(run, rows, past, _commands(variables), now.date())
     summary = report["summary"]
     entry: FormerAudit = {
         "started": run["started"],
@@ -141,42 +141,42 @@ def _report(
         "new": summary["new"],
         "resolved": summary["resolved"],
     }
-    for said in [newer] if newer else _remember(_audit.known_now(known, report, rows), place, name, entry):
+    for said in [newer] if newer else _keep_history(_audit.merge_known(known, report, rows), place, name, entry):
         warn(said)
     return report
 
 
-def _written(report: AuditReport, wishes: Wishes) -> list[str]:
-    """Write what is to be written; gives the report's files, as a person names them from here."""
-    files = write(report, _output(wishes), wishes["audit_formats"]) if wishes["audit_output"] else []
-    if wishes["audit_baseline_write"]:
-        accepted.write(wishes, report)
+def _write_files(report: AuditReport, settings: Settings) -> list[str]:
+    """Write the report and the baseline as the settings say; return the paths of the report's files."""
+    files = write(report, _output(settings), settings["audit_formats"]) if settings["audit_output"] else []
+    if settings["audit_baseline_write"]:
+        accepted.write(settings, report)
     return [command_line.near(str(Path(file).absolute())) for file in files]
 
 
-def _remembered(place: str, name: str) -> tuple[audit_history.Known, list[FormerAudit], str]:
-    """What audits before this one left, and why it can neither be read nor added to."""
+def _read_history(place: str, name: str) -> tuple[audit_history.Known, list[FormerAudit], str]:
+    """Return the known findings and former runs, or why they can be neither read nor added to."""
     try:
         known, runs = audit_history.read(place, name)
         uncounted: Any = {"new": None, "resolved": None}  # of runs of older versions
         return known, [{**uncounted, **run} for run in runs], ""
     except StateError as error:
-        return {}, [], f"nothing here is compared with earlier audits, and this one is not remembered: {error}"
+        return {}, [], f"this audit is not compared with earlier ones, and is not recorded: {error}"
 
 
-def _remember(known: audit_history.Known, place: str, name: str, entry: FormerAudit) -> list[str]:
-    """Keep what this audit came to; gives what is to be said of that."""
+def _keep_history(known: audit_history.Known, place: str, name: str, entry: FormerAudit) -> list[str]:
+    """Record the results of this audit; return the warnings for the user."""
     try:
         return audit_history.keep(known, place, name, entry)
     except StateError as error:
-        return [f"what this audit found will not be remembered: {error}"]
+        return [f"the results of this audit are not recorded: {error}"]
 
 
-def _output(wishes: Wishes) -> str:
-    return str(Path(str(wishes["audit_output"])).expanduser())
+def _output(settings: Settings) -> str:
+    return str(Path(str(settings["audit_output"])).expanduser())
 
 
-def _run(now: datetime, wishes: Wishes, called: Called, begun: float) -> AuditRun:
+def _run(now: datetime, settings: Settings, called: Called, begun: float) -> AuditRun:
     tags = [str(tag) for tag in called.options.get("tags") or () if tag != "all"]
     return {
         "id": now.strftime("%Y%m%dT%H%M%S%fZ"),
@@ -187,29 +187,29 @@ def _run(now: datetime, wishes: Wishes, called: Called, begun: float) -> AuditRu
         "playbook": "audit.yml",
         "limit": str(called.options.get("subset") or ""),
         "tags": tags,
-        "fail_on": wishes["audit_fail_on"],
-        "incomplete": wishes["audit_incomplete"],
+        "fail_on": settings["audit_fail_on"],
+        "incomplete": settings["audit_incomplete"],
     }
 
 
 def _rows(variables: Variables) -> Iterator[AuditRow]:
-    """What each account of the play came to; one whose look ended in an error of its own is not measured."""
-    lines = _Declarations()
+    """Yield the row of each account; one whose task failed is not measured."""
+    lines = _DeclaredLines()
     for host in variables["ansible_play_hosts_all"]:
         own = variables["hostvars"][host]
         result = own.get("audited") or {}
-        row: AuditRow = result.get("audit") or unmeasured(own, str(result.get("msg") or "it was not looked at"))
-        yield {**row, "declared": lines.of(str(host), own)}
+        row: AuditRow = result.get("audit") or unmeasured_account(own, str(result.get("msg") or "it was not examined"))
+        yield {**row, "declared": lines.find(str(host), own)}
 
 
-class _Declarations:
-    """Where each account stands in its accounts file."""
+class _DeclaredLines:
+    """The lines of the accounts in their accounts files."""
 
     def __init__(self) -> None:
         self._files: dict[str, YamlText | None] = {}
 
-    def of(self, name: str, variables: Variables) -> SourceLine | None:
-        """File and line, or None where it cannot be said."""
+    def find(self, name: str, variables: Variables) -> SourceLine | None:
+        """Return file and line, or None if the file has no lines."""
         file = str(variables.get("inventory_file") or "")
         if not file.endswith((".yml", ".yaml")):
             return None
@@ -222,8 +222,8 @@ class _Declarations:
         return {"file": command_line.near(file), "line": lines.of(("accounts", name), at_key=True)} if lines else None
 
 
-def _commands(variables: Variables) -> Commands:
-    """The commands for somebody who started this run as it was started."""
+def _commands(variables: Variables) -> FixCommands:
+    """Return the commands in the form in which this run was started."""
     hosts = variables["ansible_play_hosts_all"]
-    practised = {str(host) for host in hosts if (variables["hostvars"][host].get("account") or {}).get("sandbox")}
-    return Commands(command_line.started(), practised)
+    sandboxes = {str(host) for host in hosts if (variables["hostvars"][host].get("account") or {}).get("sandbox")}
+    return FixCommands(command_line.started(), sandboxes)

@@ -1,8 +1,8 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Findings that somebody answers for, for a while: a file that people write (docs/schemas/waivers.schema.json).
+"""Waivers: findings that a user accepts until a given day, in a file (docs/schemas/waivers.schema.json).
 
-One that is over, or that fits nothing, is said to be: a waiver nobody remembers is how a finding gets lost.
+The report names expired and unused waivers, because a forgotten waiver hides a finding.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ...module_utils._core.errors import AccountError
 from .._accounts.profiles import schema
 from .._input.diagnostics import Mistake, Mistakes, YamlText, nearest, shown
 from .._input.json_schema import Checker
-from .rules import RULES
+from .rules.catalogue import RULES
 
 if TYPE_CHECKING:
     from .._documents.finding import Excuse, Finding, WaiverEntry
@@ -31,7 +31,7 @@ LONGEST_CRITICAL = timedelta(days=30)
 
 
 class Waiver(NamedTuple):
-    """One entry of the file. expires is the last day on which it counts; where is its file and line."""
+    """One entry of the file. expires: the last day on which it counts. where: its file and line."""
 
     rule: str
     account: str
@@ -41,8 +41,8 @@ class Waiver(NamedTuple):
     by: str
     where: str
 
-    def fits(self, finding: Finding) -> bool:
-        """Whether it is about this finding."""
+    def covers(self, finding: Finding) -> bool:
+        """Return True if the waiver is for this finding."""
         about = (finding["resource"], finding["place"], finding["place"].partition(":")[0])
         return (
             self.rule == finding["rule"]
@@ -50,17 +50,17 @@ class Waiver(NamedTuple):
             and any(fnmatchcase(one, self.resource) for one in about)
         )
 
-    def excuse(self) -> Excuse:
-        """What a finding says of it."""
+    def as_excuse(self) -> Excuse:
+        """Return the waiver as it appears in a finding."""
         return {"justification": self.justification, "expires": self.expires, "by": self.by, "where": self.where}
 
-    def is_over(self, today: date) -> bool:
-        """Whether its last day is past."""
+    def has_expired(self, today: date) -> bool:
+        """Return True if the last day is past."""
         return self.expires < today.isoformat()
 
 
 def read(file: Path, today: date) -> list[Waiver]:
-    """The waivers of a file. Raises Mistakes, all at once, OSError, and AccountError for a newer format."""
+    """Return the waivers of a file. Raises Mistakes with all of them, OSError, or AccountError for a newer format."""
     lines = YamlText(file, file.read_text(encoding="utf-8"))
     document = lines.document()
     said = document.get("schema", SCHEMA) if isinstance(document, dict) else SCHEMA
@@ -84,7 +84,7 @@ def _waiver(lines: YamlText, at: int, entry: Entry) -> Waiver:
 
 
 def _refusals(lines: YamlText, at: int, entry: Entry, today: date) -> Iterator[Mistake]:
-    """What the schema cannot say."""
+    """Yield the mistakes that the schema cannot find."""
     if entry["rule"] not in RULES:
         yield lines.mistake(
             ("waivers", at, "rule"), f'unknown rule "{entry["rule"]}"; {nearest(entry["rule"], RULES, ())}'
@@ -93,28 +93,28 @@ def _refusals(lines: YamlText, at: int, entry: Entry, today: date) -> Iterator[M
     try:
         expires = date.fromisoformat(entry["expires"])
     except ValueError:
-        yield lines.mistake(("waivers", at, "expires"), f'"{entry["expires"]}" is no day of the calendar.')
+        yield lines.mistake(("waivers", at, "expires"), f'"{entry["expires"]}" is not a date.')
         return
     critical = RULES[entry["rule"]].severity == "critical"
     if expires > today + (LONGEST_CRITICAL if critical else LONGEST):
-        most = "30 days, for the rule is critical" if critical else "a year"
+        most = "30 days, because the rule is critical" if critical else "a year"
         yield lines.mistake(("waivers", at, "expires"), f"a waiver counts for at most {most}: name an earlier day.")
 
 
-def states(waivers: list[Waiver], findings: list[Finding], today: date) -> list[WaiverEntry]:
-    """Put each waiver on the findings that it fits, and tell for each whether it is used, unused or expired."""
-    told: list[WaiverEntry] = []
+def apply_waivers(waivers: list[Waiver], findings: list[Finding], today: date) -> list[WaiverEntry]:
+    """Add each waiver to the findings that it covers; return all waivers with their state: used, unused, expired."""
+    entries: list[WaiverEntry] = []
     for waiver in waivers:
-        mine = [finding for finding in findings if waiver.fits(finding)]
-        over = waiver.is_over(today)
-        for finding in () if over else mine:
-            finding["waiver"] = finding["waiver"] or waiver.excuse()
+        mine = [finding for finding in findings if waiver.covers(finding)]
+        expired = waiver.has_expired(today)
+        for finding in () if expired else mine:
+            finding["waiver"] = finding["waiver"] or waiver.as_excuse()
         entry: WaiverEntry = {
             "rule": waiver.rule,
             "account": waiver.account,
             "resource": waiver.resource,
-            **waiver.excuse(),
-            "state": "expired" if over else "used" if mine else "unused",
+            **waiver.as_excuse(),
+            "state": "expired" if expired else "used" if mine else "unused",
         }
-        told.append(entry)
-    return told
+        entries.append(entry)
+    return entries

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._audit import findings, place_checks
-from .._audit.account import here
+from .._audit.account import local_findings
 from .._authentication.login_diagnosis import FailedLogin
 from .._authentication.unattended import LoginQuestion
 from .._delivery.conversation import Conversation
@@ -41,7 +41,7 @@ def read_settings(variables: Mapping[str, Any], value: extra_vars.Value) -> dict
 
 def check_credential(variables: Mapping[str, Any]) -> PreflightAccount | None:
     """Return the result if the ticket or certificate of an account is missing or expired, else None."""
-    for finding in here(variables):
+    for finding in local_findings(variables):
         if finding["rule"] == CREDENTIALS and finding["class"] != "at_risk":  # at_risk: it expires soon
             return account_result("ended", finding["text"], render_in_one_line(finding.get("fix", [])))
     return None
@@ -59,7 +59,7 @@ def check_account(session: AccountSession) -> PreflightAccount:
     texts = [
         finding["text"]
         for entry, outcome in zip(entries, outcomes, strict=True)
-        for finding in findings.of_check(entry, outcome)
+        for finding in findings.check_findings(entry, outcome)
         if finding["severity"] in BLOCKING
     ]
     return account_result("not_ready", " ".join(texts)) if texts else account_result("open", "")

@@ -21,7 +21,7 @@ from .._audit.formats.shared import (
     words,
     worst_first,
 )
-from .._audit.rules import RULES
+from .._audit.rules.catalogue import RULES
 from .._documents.finding import AuditedAccount, AuditReport, Finding
 from .._documents.fix import FixPart, describe_fix
 from .._text.amounts import count, duration

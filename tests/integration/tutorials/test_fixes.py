@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import RULES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules.catalogue import RULES
 
 from tests.effort import EXHAUSTIVE
 from tests.integration.audit.audit_scene import Scene, at

@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import report
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.fixes import Commands
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import RULES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.fixes import FixCommands
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules.catalogue import RULES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.waivers import Waiver
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.fix import advice, describe_fix
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import Start
 
 TODAY = date(2026, 11, 21)
 INSTALLED = Start((), False, None, ())
-COMMANDS = Commands(INSTALLED._replace(inventory=("-i", "my accounts.yml")))
+COMMANDS = FixCommands(INSTALLED._replace(inventory=("-i", "my accounts.yml")))
 ABOUT = {"cluster": "lrz", "site": "LRZ", "profile": {"verified_on": "2026-11-21", "status": "documented"}}
 
 
@@ -59,15 +59,15 @@ def row(name: str, *findings: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 def unmeasured(name: str) -> dict[str, Any]:
     """An account that did not answer."""
-    return report.unmeasured(name, "no route", {**ABOUT, "declared": None})
+    return report.unmeasured_row(name, "no route", {**ABOUT, "declared": None})
 
 
 def told(
     *rows: dict[str, Any], known: Any = None, waivers: Any = (), accepted: Any = None, **run: Any
 ) -> dict[str, Any]:
     """The report."""
-    past = report.Past(known or {}, [], list(waivers), accepted)
-    return report.report({"fail_on": "high", "incomplete": "fail", **run}, rows, past, COMMANDS, TODAY)
+    past = report.EarlierResults(known or {}, [], list(waivers), accepted)
+    return report.build_report({"fail_on": "high", "incomplete": "fail", **run}, rows, past, COMMANDS, TODAY)
 
 
 def waiver(rule: str, account: str = "*", resource: str = "*", expires: str = "2026-12-31") -> Waiver:
@@ -171,7 +171,7 @@ def test_with_a_baseline_only_new_findings_fail() -> None:
 
 def test_since_when_a_finding_is_known_is_remembered_and_what_is_gone_is_told() -> None:
     first = told(row("a@lrz", finding("LNK-001")))
-    known = {one: {**entry, "since": "2026-01-02"} for one, entry in report.known_now({}, first, []).items()}
+    known = {one: {**entry, "since": "2026-01-02"} for one, entry in report.merge_known({}, first, []).items()}
     again = told(row("a@lrz", finding("LNK-001")), known=known)
     assert again["findings"][0]["since"] == "2026-01-02"
     assert again["resolved"] == []
@@ -179,13 +179,13 @@ def test_since_when_a_finding_is_known_is_remembered_and_what_is_gone_is_told() 
     assert [(one["rule"], one["account"], one["since"]) for one in gone["resolved"]] == [
         ("LNK-001", "a@lrz", "2026-01-02")
     ]
-    assert report.known_now(known, gone, []) == {}
+    assert report.merge_known(known, gone, []) == {}
 
 
 def test_new_and_resolved_count_against_the_audits_before() -> None:
     first = told(row("a@lrz", finding("LNK-001")))
     assert (first["summary"]["new"], first["findings"][0]["new"]) == (1, True)
-    known = report.known_now({}, first, [])
+    known = report.merge_known({}, first, [])
     again = told(row("a@lrz", finding("LNK-001")), known=known)
     assert (again["summary"]["new"], again["summary"]["resolved"], again["findings"][0]["new"]) == (0, 0, False)
     assert again["summary"]["exit"] == 2, "a finding that is not new fails the run all the same"
@@ -196,13 +196,13 @@ def test_an_account_that_answers_again_and_then_does_not_is_resolved_and_new() -
     counts = []
     for one in (unmeasured("a@lrz"), unmeasured("a@lrz"), row("a@lrz"), unmeasured("a@lrz")):
         said = told(one, known=known)
-        known = report.known_now(known, said, [one])
+        known = report.merge_known(known, said, [one])
         counts.append((said["summary"]["new"], said["summary"]["resolved"]))
     assert counts == [(1, 0), (0, 0), (0, 1), (1, 0)]
 
 
 def test_what_a_role_keeps_and_could_not_be_measured_is_not_resolved() -> None:
-    known = report.known_now({}, told(row("a@lrz", finding("LNK-001"))), [])
+    known = report.merge_known({}, told(row("a@lrz", finding("LNK-001"))), [])
     unseen = finding("RUN-001", **{"class": "unknown"})
     assert told(row("a@lrz", unseen), known=known)["resolved"] == []
     other = finding("RUN-001", resource="link ~/other", **{"class": "unknown"})
@@ -213,10 +213,10 @@ def test_what_a_role_keeps_and_could_not_be_measured_is_not_resolved() -> None:
     "rows", [[unmeasured("a@lrz")], [row("b@lrz")], [row("a@lrz", capabilities={"conda": "ok"})], []]
 )
 def test_what_was_not_looked_for_is_not_gone(rows: list[dict[str, Any]]) -> None:
-    known = report.known_now({}, told(row("a@lrz", finding("LNK-001"))), [])
+    known = report.merge_known({}, told(row("a@lrz", finding("LNK-001"))), [])
     said = told(*rows, known=known)
     assert said["resolved"] == []
-    assert known.items() <= report.known_now(known, said, []).items()
+    assert known.items() <= report.merge_known(known, said, []).items()
 
 
 def test_a_finding_is_known_by_what_it_is_about_and_not_by_what_was_found() -> None:
@@ -232,16 +232,16 @@ FIX = "ansible-playbook -i 'my accounts.yml' hpc.onboard.fix -l a@lrz"
 LINK = {"kind": "leftover_fix", "options": {"path": "~/old", "what": "link", "mark": "key 0123456789ab"}}
 ON_ACCOUNT = "ansible -i 'my accounts.yml' a@lrz -m raw -a "
 KEEP = "This key is not in your keyring. Keep it first if you need it: keyring set hpc.onboard NAME."
-ASK = "Ask the site where it is now, or put its path right in the accounts file, then:"
+ASK = "Ask the site where it is now, or correct its path in the accounts file, then:"
 
 
-def parts(given: dict[str, Any], commands: Commands = COMMANDS) -> list[tuple[str, bool]]:
+def parts(given: dict[str, Any], commands: FixCommands = COMMANDS) -> list[tuple[str, bool]]:
     """What fixes a finding of a@lrz, in words, and what of it is a command."""
-    return [tuple(part) for part in describe_fix(commands.fixes(given, "a@lrz"))]
+    return [tuple(part) for part in describe_fix(commands.find_fix(given, "a@lrz"))]
 
 
 def test_nothing_is_run_by_hand_in_a_sandbox_since_it_would_be_run_here() -> None:
-    commands = Commands(INSTALLED, {"a@lrz"})
+    commands = FixCommands(INSTALLED, {"a@lrz"})
     moved = finding("SCR-002", in_the_way="~/bin/x", blocked=True)
     assert parts(moved, commands) == [
         ("In its sandbox: mv -n ~/bin/x ~/bin/x.mine, then:", False),
@@ -267,7 +267,8 @@ def test_nothing_is_run_by_hand_in_a_sandbox_since_it_would_be_run_here() -> Non
             finding("ORP-001", in_the_way="~/bin/mine"),
             [
                 (
-                    "Keep it as it is. If you do not know why it is noted, look at ~/.config/hpc.onboard/receipt.json.",
+                    "Keep it as it is. If you do not know why it is recorded, inspect"
+                    " ~/.config/hpc.onboard/receipt.json.",
                     False,
                 )
             ],
@@ -275,13 +276,14 @@ def test_nothing_is_run_by_hand_in_a_sandbox_since_it_would_be_run_here() -> Non
         (finding("LNK-003", capability="watch", place="~/old", auto_fix=LINK), [(FIX, True)]),
         (
             finding("LNK-003", capability="watch", place="~/$(id)"),
-            [("Let ~/$(id) lead somewhere, or remove it.", False)],
+            [("Point ~/$(id) to an existing target, or remove it.", False)],
         ),
         (
             finding("SEC-004", capability="watch", place="~/x\nrm -rf ~"),
             [
                 (
-                    "Take the key out of ~/x\nrm -rf ~ by hand, when what reads it there gets its key in another way.",
+                    "Remove the key from ~/x\nrm -rf ~ by hand, once the program that reads it there has its key in"
+                    " another way.",
                     False,
                 )
             ],
@@ -301,7 +303,7 @@ def test_nothing_is_run_by_hand_in_a_sandbox_since_it_would_be_run_here() -> Non
             finding("ENV-005", capability="watch", place="~/bin/x", case="not_on_path"),
             [
                 (
-                    "Log in again; if it is still missing, look for what sets PATH after the line of hpc-onboard in"
+                    "Log in again. If it is still missing, look for what sets PATH after the line of hpc-onboard in"
                     " your start-up file, and add the folder there: export PATH=~/bin:$PATH"
                     " (in tcsh: set path = (~/bin $path)).",
                     False,
@@ -312,8 +314,8 @@ def test_nothing_is_run_by_hand_in_a_sandbox_since_it_would_be_run_here() -> Non
             finding("SEC-008", capability="watch", place="~/.bashrc:5", case="leads_past"),
             [
                 (
-                    "Let the accounts file name the file that it leads to (path), or take the variable out of"
-                    " ~/.bashrc:5 once nothing else needs what it leads to.",
+                    "Name the file that the variable points to in the accounts file (path), or remove the variable from"
+                    " ~/.bashrc:5 once nothing else needs it.",
                     False,
                 )
             ],
@@ -322,23 +324,29 @@ def test_nothing_is_run_by_hand_in_a_sandbox_since_it_would_be_run_here() -> Non
             finding("ENV-001", capability="watch", place="~/.local/share/enroot", case="not_made_again"),
             [
                 (
-                    "Keep ~/.local/share/enroot: no program makes it again. To have it elsewhere, move it by its own"
-                    " program (of enroot: enroot export, then enroot create).",
+                    "Keep ~/.local/share/enroot: no program makes it again. To move it, use its own"
+                    " program (for enroot: enroot export, then enroot create).",
                     False,
                 )
             ],
         ),
         (
             finding("ENV-005", capability="watch", place="/opt/x"),
-            [("Take /opt/x, or its folder, out of PATH, or put it behind the folder of hpc-onboard's script.", False)],
+            [("Remove /opt/x, or its folder, from PATH, or put it after the folder of hpc-onboard's script.", False)],
         ),
         (
             finding("SEC-004", capability="watch", place="~/a.sh:1", case="unknown_key"),
-            [(f"{KEEP} Then take the line out of ~/a.sh:1.", False)],
+            [(f"{KEEP} Then remove the line from ~/a.sh:1.", False)],
         ),
         (
             finding("SEC-004", capability="watch", place="~/a.sh:1", case="anything an account says"),
-            [("Take the key out of ~/a.sh:1 by hand, when what reads it there gets its key in another way.", False)],
+            [
+                (
+                    "Remove the key from ~/a.sh:1 by hand, once the program that reads it there has its key in another"
+                    " way.",
+                    False,
+                )
+            ],
         ),
     ],
 )

@@ -3,26 +3,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import Outcome
 from ansible_collections.hpc.onboard.plugins.module_utils._receipt.notes import make_note as _note
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import judges
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.findings import (
-    judge_of,
-    of_check,
-    of_orphan,
-    of_resource,
+    check_findings,
+    orphan_findings,
+    resource_findings,
 )
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.judges.common import Look
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import (
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.resource_rules import RULES_BY_TYPE, AccountContext
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules.catalogue import (
     CAUSES,
     CLASSES,
     RULES,
     SEVERITIES,
-    WATCHED,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import ELSEWHERE
@@ -46,10 +42,10 @@ def note(reached: dict[str, str], own: str = MINE, **more: Any) -> dict[str, Any
     return {**_note({"kind": "k", "capability": "", "options": {}}, after, own, "lrz", True), **more}
 
 
-def look(noted: dict[str, Any] | None = None, **more: Any) -> Look:
+def look(noted: dict[str, Any] | None = None, **more: Any) -> AccountContext:
     """What an account was looked at with."""
     given: dict[str, Any] = {"notes": {"k": noted} if noted else {}, "fingerprints": MINE, "old": {}, "purged": ()}
-    return Look(**{**given, **more})
+    return AccountContext(**{**given, **more})
 
 
 class Case(NamedTuple):
@@ -96,6 +92,15 @@ CASES = [
     Case("shell_environment", {"a": "y"}, {"a": "x"}, [("ENV-002", "changed", "medium")], "changed by hand"),
     Case("path_script", {}, {"content": "x"}, [("SCR-001", "missing", "medium")]),
     Case("path_script", {"content": "y"}, {"content": "x"}, [("SCR-002", "changed", "medium")]),
+    Case("own_file", {}, {"content": "x"}, [("OWN-001", "missing", "medium")]),
+    Case("own_file", {"content": "y"}, {"content": "x"}, [("OWN-002", "changed", "medium")]),
+    Case("own_file", {}, {"content": "x"}, [("OWN-001", "broken", "medium")], "a file is in the way"),
+    Case("container_image", {}, {"digest": "x"}, [("IMG-001", "missing", "high")]),
+    Case("container_image", {"digest": "y"}, {"digest": "x"}, [("IMG-002", "changed", "medium")]),
+    Case("container_image", {"is": "folder"}, {"digest": "x"}, [("IMG-001", "broken", "high")]),
+    Case("python_env", {}, {"a": "x"}, [("PKG-006", "missing", "high")]),
+    Case("python_env", {"a": "y"}, {"a": "x"}, [("PKG-007", "changed", "medium")]),
+    Case("python_env", {"leads to": "nothing"}, {"leads to": "it"}, [("PKG-006", "broken", "high")]),
     Case("conda_install", {}, {"conda": "1"}, [("PKG-005", "missing", "high")]),
     Case("conda_install", {"conda": "0"}, {"conda": "1"}, [("PKG-004", "changed", "medium")]),
     Case("conda_install", {"is": "folder"}, {"conda": "1"}, [("PKG-005", "broken", "high")]),
@@ -114,22 +119,14 @@ CASES = [
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.kind}-{case.found}")
 def test_each_difference_breaks_its_rule(case: Case) -> None:
     entry = {"kind": case.kind, "options": {"path": "~/a/file"}}
-    said = of_resource(entry, "k", outcome(case.before, case.after, case.reason), look(old={"key old": "ngc"}))
+    said = resource_findings(entry, "k", outcome(case.before, case.after, case.reason), look(old={"key old": "ngc"}))
     assert sorted((one["rule"], one["class"], one["severity"]) for one in said) == sorted(case.found)
     assert all(one["text"].endswith((".", "?", "!")) for one in said)
     assert all(case.reason in one["text"] and one["blocked"] for one in said if case.reason)
 
 
-@pytest.mark.parametrize("kind", [*KEPT, "scheduler"])
-def test_every_declared_kind_has_a_judge(kind: str) -> None:
-    assert callable(judge_of(kind))
-
-
-def test_every_judge_has_a_kind() -> None:
-    files = {file.stem for file in Path(judges.__path__[0]).glob("*.py")}
-    assert files - {"common"} == {
-        judge_of(kind).__module__.rpartition(".")[2] for kind in [*KEPT, "emptied_cache", "scheduler"]
-    }
+def test_every_resource_type_has_rules() -> None:
+    assert {*KEPT, "emptied_cache", "scheduler"} == set(RULES_BY_TYPE)
 
 
 @pytest.mark.parametrize(
@@ -150,43 +147,44 @@ def test_every_judge_has_a_kind() -> None:
 )
 def test_the_receipt_tells_who_moved(noted: Any, before: Any, after: Any, cause: str) -> None:
     entry = {"kind": "enroot_credential", "options": {"path": "~/a"}}
-    assert [one["cause"] for one in of_resource(entry, "k", outcome(before, after), look(noted))] == [cause]
+    assert [one["cause"] for one in resource_findings(entry, "k", outcome(before, after), look(noted))] == [cause]
 
 
 def test_what_was_wished_for_since_the_last_run_is_missing_by_the_wish() -> None:
     entry = {"kind": "enroot_credential", "options": {"path": "~/a"}}
     noted = look(note(KEY))
-    assert [one["cause"] for one in of_resource(entry, "new", outcome({}, KEY), noted)] == ["spec"]
-    assert [one["cause"] for one in of_resource(entry, "new", outcome({**KEY, "lines": "2"}, KEY), noted)] == [
+    assert [one["cause"] for one in resource_findings(entry, "new", outcome({}, KEY), noted)] == ["spec"]
+    assert [one["cause"] for one in resource_findings(entry, "new", outcome({**KEY, "lines": "2"}, KEY), noted)] == [
         "unknown"
     ]
-    assert [one["cause"] for one in of_resource(entry, "new", outcome({}, KEY), look())] == ["unknown"]
+    assert [one["cause"] for one in resource_findings(entry, "new", outcome({}, KEY), look())] == ["unknown"]
 
 
 def test_each_field_has_a_cause_of_its_own() -> None:
     entry = {"kind": "enroot_credential", "options": {"path": "~/a"}}
     noted = note({**KEY, "password": "key b"})
-    said = of_resource(entry, "k", outcome({**KEY, "password": "key b", "mode": "0644"}, KEY), look(noted))
+    said = resource_findings(entry, "k", outcome({**KEY, "password": "key b", "mode": "0644"}, KEY), look(noted))
     assert {one["rule"]: one["cause"] for one in said} == {"KEY-002": "spec", "SEC-001": "hand"}
 
 
 @pytest.mark.parametrize(("purged", "cause"), [((), "site"), (("/work",), "time"), (("/wor",), "site")])
 def test_what_a_link_led_to_went_with_the_site_or_with_time(purged: tuple[str, ...], cause: str) -> None:
     entry = {"kind": "storage_link", "options": {"path": "~/w", "target": "/work/p"}}
-    said = of_resource(entry, "k", outcome({**LINK, "leads to": "nothing"}, LINK), look(note(LINK), purged=purged))
+    gone = outcome({**LINK, "leads to": "nothing"}, LINK)
+    said = resource_findings(entry, "k", gone, look(note(LINK), purged=purged))
     assert [one["cause"] for one in said] == [cause]
 
 
 @pytest.mark.parametrize("status", ["failed", "unknown", "blocked"])
 def test_what_was_not_looked_at_is_said(status: str) -> None:
     unmet = {**Outcome.unmet("the thing", status, "it hangs").document(), "capability": "some"}
-    said = of_resource({"kind": "directory", "options": {}}, "k", unmet, look())
+    said = resource_findings({"kind": "directory", "options": {}}, "k", unmet, look())
     assert [(one["rule"], one["class"], one["text"]) for one in said] == [("RUN-001", "unknown", "it hangs")]
 
 
 def test_a_watch_names_rules_and_places() -> None:
     seen = outcome({"SEC-004 ~/.bashrc:12": "A key.", "XXX-999 ~/x": "no rule"}, {})
-    said = of_check({"kind": "w", "options": {}}, {**seen, "remarks": ["one file was too large"]})
+    said = check_findings({"kind": "w", "options": {}}, {**seen, "remarks": ["one file was too large"]})
     assert [(one["rule"], one["place"], one["class"]) for one in said] == [
         ("RUN-001", "", "unknown"),
         ("SEC-004", "~/.bashrc:12", "unmanaged"),
@@ -208,27 +206,27 @@ def test_an_account_makes_a_finding_worse_by_a_field_never_milder_and_never_by_w
 ) -> None:
     seen = outcome({f"{rule} ~/the grace period ends": "the grace period is over"}, {})
     seen["evidence"] = {"severities": {f"{rule} ~/the grace period ends": said}}
-    (found,) = of_check({"kind": "w", "options": {}}, seen)
+    (found,) = check_findings({"kind": "w", "options": {}}, seen)
     assert found["severity"] == severity
 
 
 def test_what_is_in_the_way_is_named_as_it_was_declared() -> None:
     entry = {"kind": "path_script", "options": {"path": "~/bin/x"}}
     seen = {**outcome({"is": "link"}, {"content": "x"}, "it stays"), "evidence": {"theirs": True}}
-    assert [one["in_the_way"] for one in of_resource(entry, "k", seen, look())] == ["~/bin/x"]
-    assert [one["in_the_way"] for one in of_resource(entry, "k", {**seen, "evidence": {}}, look())] == [""]
+    assert [one["in_the_way"] for one in resource_findings(entry, "k", seen, look())] == ["~/bin/x"]
+    assert [one["in_the_way"] for one in resource_findings(entry, "k", {**seen, "evidence": {}}, look())] == [""]
 
 
 def test_a_thing_that_is_not_declared_any_more_is_found_while_it_is_there() -> None:
     entry = {"kind": "storage_link", "options": {}}
-    assert [one["rule"] for one in of_orphan(entry, outcome(LINK, {}))] == ["ORP-001"]
-    assert of_orphan(entry, outcome({}, {})) == []
-    assert of_orphan({**entry, "kind": "slurm_test_job"}, outcome({"job": "ours"}, {})) == []
+    assert [one["rule"] for one in orphan_findings(entry, outcome(LINK, {}))] == ["ORP-001"]
+    assert orphan_findings(entry, outcome({}, {})) == []
+    assert orphan_findings({**entry, "kind": "slurm_test_job"}, outcome({"job": "ours"}, {})) == []
 
 
 def test_the_words_of_the_catalogue_are_used() -> None:
     assert all(rule.severity in SEVERITIES for rule in RULES.values())
-    assert all(rule in RULES and what in CLASSES and cause in CAUSES for rule, (what, cause) in WATCHED.items())
+    assert all(rule.found_class in CLASSES and rule.found_cause in CAUSES for rule in RULES.values())
 
 
 @pytest.mark.parametrize("kind", KEPT)
@@ -238,7 +236,7 @@ def test_a_state_that_no_account_should_tell_is_judged_all_the_same(
     kind: str, before: dict[str, str], after: dict[str, str]
 ) -> None:
     told = {**outcome(before, after), "status": "different", "fields": ["no such field", "environment "]}
-    said = of_resource({"kind": kind, "options": {}}, "k", told, look(note(KEY)))
+    said = resource_findings({"kind": kind, "options": {}}, "k", told, look(note(KEY)))
     assert said
     assert all(one["rule"] in RULES for one in said)
 
@@ -247,8 +245,8 @@ def test_a_state_that_no_account_should_tell_is_judged_all_the_same(
 def test_what_onboarding_could_not_change_is_found_though_nothing_differs(kind: str) -> None:
     hindered = {**outcome(KEY, KEY), "evidence": {"obstacle": "it is shut: open it"}}
     entry: Any = {"kind": kind, "capability": "some", "options": {"path": "~/x"}}
-    assert of_resource(entry, "k", {**hindered, "evidence": {}}, look()) == []
-    (found,) = of_resource(entry, "k", hindered, look(note(KEY)))
+    assert resource_findings(entry, "k", {**hindered, "evidence": {}}, look()) == []
+    (found,) = resource_findings(entry, "k", hindered, look(note(KEY)))
     assert found["text"] == "it is shut: open it."
     assert found["rule"] in RULES
     assert found["blocked"]
@@ -257,7 +255,7 @@ def test_what_onboarding_could_not_change_is_found_though_nothing_differs(kind: 
 def test_an_open_folder_of_a_key_is_shut_by_a_fix() -> None:
     opened = {**outcome(KEY, KEY), "evidence": {"obstacle": "others may write in ~", "open_folder": "~"}}
     entry: Any = {"kind": "netrc_entry", "capability": "some", "options": {"path": "~/.netrc"}}
-    (found,) = of_resource(entry, "k", opened, look(note(KEY)))
+    (found,) = resource_findings(entry, "k", opened, look(note(KEY)))
     assert (found["rule"], found["severity"], found["cause"]) == ("SEC-002", "critical", "hand")
     assert found["auto_fix"] == {"kind": "access_fix", "options": {"path": "~", "way": "folder"}}
 
@@ -266,6 +264,6 @@ def test_what_is_yours_and_noted_as_made_here_is_not_to_be_moved_away() -> None:
     entry = {"kind": "path_script", "options": {"path": "~/bin/mine"}}
     away = "it is no script of ours: move it away (mv -n ~/bin/mine ~/bin/mine.mine)"
     seen = {**outcome({"is": "file"}, {}, away), "evidence": {"theirs": True}}
-    (found,) = of_orphan(entry, seen)
+    (found,) = orphan_findings(entry, seen)
     assert (found["rule"], found["in_the_way"]) == ("ORP-001", "~/bin/mine")
     assert "mv -n" not in found["text"]

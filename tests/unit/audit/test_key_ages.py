@@ -6,7 +6,11 @@ from __future__ import annotations
 from datetime import date
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.key_ages import findings, known, old_keys
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.key_ages import (
+    key_findings,
+    map_old_keys,
+    read_versions,
+)
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import KeyVersion, Secret
 
 TODAY = date(2026, 11, 21)
@@ -30,7 +34,7 @@ def secret(*versions: KeyVersion) -> dict[str, Secret]:
     ],
 )
 def test_the_last_day_and_the_kind_are_told(version: KeyVersion, said: list[tuple[str, str]]) -> None:
-    assert [(one["rule"], one["severity"]) for one in findings(secret(version), TODAY)] == said
+    assert [(one["rule"], one["severity"]) for one in key_findings(secret(version), TODAY)] == said
 
 
 @pytest.mark.parametrize(
@@ -39,10 +43,10 @@ def test_the_last_day_and_the_kind_are_told(version: KeyVersion, said: list[tupl
 def test_a_key_that_was_replaced_is_told_until_it_is_dead(label: str, said: list[str]) -> None:
     before = KeyVersion("v1", "personal", label, fingerprint="0123456789ab")
     versions = secret(before, KeyVersion("v2", "personal", "current", issued="2026-11-01"))
-    assert [one["rule"] for one in findings(versions, TODAY)] == said
-    assert old_keys(versions, {("ngc", "v1"): "key a", ("ngc", "v2"): "key b"}) == {"key a": "ngc"}
-    assert old_keys(versions, {}) == {}
+    assert [one["rule"] for one in key_findings(versions, TODAY)] == said
+    assert map_old_keys(versions, {("ngc", "v1"): "key a", ("ngc", "v2"): "key b"}) == {"key a": "ngc"}
+    assert map_old_keys(versions, {}) == {}
 
 
 def test_a_secret_that_was_never_rotated_is_not_looked_for() -> None:
-    assert known({"never"}) == {}
+    assert read_versions({"never"}) == {}

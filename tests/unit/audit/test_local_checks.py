@@ -37,7 +37,7 @@ def cluster(archetype: str, command: str = "cscs-key sign") -> dict[str, Any]:
     ("verified", "stale"), [("2026-11-21", False), ("2026-05-25", False), ("2026-05-24", True), ("2030-01-01", False)]
 )
 def test_a_profile_that_nobody_has_checked_for_months(verified: str, stale: bool) -> None:
-    found = here.profile_age({**cluster("key"), "verified_on": verified}, NOW.date(), 180)
+    found = here.check_profile_age({**cluster("key"), "verified_on": verified}, NOW.date(), 180)
     assert [one["rule"] for one in found] == ["PRO-001"] * stale
     assert [one["place"] for one in found] == ["daint.yml"] * stale
     assert [step["kind"] for one in found for step in one["fix"]] == ["advice"] * stale
@@ -45,7 +45,7 @@ def test_a_profile_that_nobody_has_checked_for_months(verified: str, stale: bool
 
 @pytest.mark.parametrize("command", ["kinit && aklog", "a 'b", "ssh-keygen | tee x", "see  the wiki"])
 def test_a_profiles_command_that_is_more_than_words_is_told_and_not_to_be_pasted(command: str) -> None:
-    (found,) = here.ending(cluster("kerberos", command), NO_TICKET, "ada", NOW)
+    (found,) = here.check_credential(cluster("kerberos", command), NO_TICKET, "ada", NOW)
     assert found["fix"] == [fix.advice(f"Get a new one as the site says: {command}")]
 
 
@@ -64,7 +64,7 @@ def test_a_profiles_command_that_is_more_than_words_is_told_and_not_to_be_pasted
     ],
 )
 def test_what_lets_nobody_in_or_will_soon_is_found(held: Credential, kind: str, text: str) -> None:
-    found = here.ending(cluster("certificate"), held, "ada", NOW)
+    found = here.check_credential(cluster("certificate"), held, "ada", NOW)
     assert [one["class"] for one in found] == [kind] * bool(kind)
     assert all(one["text"].startswith(text) for one in found)
     assert all((one["rule"], one["cause"]) == ("SES-001", "time") for one in found)
@@ -92,10 +92,10 @@ def test_a_real_certificate_that_ssh_would_offer(tmp_path: Path, line: str, hour
         "ansible_host": "daint",
         "ansible_ssh_common_args": f"-F {config}",
     }
-    found = here.findings(variables, NOW)
+    found = here.find_problems(variables, NOW)
     assert [one["rule"] for one in found] == ["SES-001"] * ends
     assert [one["place"] for one in found] == [f"{key}-cert.pub"] * ends
-    assert here.findings(variables, NOW) == found
+    assert here.find_problems(variables, NOW) == found
 
 
 @pytest.mark.parametrize("name", ["ansible_ssh_common_args", "ansible_ssh_extra_args", "ansible_ssh_private_key_file"])
@@ -105,13 +105,13 @@ def test_a_certificate_that_the_accounts_own_arguments_name_is_seen(tmp_path: Pa
     site = cluster("certificate")
     today = datetime.date.today().isoformat()
     variables = {"cluster": {**site, "verified_on": today}, "inventory_hostname": "ada@daint", name: given}
-    assert [one["rule"] for one in account.here(variables)] == ["SES-001"]
-    assert [one["place"] for one in account.here(variables)] == [f"{key}-cert.pub"]
-    assert account.here({**variables, "ansible_ssh_common_args": "-o 'unclosed"}) is not None
+    assert [one["rule"] for one in account.local_findings(variables)] == ["SES-001"]
+    assert [one["place"] for one in account.local_findings(variables)] == [f"{key}-cert.pub"]
+    assert account.local_findings({**variables, "ansible_ssh_common_args": "-o 'unclosed"}) is not None
 
 
 def test_a_cluster_that_takes_plain_keys_is_not_asked_for_certificates() -> None:
-    assert here.findings({"cluster": cluster("key"), "ansible_host": "nowhere.example.org"}, NOW) == []
+    assert here.find_problems({"cluster": cluster("key"), "ansible_host": "nowhere.example.org"}, NOW) == []
 
 
 YEARLY = {"id": "export_control", "text": "Agree to the rules, every year.", "every_days": 365, "url": "https://x.org"}
@@ -131,7 +131,7 @@ def test_a_step_that_nothing_shows_is_found_until_it_is_said_and_again_when_it_i
     said: dict[str, str], found: list[tuple[str, str, str]]
 ) -> None:
     marks: Any = {step: {"at": at, "by": "ada@here"} for step, at in said.items()}
-    seen = here.open_steps("ada@lrz", [YEARLY, ONCE], marks, NOW.date())
+    seen = here.check_manual_steps("ada@lrz", [YEARLY, ONCE], marks, NOW.date())
     assert [(one["rule"], one["class"], one["cause"]) for one in seen] == found
     assert {one["severity"] for one in seen} <= {"info"}
     orders = [step["command"] for one in seen for step in one["fix"] if step["kind"] == "command"]
@@ -144,6 +144,6 @@ def test_a_step_that_nothing_shows_is_found_until_it_is_said_and_again_when_it_i
 )
 def test_a_day_of_ones_own_is_found_from_a_month_before(days: int, said: list[str]) -> None:
     due = NOW.date() + datetime.timedelta(days)
-    found = here.open_steps("ada@lrz", [{**CONTRACT, "due": str(due)}], {}, NOW.date())
+    found = here.check_manual_steps("ada@lrz", [{**CONTRACT, "due": str(due)}], {}, NOW.date())
     assert [one["text"] for one in found] == [f"{word.format(due)}: {CONTRACT['text']}" for word in said]
     assert {one["rule"] for one in found} <= {"STP-002"}

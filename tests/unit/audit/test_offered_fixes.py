@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.offered_fixes import (
-    Offered,
-    checked,
-    entries,
-    left_since,
-    remembered,
+    FixableFinding,
+    find_offers,
+    offboarded_since,
+    plan_fixes,
+    read_offer,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import last_runs
 
@@ -22,7 +22,7 @@ FIX: Any = {"kind": "leftover_fix", "options": LINK}
 
 
 def test_a_fix_such_as_we_make_is_completed() -> None:
-    assert checked(FIX) == {"kind": "leftover_fix", "options": WHOLE}
+    assert read_offer(FIX) == {"kind": "leftover_fix", "options": WHOLE}
 
 
 @pytest.mark.parametrize(
@@ -39,18 +39,20 @@ def test_a_fix_such_as_we_make_is_completed() -> None:
     ],
 )
 def test_any_other_is_not_believed(told: Any) -> None:
-    assert checked(told) is None
+    assert read_offer(told) is None
 
 
 def test_what_is_remembered_of_others_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     one = {"rule": "LNK-003", "capability": "watch", "resource": "links", "since": "2026-01-01", "account": "a@lrz"}
     whole = {**one, "place": "~/old", "text": "Nothing is there.", "auto_fix": json.dumps(FIX)}
     known = {"1": whole, "2": one, "3": {**whole, "account": "b@lrz"}}
-    offered = Offered("a@lrz", "LNK-003", "~/old", "Nothing is there.", {"kind": "leftover_fix", "options": WHOLE})
-    assert remembered(known, {"a@lrz"}) == [offered]
+    offered = FixableFinding(
+        "a@lrz", "LNK-003", "~/old", "Nothing is there.", {"kind": "leftover_fix", "options": WHOLE}
+    )
+    assert find_offers(known, {"a@lrz"}) == [offered]
     entry = {"kind": "leftover_fix", "capability": "watch", "options": WHOLE}
-    assert entries([offered, offered._replace(rule="LNK-005")], "a@lrz") == [entry]
-    assert entries([offered], "b@lrz") == []
+    assert plan_fixes([offered, offered._replace(rule="LNK-005")], "a@lrz") == [entry]
+    assert plan_fixes([offered], "b@lrz") == []
 
 
 @pytest.mark.parametrize(
@@ -62,4 +64,4 @@ def test_an_account_that_was_offboarded_after_its_audit_offers_nothing(verbs: st
     for second, verb in enumerate(verbs.split()):
         run: Any = {**usual, "account": "a@lrz", "subcommand": verb, "at": f"2026-11-22T10:00:0{second}Z"}
         last_runs.add_records([run])
-    assert left_since(["a@lrz", "b@lrz"]) == ({"a@lrz"} if is_left else set())
+    assert offboarded_since(["a@lrz", "b@lrz"]) == ({"a@lrz"} if is_left else set())

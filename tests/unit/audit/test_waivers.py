@@ -44,7 +44,7 @@ def test_a_day_needs_no_quotes(tmp_path: Path) -> None:
         ("rule: ENV-001", "rule: env", 2, "ENV-001"),
         ("    by: ada\n", "    bye: ada\n", 6, "bye"),
         ("    justification: the site moves the home in spring\n", "", 2, "justification"),
-        ('"2027-03-01"', '"2027-02-30"', 5, "no day of the calendar"),
+        ('"2027-03-01"', '"2027-02-30"', 5, "is not a date"),
         ('"2027-03-01"', '"2028-03-01"', 5, "at most a year"),
         ("rule: ENV-001", "rule: SEC-001", 5, "30 days"),
         ('"2027-03-01"', "soon", 5, "day"),

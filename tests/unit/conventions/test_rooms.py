@@ -63,7 +63,7 @@ CONTROLLER = {
         *("_delivery/result", "_core", "_formats"),
     },
     "_state_export": {"_text", "_state", "_secrets", "_rotation/ledger", "_core"},
-    "_audit/judges": {"_documents", "_audit/finding_text", "_core"},
+    "_audit/rules": {"_documents"},
     "_audit/formats": {"_documents", "_audit/rules", "_text", "_core"},
     "_audit": {
         *(
@@ -78,7 +78,7 @@ CONTROLLER = {
             "_delivery",
         ),
         *(
-            "_audit/judges",
+            "_audit/rules",
             "_audit/formats",
             "_core",
             "_formats",

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..._documents.finding import AuditReport, FormerAudit
-from ..rules import SEVERITIES
+from ..rules.catalogue import SEVERITIES
 
 WIDE, HIGH, EDGE = 520, 30, 4  # of a line, in units of its own
 SHOWN = SEVERITIES[:-1]

@@ -21,7 +21,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from ..._documents.finding import AuditReport, Finding
 from ..._documents.fix import describe_fix
 from ..._text.amounts import count, duration
-from ..rules import RULES, SEVERITIES
+from ..rules.catalogue import RULES, SEVERITIES
 from .html_history import plots, runs
 from .shared import (
     CAUSES,

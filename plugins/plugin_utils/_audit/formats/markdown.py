@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from ..._documents.finding import AuditReport, Excuse, Finding, WaiverEntry
 from ..._documents.fix import Fix, describe_fix, render_in_one_line
 from ..._text.amounts import count
-from ..rules import SEVERITIES
+from ..rules.catalogue import SEVERITIES
 from .shared import (
     CAUSES,
     SYMBOLS,

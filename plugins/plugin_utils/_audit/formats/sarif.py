@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 from ..._documents.finding import AuditReport, Excuse, Finding, ResolvedFinding, SourceLine
 from ..._documents.fix import render_in_one_line
-from ..rules import RULES
+from ..rules.catalogue import RULES
 from .shared import SOURCE, harmless, help_url
 
 Sarif = dict[str, Any]  # a part of the document: its standard is another's, and the tests hold it

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..._text.amounts import count
 from ..._text.sanitise import visible
-from ..rules import SEVERITIES
+from ..rules.catalogue import SEVERITIES
 
 if TYPE_CHECKING:
     from ..._documents.finding import AuditedAccount, AuditReport, BySeverity, Cell, Finding

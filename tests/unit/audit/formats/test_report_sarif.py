@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.sarif import message, text
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import RULES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules.catalogue import RULES
 from hypothesis import given, settings
 from jsonschema import Draft4Validator
 from report_example import REPORTS, example, finding, report

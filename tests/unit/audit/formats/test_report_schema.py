@@ -10,7 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules import CAUSES, CLASSES, RULES, SEVERITIES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules.catalogue import (
+    CAUSES,
+    CLASSES,
+    RULES,
+    SEVERITIES,
+)
 from jsonschema import Draft202012Validator
 from report_example import REPORTS, copy, example
 

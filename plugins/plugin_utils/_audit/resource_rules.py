@@ -1,0 +1,285 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which rules a declared resource breaks: the default for any resource type, and what some types add to it.
+
+A new resource type is one line in RULES_BY_TYPE, with the rules for a missing and for a different resource.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from ...module_utils._core.resource import hash_fields, note_key
+
+if TYPE_CHECKING:
+    from .._documents.answer import Notes
+    from .._documents.declaration import PlanEntry, ResourceEntry
+    from .._documents.finding import Cause, Class
+    from .._documents.outcome import ResourceOutcome, Severity
+
+REPEATED = ("lines", "entries", "keys")  # fields of which a file should have one for each machine
+LINK = "leads to"  # the field of a link that names what it points to
+
+
+class RuleBreak(NamedTuple):
+    """One rule that one resource breaks.
+
+    text: one or more sentences. fields: those of the state that break the rule; all that differ if empty. severity: if
+    it is not the rule's. about: the subject, if it is not the resource (several entries share a file). auto_fix: what
+    fixes it on the account without a loss. case: which advice of the rule fits.
+    """
+
+    rule: str
+    found_class: Class
+    text: str
+    fields: tuple[str, ...] = ()
+    severity: Severity | Literal[""] = ""
+    place: str = ""
+    cause: Cause | Literal[""] = ""
+    about: str = ""
+    auto_fix: ResourceEntry | None = None
+    case: str = ""
+
+
+class AccountContext(NamedTuple):
+    """What is known of one account in addition to the outcomes.
+
+    notes: its receipt. fingerprints: id of the key that its fingerprints are made with. old: fingerprint of a replaced
+    key -> name of the secret. purged: paths, or their leading variables, that the site purges.
+    """
+
+    notes: Notes
+    fingerprints: str
+    old: Mapping[str, str]
+    purged: tuple[str, ...]
+
+
+def end_sentence(text: str) -> str:
+    """Return the text with a full stop, unless it has an end."""
+    return text if text[-1:] in (".", "?", "!") else text + "."
+
+
+def reason_of(outcome: ResourceOutcome) -> str:
+    """Return the account's reason as a sentence; empty if it gives none."""
+    return end_sentence(str(outcome["reason"])) if outcome["reason"] else ""
+
+
+def _is_purged(entry: PlanEntry, context: AccountContext) -> bool:
+    paths = [str(entry["options"].get(name, "")) for name in ("path", "target")]
+    return any(path == area or path.startswith(area + "/") for path in paths for area in context.purged)
+
+
+class ResourceRules:
+    """The default: one rule for a missing resource, and one for a resource that differs."""
+
+    def __init__(self, missing: str, different: str) -> None:
+        self.missing, self.different = missing, different
+
+    def find_breaks(self, entry: PlanEntry, outcome: ResourceOutcome, context: AccountContext) -> list[RuleBreak]:
+        """Return the rules that the resource breaks. A reason of the account explains a resource that is blocked."""
+        if not outcome["before"]:
+            return [self._missing(entry, outcome, context)]
+        return self._different(outcome, context)
+
+    def _missing(self, entry: PlanEntry, outcome: ResourceOutcome, context: AccountContext) -> RuleBreak:
+        if reason := reason_of(outcome):
+            return RuleBreak(self.missing, "broken", reason)
+        return RuleBreak(self.missing, "missing", f"{outcome['identity']} does not exist.")
+
+    def _different(self, outcome: ResourceOutcome, context: AccountContext) -> list[RuleBreak]:
+        text = reason_of(outcome) or f"{outcome['identity']} differs in {' and '.join(outcome['fields'])}."
+        return [RuleBreak(self.different, "changed", text)]
+
+
+class NoRules(ResourceRules):
+    """Of a resource type that keeps nothing: an emptied cache, a question to Slurm."""
+
+    def find_breaks(self, entry: PlanEntry, outcome: ResourceOutcome, context: AccountContext) -> list[RuleBreak]:
+        return []
+
+
+class FolderRules(ResourceRules):
+    """A folder that only the site can create, or that was purged, has its own cause."""
+
+    def _missing(self, entry: PlanEntry, outcome: ResourceOutcome, context: AccountContext) -> RuleBreak:
+        found = super()._missing(entry, outcome, context)
+        if outcome["reason"]:
+            return found._replace(cause="site")
+        return found._replace(cause="time" if _is_purged(entry, context) else "")
+
+    def _different(self, outcome: ResourceOutcome, context: AccountContext) -> list[RuleBreak]:
+        actual = outcome["before"].get("is", "thing")
+        text = reason_of(outcome) or f"{outcome['identity']} is a {actual}, not a folder."
+        return [RuleBreak(self.different, "changed", text)]
+
+
+class ShellRules(ResourceRules):
+    """Some fields of the settings can be missing while others differ."""
+
+    def find_breaks(self, entry: PlanEntry, outcome: ResourceOutcome, context: AccountContext) -> list[RuleBreak]:
+        if reason := reason_of(outcome):
+            return [RuleBreak(self.different, "changed", reason)]
+        breaks, name = [], outcome["identity"]
+        missing = tuple(field for field in outcome["fields"] if field not in outcome["before"])
+        changed = tuple(field for field in outcome["fields"] if field in outcome["before"])
+        if missing:
+            breaks.append(RuleBreak(self.missing, "missing", f"{name} is missing in {', '.join(missing)}.", missing))
+        if changed:
+            breaks.append(RuleBreak(self.different, "changed", f"{name} differs in {', '.join(changed)}.", changed))
+        return breaks
+
+
+class ImageRules(ResourceRules):
+    """An image differs by its tag; something else in its place breaks the rule for a missing one."""
+
+    def _different(self, outcome: ResourceOutcome, context: AccountContext) -> list[RuleBreak]:
+        reason, name = reason_of(outcome), outcome["identity"]
+        if "is" in outcome["before"]:
+            return [RuleBreak(self.missing, "broken", reason or f"{name} is something else.", ("is",))]
+        text = reason or f"{name} is not the image that its tag names now, or old images are left over."
+        return [RuleBreak(self.different, "changed", text, () if reason else tuple(outcome["fields"]))]
+
+
+class PythonRules(ResourceRules):
+    """A Python environment is a link to what was made from its declaration."""
+
+    def _different(self, outcome: ResourceOutcome, context: AccountContext) -> list[RuleBreak]:
+        before, fields = outcome["before"], tuple(outcome["fields"])
+        reason, name = reason_of(outcome), outcome["identity"]
+        if "is" in before or LINK in fields:
+            text = reason or f"{name} points to {before.get(LINK, 'something else')}."
+            return [RuleBreak(self.missing, "broken", text, ("is",) if "is" in before else (LINK,))]
+        if reason:
+            return [RuleBreak(self.different, "changed", reason)]
+        text = f"{name} was made from another declaration ({', '.join(fields)})."
+        return [RuleBreak(self.different, "changed", text, fields)]
+
+
+class CondaRules(ResourceRules):
+    """conda, its settings and its environments each have fields of one resource."""
+
+    def _different(self, outcome: ResourceOutcome, context: AccountContext) -> list[RuleBreak]:
+        before, reason = outcome["before"], reason_of(outcome)
+        if "is" in before:
+            text = reason or f"{outcome['identity']} is {before['is']}."
+            return [RuleBreak(self.missing, "broken", text, ("is",))]
+        breaks = [self._of_field(field, outcome) for field in outcome["fields"]]
+        return breaks or ([RuleBreak(self.missing, "broken", reason)] if reason else [])
+
+    def _of_field(self, field: str, outcome: ResourceOutcome) -> RuleBreak:
+        name = outcome["identity"]
+        if field.startswith("environment ") and field not in outcome["before"]:
+            return RuleBreak(self.missing, "missing", f"The {field} does not exist.", (field,))
+        if field.startswith("environment "):
+            return RuleBreak(self.different, "changed", f"The {field} was made from another file.", (field,))
+        if field == "conda":
+            return RuleBreak(self.different, "changed", f"{name} has another version than declared.", (field,))
+        return RuleBreak("PKG-003", "changed", f"The settings of {name} ({field}) were changed.", (field,))
+
+
+class LinkRules(ResourceRules):
+    """A link can be missing, point elsewhere, point to nothing, or be something else."""
+
+    def find_breaks(self, entry: PlanEntry, outcome: ResourceOutcome, context: AccountContext) -> list[RuleBreak]:
+        before, after, name = outcome["before"], outcome["after"], outcome["identity"]
+        if "is" in before:
+            text = reason_of(outcome) or f"{name} is a {before['is']}."
+            return [RuleBreak("LNK-004", "changed", text, ("is",))]
+        if before.get("target", after.get("target")) != after.get("target"):
+            return [self._points_elsewhere(entry, outcome, context)]
+        if before or outcome["reason"]:
+            text = reason_of(outcome) or f"The target of {name} is a {before.get(LINK, 'thing')}."
+            cause: Cause = "time" if _is_purged(entry, context) else "site"
+            return [RuleBreak("LNK-003" if before else self.missing, "broken", text, cause=cause)]
+        return [self._missing(entry, outcome, context)]
+
+    def _points_elsewhere(self, entry: PlanEntry, outcome: ResourceOutcome, context: AccountContext) -> RuleBreak:
+        actual, desired = outcome["before"]["target"], outcome["after"].get("target")
+        text = f"{outcome['identity']} points to {actual}."
+        if not self._was_moved_by_site(entry, outcome, context):
+            return RuleBreak(self.different, "changed", text, ("target",))
+        variable = str(entry["options"]["target"]).partition("/")[0]
+        text = f"{text} The site has changed {variable}, which is {desired} now. Copy first what you still need."
+        return RuleBreak(self.different, "changed", text, ("target",), cause="site")
+
+    def _was_moved_by_site(self, entry: PlanEntry, outcome: ResourceOutcome, context: AccountContext) -> bool:
+        """Return True if the link is as it was recorded, by the same variable of the site with another value then."""
+        target = entry["options"].get("target", "")
+        note = context.notes.get(note_key(entry["kind"], outcome["identity"]))
+        if note is None or not target.startswith("$") or note["options"].get("target") != target:
+            return False
+        return hash_fields({"target": outcome["before"]["target"]})["target"] == note["hashes"].get("target")
+
+
+class KeyRules(ResourceRules):
+    """A key in a file: its value, its form, and who else can read or replace the file."""
+
+    def find_breaks(self, entry: PlanEntry, outcome: ResourceOutcome, context: AccountContext) -> list[RuleBreak]:
+        before, reason, name = outcome["before"], reason_of(outcome), outcome["identity"]
+        opened = outcome["evidence"].get("open_folder")
+        if opened and reason and not outcome["fields"]:
+            fix: ResourceEntry = {"kind": "access_fix", "options": {"path": opened, "way": "folder"}}
+            return [
+                RuleBreak(
+                    "SEC-002", "changed", reason, cause="hand", about=f"folder {opened}", place=opened, auto_fix=fix
+                )
+            ]
+        if not before and not reason:
+            return [RuleBreak(self.missing, "missing", f"{name} is not in the file that its program reads.")]
+        if not before or "is" in before:
+            text = reason or f"A {before['is']} is in its place."
+            return [RuleBreak("KEY-004", "broken", text, ("is",) if before else ())]
+        file = str(entry["options"].get("path") or name)
+        breaks = [self._of_field(field, before.get(field, ""), name, file, context) for field in outcome["fields"]]
+        return breaks or ([RuleBreak("KEY-004", "broken", reason)] if reason else [])
+
+    def _of_field(self, field: str, actual: str, name: str, file: str, context: AccountContext) -> RuleBreak:
+        if field == "password" and actual in context.old:
+            text = f"{name} has the key of '{context.old[actual]}' that was replaced."
+            return RuleBreak(self.different, "stale", text, (field,))
+        if field == "password":
+            return RuleBreak(self.different, "changed", f"{name} has another key than the current one.", (field,))
+        if field == "mode" and "access list" in actual:
+            text = "An access list gives other users access to the file."
+            return RuleBreak("SEC-003", "changed", text, (field,), about=f"file {file}")
+        if field == "mode":
+            return _mode_break("SEC-001", field, actual, f"file {file}")
+        if field == "folder mode" and not actual.isdigit():
+            return RuleBreak("KEY-004", "broken", f"The folder of {name} has no mode ({actual}).", (field,))
+        if field == "folder mode":
+            return _mode_break("SEC-002", field, actual, f"folder {file.rpartition('/')[0]}")
+        if field in REPEATED:
+            return RuleBreak("KEY-003", "changed", f"{name} has {actual} {field}; only one of them counts.", (field,))
+        if field.endswith(".BAK"):
+            text = f"{name} has another key in the copy that its program keeps ({field})."
+            return RuleBreak("SEC-006", "changed", text, (field,))
+        text = f"{name} has a form that its program does not read ({field}: {actual or 'missing'})."
+        return RuleBreak("KEY-004", "changed", text, (field,))
+
+
+def _mode_break(rule: str, field: str, mode: str, about: str) -> RuleBreak:
+    """Return the break of a mode; it is mild if the mode gives other users nothing."""
+    if mode.isdigit() and not int(mode, 8) & 0o077:
+        text = f"The mode of {about} is {mode}, which gives other users no access."
+        return RuleBreak(rule, "changed", text, (field,), "low", about=about)
+    text = f"The mode of {about} is {mode}: other users may read or change it."
+    return RuleBreak(rule, "changed", text, (field,), about=about)
+
+
+RULES_BY_TYPE: dict[str, ResourceRules] = {
+    "conda_install": CondaRules("PKG-005", "PKG-004"),
+    "container_image": ImageRules("IMG-001", "IMG-002"),
+    "directory": FolderRules("DIR-001", "DIR-002"),
+    "emptied_cache": NoRules("", ""),
+    "own_file": ResourceRules("OWN-001", "OWN-002"),
+    "path_script": ResourceRules("SCR-001", "SCR-002"),
+    "python_env": PythonRules("PKG-006", "PKG-007"),
+    "scheduler": NoRules("", ""),
+    "shell_environment": ShellRules("ENV-006", "ENV-002"),
+    "storage_link": LinkRules("LNK-001", "LNK-002"),
+    **dict.fromkeys(
+        ("enroot_credential", "netrc_entry", "ngc_config", "registry_auth", "token_file"),
+        KeyRules("KEY-001", "KEY-002"),
+    ),
+}

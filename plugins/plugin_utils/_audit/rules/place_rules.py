@@ -1,0 +1,227 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The rules about links, folders, shells, scripts, files, quotas and purges."""
+
+from __future__ import annotations
+
+from .rule import UNPLACED, Rule
+
+CHECKS = "audit checks"
+
+PLACE_RULES = {
+    "LNK-001": Rule(
+        title="A link is missing",
+        severity="high",
+        owner="storage_links",
+        why="A link from the home to the large storage does not exist. Programs that use it fail, or fill the home"
+        " instead.",
+        fix="`ansible-playbook onboard.yml -l ACCOUNT --tags storage_links` creates it.",
+    ),
+    "LNK-002": Rule(
+        title="A link points to another place",
+        severity="high",
+        owner="storage_links",
+        why="The link exists but points to another place than declared, so data goes where you do not look for it. If"
+        " the site has changed the value of its own variable ($SCRATCH), the finding names both places (cause *site*).",
+        fix="If the new place is the right one, set it in the accounts file; else run `ansible-playbook onboard.yml -l"
+        " ACCOUNT --tags storage_links`. After a change by the site, first copy what you need: the old place will be"
+        " emptied. Onboarding then changes the link if hpc-onboard created it and it was not changed since; it moves no"
+        " data, and leaves a link of your own to you.",
+    ),
+    "LNK-003": Rule(
+        title="The target of a link does not exist",
+        severity="high",
+        owner=f"storage_links, {CHECKS}",
+        why="The file system is not mounted or was moved, or the folder was purged. Jobs fail at their first write. A"
+        " link into a folder of one node or job (`/run`, `/tmp`, `/local`, `/var/tmp`, `/var/run`, `/dev/shm`,"
+        " `$TMPDIR`) is not reported: its target may exist on another login node.",
+        fix="Check with `ls -ld TARGET` on the account. Ask the site, or let `ansible-playbook onboard.yml -l ACCOUNT`"
+        " create the folder. `ansible-playbook fix.yml -l ACCOUNT` removes a broken link that no role keeps.",
+        found_class="broken",
+        found_cause="site",
+        advice="Point {place} to an existing target, or remove it.",
+    ),
+    "LNK-004": Rule(
+        title="Something else is in the place of a link",
+        severity="high",
+        owner="storage_links",
+        why="A real folder or file is where a link belongs. hpc-onboard does not touch it, because it is yours.",
+        fix="Move it away (`mv ~/work ~/work.mine`), then run again, and copy what you want to keep through the new"
+        " link.",
+    ),
+    "LNK-005": Rule(
+        title="A link points to itself, or to storage that is purged",
+        severity="medium",
+        owner=CHECKS,
+        why="The link points to itself, or to storage that the site purges although its name stands for something that"
+        " should last. Files vanish without a message.",
+        fix="Name a place that is not purged in the accounts file, then run `ansible-playbook onboard.yml -l ACCOUNT"
+        " --tags storage_links`.",
+        found_class="broken",
+        advice="Move what is behind {place} to storage that lasts, then point the link there.",
+    ),
+    "DIR-001": Rule(
+        title="A folder is missing",
+        severity="medium",
+        owner="storage_links",
+        why="A folder of yours in a storage area does not exist, and so the targets of links and caches are missing."
+        " Purges remove empty folders, too.",
+        fix="`ansible-playbook onboard.yml -l ACCOUNT` creates it.",
+    ),
+    "DIR-002": Rule(
+        title="A folder has another mode, group or type",
+        severity="medium",
+        owner="storage_links",
+        why="A folder has another mode, group or type than declared: colleagues cannot read it, or too many users can.",
+        fix="If you want the change, declare it; else run `ansible-playbook onboard.yml -l ACCOUNT`.",
+    ),
+    "ENV-001": Rule(
+        title="A cache is in the home",
+        severity="medium",
+        owner=CHECKS,
+        why="A cache (Apptainer, enroot, pip, Hugging Face) is in the home, which is small and often slow. It fills the"
+        " quota, and then no program can write, not even at login.",
+        fix="`ansible-playbook onboard.yml -l ACCOUNT` moves the cache. `ansible-playbook fix.yml -l ACCOUNT` empties"
+        " an old cache whose program makes it again and that no start-up file mentions. No program makes containers of"
+        " enroot, packages of conda and data of wandb again: keep them, and move them with their own program.",
+        advice="Move the cache with the variable that docs/rules.md names, then inspect {place}.",
+        cases={
+            "not_made_again": "Keep {place}: no program makes it again. To move it, use its own program (for enroot:"
+            " enroot export, then enroot create)."
+        },
+    ),
+    "ENV-002": Rule(
+        title="The shell settings of hpc-onboard were changed",
+        severity="medium",
+        owner="shell_environment",
+        why="The file of settings, or the line that reads it, is not as hpc-onboard wrote it. Shells then start with a"
+        " part of the settings, and each type of shell with another part.",
+        fix="Put your own lines outside of it. `ansible-playbook onboard.yml -l ACCOUNT --tags shell_environment`"
+        " restores the rest.",
+    ),
+    "ENV-003": Rule(
+        title="A start-up file prints in shells that are not interactive",
+        severity="medium",
+        owner=CHECKS,
+        why="A start-up file prints something even if no user logs in. This breaks `scp`, `rsync` and `sftp`, with"
+        " messages that do not name the cause.",
+        fix="Print at a terminal only: `[[ $- == *i* ]] && echo ...`, or remove the line.",
+        advice="Let {place} print at a terminal only.",
+    ),
+    "ENV-004": Rule(
+        title="Start-up files take seconds",
+        severity="low",
+        owner=CHECKS,
+        why="Every login waits for the start-up files, and so does each command over ssh and each step of a job that"
+        " starts a shell.",
+        fix="Measure with `time bash -lic exit` on the account. Load modules and conda where they are needed.",
+        advice="Inspect the commands that {place} runs.",
+    ),
+    "ENV-005": Rule(
+        title="A program is not on PATH, or another one comes before it",
+        severity="medium",
+        owner=CHECKS,
+        why="A script of hpc-onboard is not found on PATH, or another program of the same name comes before it. Then"
+        " another version runs than you expect. Scripts for `sbatch` need not be on PATH.",
+        fix="Check with `type -a PROGRAM` on the account. If its folder is not on PATH, log in again, and look for what"
+        " sets PATH after the line of hpc-onboard in your start-up file. If another program comes first, remove that"
+        " program or its folder from PATH, or put it last.",
+        found_class="changed",
+        advice="Remove {place}, or its folder, from PATH, or put it after the folder of hpc-onboard's script.",
+        cases={
+            "not_on_path": "Log in again. If it is still missing, look for what sets PATH after the line of hpc-onboard"
+            " in your start-up file, and add the folder there: export PATH={folder}:$PATH (in tcsh: set path = ("
+            "{folder} $path))."
+        },
+    ),
+    "ENV-006": Rule(
+        title="The shell settings of hpc-onboard are missing",
+        severity="medium",
+        owner="shell_environment",
+        why="The file of settings, or the line that reads it, does not exist. Shells start with caches in the home and"
+        " without your scripts on PATH.",
+        fix="`ansible-playbook onboard.yml -l ACCOUNT --tags shell_environment` writes it.",
+    ),
+    "ENV-007": Rule(
+        title="A start-up file overrides a variable of hpc-onboard",
+        severity="medium",
+        owner=CHECKS,
+        why="A start-up file sets a variable after the line of hpc-onboard has set it, mostly because of a line from a"
+        " tutorial. A cache then goes to the home after all, for instance.",
+        fix="Remove the line: `ansible-playbook fix.yml -l ACCOUNT` does if nothing else depends on it. If you want its"
+        " value, declare it in the accounts file. If the line points to a folder that is not empty, the finding names"
+        " it: the folder stays, no program uses it without the line, and no later finding names it.",
+        found_class="changed",
+        advice="Remove the line from {place}, or declare its value in the accounts file.",
+        cases={
+            UNPLACED: "Find out what sets {place}: no start-up file of yours contains it (perhaps a module does). Then"
+            " remove it there."
+        },
+    ),
+    "SCR-001": Rule(
+        title="A script is missing",
+        severity="medium",
+        owner="path_scripts",
+        why="A script that should be on PATH does not exist. A batch job that calls it fails with exit code 127.",
+        fix="`ansible-playbook onboard.yml -l ACCOUNT --tags path_scripts` writes it.",
+    ),
+    "SCR-002": Rule(
+        title="A script has another content",
+        severity="medium",
+        owner="path_scripts",
+        why="A script of that name has another content than declared. It was changed on the account, or is your own.",
+        fix="Put your changes into the file that the accounts file names, then run `ansible-playbook onboard.yml -l"
+        " ACCOUNT --tags path_scripts`.",
+    ),
+    "OWN-001": Rule(
+        title="A file of your own is missing",
+        severity="medium",
+        owner="own_files",
+        why="A file that you keep on this machine and declare for the account does not exist there. Programs run with"
+        " other settings than you expect.",
+        fix="`ansible-playbook onboard.yml -l ACCOUNT --tags own_files` writes it.",
+    ),
+    "OWN-002": Rule(
+        title="A file of your own has another content on the account",
+        severity="medium",
+        owner="own_files",
+        why="The file on the account differs from the one on this machine. It was changed there, or existed before.",
+        fix="Copy what you want to keep into your file and move the other one away (`mv -n ~/.condarc"
+        " ~/.condarc.mine`), then run `ansible-playbook onboard.yml -l ACCOUNT --tags own_files`. If only your file on"
+        " this machine has changed, that command alone updates the account.",
+    ),
+    "USE-001": Rule(
+        title="The quota of space is nearly used up",
+        severity="medium",
+        owner=CHECKS,
+        why="More than 90 % of the space is used. When it is full, writes fail in the middle of a file, and some"
+        " programs do not report it.",
+        fix="Check with `du -xh --max-depth=1 ~ | sort -h` on the account, and with the site's own quota command.",
+        found_class="at_risk",
+        found_cause="time",
+        advice="Free space: {place}.",
+    ),
+    "USE-002": Rule(
+        title="The quota of files is nearly used up",
+        severity="medium",
+        owner=CHECKS,
+        why="You have more than 90 % of the files that you may have. Programs report a full disk although there is"
+        " space.",
+        fix="Find them with `du --inodes -x --max-depth=1 ~ | sort -n`. Environments and caches are the usual cause; a"
+        " container image is one file.",
+        found_class="at_risk",
+        found_cause="time",
+        advice="Remove files: {place}.",
+    ),
+    "USE-003": Rule(
+        title="Files were purged, or will be soon",
+        severity="medium",
+        owner=CHECKS,
+        why="The site deletes files here that were not used for some days, and some are due or already deleted."
+        " Touching them is against the rules of most sites.",
+        fix="Copy what you need to storage that lasts: `rsync -a SOURCE TARGET`.",
+        found_class="at_risk",
+        found_cause="time",
+        advice="Copy what you still need to storage that lasts: {place}. Make again what was deleted.",
+    ),
+}

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The table of rules: each rule says what it means and what to do, and docs/rules.md shows all of them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules.catalogue import RULES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules.key_rules import KEY_RULES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules.place_rules import PLACE_RULES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules.software_rules import SOFTWARE_RULES
+
+PAGE = (Path(__file__).parents[3] / "docs/rules.md").read_text(encoding="utf-8")
+
+
+def test_the_page_has_all_rules_once() -> None:
+    assert re.findall(r"^### (.*)", PAGE, re.MULTILINE) == list(RULES)
+    assert len(RULES) == len(KEY_RULES) + len(PLACE_RULES) + len(SOFTWARE_RULES)
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_the_page_says_all_of_a_rule(name: str) -> None:
+    rule, page = RULES[name], " ".join(PAGE.split())
+    assert f"### {name} **{rule.title}.** {rule.severity.capitalize()}. Reported by: {rule.owner}." in page
+    assert f"{rule.why} Fix: {rule.fix}" in page
