@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.run import checked
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.run import read_settings
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.offboarding import AGREEMENT
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.extra_vars import (
     Reader,
@@ -71,7 +71,7 @@ def test_a_misspelt_word_takes_nothing_out(name: str) -> None:
 
 def test_a_baseline_is_not_written_by_one_who_says_no() -> None:
     given = {"audit_baseline": "b.json", "audit_baseline_write": "false", "audit_formats": "json, html"}
-    wishes = checked(given, given.get)
+    wishes = read_settings(given, given.get)
     assert wishes["audit_baseline_write"] is False
     assert wishes["audit_formats"] == ("json", "html")
     assert (wishes["audit_fail_on"], wishes["audit_max_age"]) == ("high", None)
