@@ -55,6 +55,7 @@ def test_the_promise_is_not_empty(tree: Path) -> None:
         "plugins/module_utils/_engine/engine.py",
         "plugins/plugin_utils/_audit/formats/page/page.html",
         "plugins/plugin_utils/_audit/formats/page/parts.html",
+        "plugins/plugin_utils/_audit/formats/page/report.md",
         "playbooks/onboard.yml",
         "playbooks/doctor.yml",
         "meta/runtime.yml",

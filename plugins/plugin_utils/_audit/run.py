@@ -23,7 +23,7 @@ from . import accepted, offered_fixes
 from . import report as _audit
 from .account import unmeasured_account
 from .fixes import FixCommands
-from .formats.files import FORMATS, ReportError, opened, write
+from .formats.files import FORMATS, ReportError, open_folder, write_files
 from .rules.catalogue import SEVERITIES
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def check_settings(variables: Variables, value: Value) -> AuditSettings | Refuse
         refuse_unknown(variables)
         accepted.read(variables, settings, datetime.now(UTC).date())
         if settings["audit_output"]:
-            os.close(opened(_output(settings)))
+            os.close(open_folder(_output(settings)))
         return {"kind": "audit_settings", "changed": False}
 
     return _run_part("audit_settings", work)
@@ -148,7 +148,7 @@ def _report(
 
 def _write_files(report: AuditReport, settings: Settings) -> list[str]:
     """Write the report and the baseline as the settings say; return the paths of the report's files."""
-    files = write(report, _output(settings), settings["audit_formats"]) if settings["audit_output"] else []
+    files = write_files(report, _output(settings), settings["audit_formats"]) if settings["audit_output"] else []
     if settings["audit_baseline_write"]:
         accepted.write(settings, report)
     return [command_line.near(str(Path(file).absolute())) for file in files]

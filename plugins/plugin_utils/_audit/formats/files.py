@@ -1,9 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The audit's report as files: each format asked for, whole or not at all, and for the user alone."""
+"""The audit's report as files in the requested formats, complete or not at all, and private to the user."""
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Sequence
 from importlib import import_module
@@ -22,55 +23,56 @@ FORMATS = {
 }
 """The name of each format's file."""
 
-PACKAGE = "ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats."
-WRITERS = {"json": "json_document", "md": "markdown", "junit": "junit", "sarif": "sarif", "html": "html_page"}
+WRITERS = {"md": "markdown", "junit": "junit", "sarif": "sarif", "html": "html_page"}
+"""The module of each format, which is loaded when it is needed."""
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 class ReportError(Exception):
-    """A report that could not be written, and what to do about it."""
+    """A report cannot be written. The message says what to do."""
 
 
-def text(report: AuditReport, name: str) -> str:
-    """The report in the format of that name; only its own code is loaded."""
+def render_report(report: AuditReport, name: str) -> str:
+    """Return the report in the format of that name. JSON is in ASCII, so invisible characters are spelled out."""
     if name not in FORMATS:
-        raise ReportError(f"{name!r} is no format of a report: take some of {', '.join(FORMATS)}")
-    written = import_module(PACKAGE + WRITERS[name]).text(report)
-    return str(written)
+        raise ReportError(f"{name!r} is not a report format; available: {', '.join(FORMATS)}")
+    if name == "json":
+        return json.dumps(report, indent=1) + "\n"
+    return str(import_module(f".{WRITERS[name]}", __package__).text(report))
 
 
-def write(report: AuditReport, folder: str, formats: Sequence[str]) -> list[str]:
-    """Write the formats into the folder, which is made for the user alone where it is not there; give the paths.
+def write_files(report: AuditReport, folder: str, formats: Sequence[str]) -> list[str]:
+    """Write the formats into the folder, which is created if missing; return the paths.
 
-    All of them are made before the first one is written. A file is replaced, a link of its name too.
+    All of them are rendered before the first one is written. An existing file or link is replaced.
     """
-    made = [(text(report, name).encode(), FORMATS[name]) for name in dict.fromkeys(formats)]
-    at = opened(folder)
+    rendered = [(render_report(report, name).encode(), FORMATS[name]) for name in dict.fromkeys(formats)]
+    handle = open_folder(folder)
     try:
-        for content, name in made:
-            _replace(at, name, content, folder)
+        for content, name in rendered:
+            _replace(handle, name, content, folder)
     finally:
-        os.close(at)
-    return [str(Path(folder) / name) for _content, name in made]
+        os.close(handle)
+    return [str(Path(folder) / name) for _content, name in rendered]
 
 
-def opened(folder: str) -> int:
-    """The open folder, which is made for the user alone where it is not there. Raises ReportError."""
+def open_folder(folder: str) -> int:
+    """Return a handle of the folder, created with mode 0700 if missing. Raises ReportError."""
     try:
         os.makedirs(os.path.dirname(os.path.abspath(folder)), exist_ok=True)
         if not os.path.isdir(folder):
             os.mkdir(folder, 0o700)
         return os.open(folder, FOLDER)
     except OSError as error:
-        raise _refused(folder, error) from None
+        raise _not_writable(folder, error) from None
 
 
-def _replace(at: int, name: str, content: bytes, folder: str) -> None:
+def _replace(handle: int, name: str, content: bytes, folder: str) -> None:
     try:
-        replace(at, name, content, 0o600, {})
+        replace(handle, name, content, 0o600, {})
     except OSError as error:
-        raise _refused(str(Path(folder) / name), error) from None
+        raise _not_writable(str(Path(folder) / name), error) from None
 
 
-def _refused(path: str, error: OSError) -> ReportError:
+def _not_writable(path: str, error: OSError) -> ReportError:
     return ReportError(f"{path}: {errno_name(error)}: the report cannot be written there; name another folder")

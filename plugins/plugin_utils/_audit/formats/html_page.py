@@ -1,10 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The audit's report as one page that needs nothing else: no network, no program but a browser.
+"""The audit's report as one page that needs only a browser: no network and no other file.
 
-All of it is written here, so it can be read without JavaScript, which only filters. A policy in the page allows
-its one style and its one script, by their hashes, and nothing further. What stands where is in page/page.html; what
-is put there is escaped by jinja2, but for those three parts of our own that the template calls safe.
+It can be read without JavaScript, which only filters. A policy in the page allows its one style and its one script, by
+their hashes, and nothing else. The layout is in page/page.html; jinja2 escapes all values except for three parts of the
+page itself that the template marks as safe.
 """
 
 from __future__ import annotations
@@ -12,59 +12,73 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-from ..._documents.finding import AuditReport, Finding
-from ..._documents.fix import describe_fix
+from ..._documents.finding import AuditReport, Finding, FormerAudit
 from ..._text.amounts import count, duration
 from ..rules.catalogue import RULES, SEVERITIES
-from .html_history import plots, runs
 from .shared import (
     CAUSES,
-    SYMBOLS,
     capabilities,
     declared,
-    fields,
     harmless,
     help_url,
-    moment,
     state,
     verdict,
     word,
     words,
     worst_first,
 )
+from .templates import PAGE, template_environment
 
-PAGE = Path(__file__).with_name("page")
-BELOW = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
+UNICODE_ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
 INCOMPLETE = {"fail": "not measured fails", "ignore": "not measured is let pass"}
 NO_FINDING = ("ok", "not_applicable", "unknown")
+WIDE, HIGH, EDGE = 520, 30, 4  # size and margin of a plot, in units of its own
+
+
+class Plot(NamedTuple):
+    """The history of one severity: its paths in SVG and its description."""
+
+    severity: str
+    base: str
+    line: str
+    told: str
+    now: int
+    most: int
+    wide: int = WIDE
+    high: int = HIGH
 
 
 def text(report: AuditReport) -> str:
-    """The whole page."""
-    shown = harmless(report)
-    style, script = (_part(name) for name in ("page.css", "page.js"))
-    return (
-        _environment()
-        .get_template("page.html")
-        .render(policy=_policy(style, script), style=style, script=script, document=embedded(report), **contents(shown))
-    )
+    """Return the whole page."""
+    style, script = ((PAGE / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
+    environment = template_environment(autoescape=True)
+    environment.filters.update(word=word, about=_about, thousands=lambda number: f"{number:,}")
+    parts = {"policy": _policy(style, script), "style": style, "script": script, "document": embedded(report)}
+    return environment.get_template("page.html").render(**parts, **_contents(harmless(report)))
 
 
 def embedded(report: AuditReport) -> str:
-    """The document as JSON that ends no element and no comment, wherever a browser may look for one."""
-    written = json.dumps(report, separators=(",", ":"))
-    return "".join(BELOW.get(character, character) for character in written)
+    """Return the report as JSON that cannot end an element or a comment of the page."""
+    document = json.dumps(report, separators=(",", ":"))
+    return "".join(UNICODE_ESCAPES.get(character, character) for character in document)
 
 
-def contents(report: AuditReport) -> dict[str, Any]:
-    """What the template shows, by the names that it uses."""
-    run, summary = report["run"], report["summary"]
+def _policy(style: str, script: str) -> str:
+    hashes = {
+        name: base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
+        for name, content in (("style-src", style), ("script-src", script))
+    }
+    parts = [f"{name} 'sha256-{digest}'" for name, digest in hashes.items()]
+    return "; ".join(["default-src 'none'", *parts, "base-uri 'none'", "form-action 'none'"])
+
+
+def _contents(report: AuditReport) -> dict[str, Any]:
+    """Return the variables of the template."""
+    run, summary, findings = report["run"], report["summary"], report["findings"]
+    runs = _list_runs(report)
     return {
         "run": run,
         "summary": summary,
@@ -75,101 +89,37 @@ def contents(report: AuditReport) -> dict[str, Any]:
         "missed": [account for account in report["accounts"] if account["state"] == "unknown"],
         "columns": ["account", *map(words, capabilities(report))],
         "rows": list(_matrix(report)),
-        "choices": [
-            (name, sorted({str(one[name]) for one in report["findings"]})) for name in ("account", "class", "cause")
-        ],
-        "groups": list(_groups(report["findings"])),
-        "plots": plots(report),
-        "runs": runs(report),
+        "choices": [(name, sorted({str(one[name]) for one in findings})) for name in ("account", "class", "cause")],
+        "groups": list(_groups(findings)),
+        "plots": _plots(runs),
+        "runs": runs,
         "lists": list(_lists(report)),
         "incomplete": INCOMPLETE[run["incomplete"]],
     }
 
 
-class Cell(NamedTuple):
-    """One account's worst in one capability, and the number of the finding that it leads to."""
-
-    state: str
-    is_found: bool
-    number: int | None
-
-
-class Row(NamedTuple):
-    """One account in the matrix."""
-
-    name: str
-    site: str
-    cells: list[Cell]
-
-
-class Listed(NamedTuple):
-    """A plain table of entries of the report, by the names of their members."""
-
-    anchor: str
-    title: str
-    names: Sequence[str]
-    entries: Sequence[Mapping[str, object]]
-
-
-def _environment() -> Environment:
-    environment = Environment(
-        loader=FileSystemLoader(PAGE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters.update(
-        word=word,
-        words=words,
-        moment=moment,
-        fields=fields,
-        said=describe_fix,
-        about=_about,
-        symbol=_symbol,
-        thousands=_thousands,
-    )
-    return environment
-
-
-def _part(name: str) -> str:
-    return (PAGE / name).read_text(encoding="utf-8")
-
-
-def _policy(style: str, script: str) -> str:
-    own = {"style-src": style, "script-src": script}
-    parts = [f"{name} 'sha256-{_hash(content)}'" for name, content in own.items()]
-    return "; ".join(["default-src 'none'", *parts, "base-uri 'none'", "form-action 'none'"])
-
-
-def _hash(content: str) -> str:
-    return base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
-
-
-def _symbol(found: str) -> str:
-    return SYMBOLS[found][0]
-
-
-def _thousands(number: int) -> str:
-    return f"{number:,}"
-
-
-def _matrix(report: AuditReport) -> Iterator[Row]:
-    first = _first(report["findings"])
+def _matrix(report: AuditReport) -> Iterator[dict[str, Any]]:
+    """Yield each account with its cells: the state of a role, and the number of the finding to link to."""
+    numbers = _first_numbers(report["findings"])
     columns = capabilities(report)
     for account in worst_first(report["accounts"]):
         name = account["name"]
-        states = [(state(account, column), first.get((name, column))) for column in columns]
-        yield Row(name, account["site"], [Cell(found, found not in NO_FINDING, number) for found, number in states])
+        states = [(state(account, column), numbers.get((name, column))) for column in columns]
+        cells = [{"state": found, "is_found": found not in NO_FINDING, "number": number} for found, number in states]
+        yield {"name": name, "site": account["site"], "cells": cells}
 
 
-def _first(findings: Iterable[Finding]) -> dict[tuple[str, str], int]:
-    """The number of the worst finding that counts, for each account and capability."""
-    found: dict[tuple[str, str], int] = {}
+def _first_numbers(findings: Iterable[Finding]) -> dict[tuple[str, str], int]:
+    """Return the number of the worst finding that counts, by account and role."""
+    numbers: dict[tuple[str, str], int] = {}
     for number, finding in enumerate(findings):
         if not finding["waiver"]:
-            found.setdefault((finding["account"], finding["capability"]), number)
-    return found
+            numbers.setdefault((finding["account"], finding["capability"]), number)
+    return numbers
 
 
 def _groups(findings: Iterable[Finding]) -> Iterator[tuple[str, list[tuple[int, Finding]]]]:
-    """Each severity that was found, with the findings and their numbers in the report."""
+    """Yield each severity with its findings and their numbers in the report."""
     numbered = list(enumerate(findings))
     for severity in SEVERITIES:
         alike = [(number, finding) for number, finding in numbered if finding["severity"] == severity]
@@ -178,7 +128,7 @@ def _groups(findings: Iterable[Finding]) -> Iterator[tuple[str, list[tuple[int, 
 
 
 def _about(finding: Finding) -> Iterator[tuple[str, str, str]]:
-    """What else there is to say of a finding: name, words, and an address where more is said."""
+    """Yield the further facts about a finding: name, value, and an address or nothing."""
     waiver, rule = finding["waiver"], RULES.get(finding["rule"])
     yield "rule", f"{finding['rule']}: {rule.title if rule else 'a rule of another version'}", help_url(finding["help"])
     about = {
@@ -195,10 +145,47 @@ def _about(finding: Finding) -> Iterator[tuple[str, str, str]]:
     yield from ((name, value, "") for name, value in about.items() if value)
 
 
-def _lists(report: AuditReport) -> Iterator[Listed]:
-    """What is resolved, and the waivers."""
+def _lists(report: AuditReport) -> Iterator[dict[str, Any]]:
+    """Yield the plain tables: what is resolved, and the waivers."""
     if report["resolved"]:
-        yield Listed("resolved", "Resolved", ("account", "rule", "resource", "since"), report["resolved"])
+        names = ["account", "rule", "resource", "since"]
+        yield {"anchor": "resolved", "title": "Resolved", "names": names, "entries": report["resolved"]}
     if report["waivers"]:
-        names = ("state", "rule", "account", "resource", "justification", "by", "expires", "where")
-        yield Listed("waivers", "Waivers", names, report["waivers"])
+        names = ["state", "rule", "account", "resource", "justification", "by", "expires", "where"]
+        yield {"anchor": "waivers", "title": "Waivers", "names": names, "entries": report["waivers"]}
+
+
+# -- history ---------------------------------------------------------------------------------------
+
+
+def _list_runs(report: AuditReport) -> list[FormerAudit]:
+    """Return this run and all former ones, the latest first."""
+    summary = report["summary"]
+    this: FormerAudit = {
+        "started": report["run"]["started"],
+        "accounts": summary["accounts"],
+        "unknown": summary["unknown"],
+        "by_severity": summary["by_severity"],
+        "new": summary["new"],
+        "resolved": summary["resolved"],
+    }
+    return [this, *reversed(report["history"])]
+
+
+def _plots(runs: Sequence[FormerAudit]) -> list[Plot]:
+    """Return a plot for each severity but info; none for a first run."""
+    if len(runs) < 2:
+        return []
+    return [_plot(name, [run["by_severity"][name] for run in reversed(runs)]) for name in SEVERITIES[:-1]]
+
+
+def _plot(name: str, numbers: Sequence[int]) -> Plot:
+    """Return a line in steps, because nothing is known between two runs; its last point is this run."""
+    most = max(*numbers, 1)
+    step = (WIDE - 2 * EDGE) / (len(numbers) - 1)
+    points = [
+        (EDGE + index * step, HIGH - EDGE - (HIGH - 2 * EDGE) * number / most) for index, number in enumerate(numbers)
+    ]
+    line = f"M{points[0][0]:.1f} {points[0][1]:.1f}" + "".join(f"H{x:.1f}V{y:.1f}" for x, y in points[1:]) + f"h{EDGE}"
+    told = f"{name}: {numbers[-1]:,} now, at most {most if any(numbers) else 0:,} in {len(numbers)} runs"
+    return Plot(name, f"M0 {HIGH - EDGE}H{WIDE}", line, told, numbers[-1], max(numbers))

@@ -18,7 +18,7 @@ from .shared import CAUSES, declared, fields, harmless, reaches, words
 
 
 def text(report: AuditReport) -> str:
-    """The whole document."""
+    """Return the whole document."""
     report = harmless(report)
     top = Element("testsuites", name="hpc.onboard audit", time=f"{report['run']['seconds']:.3f}")
     for account in report["accounts"]:
@@ -48,7 +48,7 @@ def _suite(top: Element, account: AuditedAccount, report: AuditReport) -> None:
 
 
 def _cases(account: AuditedAccount, report: AuditReport) -> Iterator[Element]:
-    """A case for each finding and for each capability that is in order."""
+    """Yield a case for each finding and for each role that is up to date."""
     own = [finding for finding in report["findings"] if finding["account"] == account["name"]]
     if account["state"] == "unknown":
         case = _case(account, "account", "reached and measured")
@@ -98,6 +98,6 @@ def _details(finding: Finding) -> str:
 
 
 def _numbers(element: Element) -> dict[str, int]:
-    """What JUnit counts in a suite or in all."""
+    """Return the counts that JUnit wants of a suite or of the document."""
     kinds = {"tests": "testcase", "failures": "failure", "errors": "error", "skipped": "skipped"}
     return {name: sum(1 for _one in element.iter(tag)) for name, tag in kinds.items()}

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The audit's report as SARIF 2.1.0, for GitHub's code scanning and for editors.
 
-A result lies where a file of ours asks for the thing, since paths on an account are in no repository; those are its
-logical location. What no file asks for lies at the playbook: readers refuse a result without a file.
+The location of a result is the line that declares the resource, because paths on an account are in no repository; those
+are its logical location. An undeclared resource has the playbook as location: readers refuse a result without a file.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ NUMBERS = {name: number for number, name in enumerate(RULES)}
 
 
 def text(report: AuditReport) -> str:
-    """The whole document, in ASCII."""
+    """Return the whole document, in ASCII."""
     report = harmless(report)
     run = {
         "tool": {"driver": _driver(report)},
@@ -43,7 +43,7 @@ def text(report: AuditReport) -> str:
 
 
 def message(said: str) -> dict[str, str]:
-    """A text in which nothing is a link or a place to be filled in."""
+    """Return a text in which nothing is a link or a placeholder."""
     return {"text": re.sub(r"\{(?=\d)", "{{", re.sub(r"(?<=\d)\}", "}}", said)).replace("](", "] (") or "-"}
 
 
@@ -109,9 +109,9 @@ def _result(finding: Finding, report: AuditReport) -> Sarif:
 
 
 def _named(finding: Finding | ResolvedFinding) -> Sarif:
-    """What makes a result the same in every run.
+    """Return the members that identify a result in every run.
 
-    GitHub tells results apart by file, rule and primaryLocationLineHash alone, and ours share the line of an account.
+    GitHub distinguishes results by file, rule and primaryLocationLineHash alone, and ours share the line of an account.
     """
     known = finding["fingerprint"].removeprefix("sha256:")
     return {
@@ -126,7 +126,7 @@ def _advice(finding: Finding) -> str:
 
 
 def _location(place: str, names: tuple[str, str, str], declared: SourceLine | None, report: AuditReport) -> Sarif:
-    """The line of ours that asks for the thing, and the thing on the account: account, capability and resource."""
+    """Return the declaring line, and the resource on the account. names: account, role and resource."""
     file: SourceLine = declared or {"file": report["run"]["playbook"], "line": 1}
     return {
         "physicalLocation": _physical(file["file"], file["line"]),
@@ -148,7 +148,7 @@ def _suppression(waiver: Excuse) -> Sarif:
 
 
 def _absent(report: AuditReport) -> Iterator[Sarif]:
-    """What is not there any more."""
+    """Yield the resolved findings."""
     for gone in report["resolved"]:
         yield {
             **_named(gone),

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What all formats of the audit's report share: harmless text, the order of findings, words and numbers.
+"""The parts that all formats of the audit's report share: harmless text, orders, words and numbers.
 
 The report is the document of docs/schemas/audit.schema.json. Much of its text was written on accounts: each
 format first makes it harmless() and then escapes it by its own rules.
@@ -22,7 +22,7 @@ Document = TypeVar("Document")
 
 SOURCE = "https://github.com/hpc-onboard/hpc.onboard"
 
-SYMBOLS = {  # each with what stands for it in ASCII
+SYMBOLS = {  # each with its replacement in ASCII
     "critical": ("◆", "#"),
     "high": ("▲", "!"),
     "medium": ("●", "~"),
@@ -34,16 +34,16 @@ SYMBOLS = {  # each with what stands for it in ASCII
 }
 WORDS = {"not_applicable": "does not apply", "unknown": "not measured"}
 CAUSES = {
-    "spec": "what is wanted was changed",
+    "spec": "the settings were changed",
     "hand": "changed by hand on the account",
     "site": "changed by the site",
-    "time": "brought by the calendar",
-    "unknown": "not known",
+    "time": "due to the date",
+    "unknown": "unknown",
 }
 
 
 def harmless(document: Document) -> Document:
-    """A copy of the document in which every text is visible()."""
+    """Return a copy of the document in which every text is visible()."""
     copy: Document = _harmless(document)
     return copy
 
@@ -59,44 +59,44 @@ def _harmless(document: Any) -> Any:
 
 
 def word(state: str) -> str:
-    """A severity or another state of a cell as it is read."""
+    """Return a severity or another state of a cell in words."""
     return WORDS.get(state, state)
 
 
 def words(name: str) -> str:
-    """A name of the document, such as at_risk, as it is read."""
+    """Return a name of the document, such as at_risk, in words."""
     return name.replace("_", " ")
 
 
 def rank(state: str) -> int:
-    """Where a state of a cell stands, the worst first; what was not measured comes behind all severities but info."""
+    """Return the rank of a state of a cell, the worst first; unmeasured ranks between low and info."""
     order = ("critical", "high", "medium", "low", "unknown", "info", "ok", "not_applicable")
     return order.index(state)
 
 
 def reaches(severity: str, fail_on: str) -> bool:
-    """Whether a finding of this severity makes an audit fail that fails on that one."""
+    """Return True if a finding of this severity makes an audit fail that fails on that one."""
     return fail_on != "never" and SEVERITIES.index(severity) <= SEVERITIES.index(fail_on)
 
 
 def unwaived(findings: Iterable[Finding]) -> list[Finding]:
-    """The findings that count."""
+    """Return the findings that count."""
     return [finding for finding in findings if not finding["waiver"]]
 
 
 def capabilities(report: AuditReport) -> list[str]:
-    """The columns of the matrix, in the order in which accounts name them."""
+    """Return the roles of all accounts, in the order in which accounts name them."""
     return list(dict.fromkeys(name for account in report["accounts"] for name in account["capabilities"]))
 
 
 def state(account: AuditedAccount, capability: str) -> Cell:
-    """What a cell of the matrix says; what an account does not name does not apply to it."""
+    """Return the state of a cell; a role that an account does not name does not apply to it."""
     unnamed: Cell = "not_applicable" if account["state"] == "measured" else "unknown"
     return account["capabilities"].get(capability, unnamed)
 
 
 def worst_first(accounts: Iterable[AuditedAccount]) -> list[AuditedAccount]:
-    """The accounts with the worst at the top; among equals the one with more of it, then by name."""
+    """Return the accounts with the worst first; among equals the one with more of it, then by name."""
 
     def key(account: AuditedAccount) -> tuple[Any, ...]:
         states = [rank(found) for found in account["capabilities"].values()]
@@ -111,41 +111,41 @@ def worst_first(accounts: Iterable[AuditedAccount]) -> list[AuditedAccount]:
 
 
 def in_order(account: AuditedAccount) -> bool:
-    """Whether nothing of the account is to be looked at."""
+    """Return True if the account has nothing worse than info."""
     fine = ("ok", "not_applicable", "info")
     return account["state"] == "measured" and all(found in fine for found in account["capabilities"].values())
 
 
 def severities(numbers: BySeverity) -> str:
-    """'1 critical, 2 high'; 'nothing found' where there is none."""
+    """Return '1 critical, 2 high', or 'nothing found'."""
     said = ", ".join(f"{numbers[name]:,} {name}" for name in SEVERITIES if numbers[name])
     return said or "nothing found"
 
 
 def moment(started: str) -> str:
-    """'2026-11-21 18:00 UTC', from the document's form."""
+    """Return '2026-11-21 18:00 UTC' for a time of the document."""
     return f"{started[:10]} {started[11:16]} UTC"
 
 
 def help_url(target: str) -> str:
-    """Where the words on a rule can be read by one who has no checkout."""
+    """Return the public address of a rule's description."""
     return f"{SOURCE}/blob/main/{target}" if target.startswith("docs/") else ""
 
 
 def fields(finding: Finding) -> list[tuple[str, str, str]]:
-    """Name, wanted and found of each field of a finding that says so."""
+    """Return name, desired and actual value of each field of a finding."""
     names = dict.fromkeys([*finding["desired"], *finding["actual"]])
     return [(name, finding["desired"].get(name, ""), finding["actual"].get(name, "")) for name in names]
 
 
 def declared(finding: Finding) -> str:
-    """'inventory/accounts.yml:12', or nothing."""
+    """Return 'inventory/accounts.yml:12', or empty."""
     where = finding["declared"]
     return f"{where['file']}:{where['line']}" if where else ""
 
 
 def verdict(report: AuditReport) -> str:
-    """What came of the audit, in a few words."""
+    """Return the result of the audit in a few words."""
     numbers, accounts = report["summary"]["by_severity"], report["accounts"]
     missed = report["summary"]["unknown"]
     if not accounts:
