@@ -39,6 +39,7 @@ CHECKS = [
     "vermin --target=3.6- --no-tips --violations plugins/module_utils",
     "mypy plugins tools/stages.py tools/sanity_cores.py tools/measures.py tools/generate.py tools/new_role.py"
     " tests/packages",
+    "python tools/retired_words.py",
     "antsibull-changelog lint",
     "antsibull-docs lint-collection-docs --plugin-docs --skip-rstcheck .",
     "ansible-lint --offline",

@@ -31,7 +31,7 @@ def playbook_program() -> str:
     found = str(beside) if os.access(beside, os.X_OK) else shutil.which("ansible-playbook")
     if not found:
         raise CommandError(
-            f"ansible-playbook is neither beside {sys.executable} nor on PATH.\n"
+            f"ansible-playbook is neither next to {sys.executable} nor on PATH.\n"
             "pip install hpc-onboard  brings both into an environment; activate that one."
         )
     return found

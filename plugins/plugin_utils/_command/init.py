@@ -33,7 +33,7 @@ OPTIONS = {  # option of an account -> the field of its entry, the name of its v
     "--jump-user": ("jump_user", "NAME", "user name on the jump host, if it differs"),
     "--ssh": ("ssh", "NAME", "a host of your ssh settings that connects there"),
     "--auth": ("auth", "key|ask", "key: an ssh key is enough; ask: ssh asks for a password or code"),
-    "--without": ("without", "ROLE", "a role to leave out; can be repeated"),
+    "--without": ("without", "ROLE", "a role to omit; can be repeated"),
 }
 BAD = 2
 
@@ -90,7 +90,7 @@ def _run(wish: argparse.Namespace, front: list[str]) -> int:
         raise CommandError(f"{shown} is there already. init --add  adds an account to it; -o FILE  names another file.")
     top = None if there else repository(file)
     if top:
-        text = f"{shown} lies in {from_home(top)}, which git keeps: your accounts are nobody else's business."
+        text = f"{shown} is in {from_home(top)}, which git tracks; your accounts are private."
         raise CommandError(f"{text}\n-o FILE  names a place outside of it; or let git ignore the file.")
     draft = Draft(file, there)
     is_asked = sys.stdin.isatty() and sys.stdout.isatty()
@@ -107,7 +107,7 @@ def _run(wish: argparse.Namespace, front: list[str]) -> int:
         if not person.agrees(f"Write this {'into' if there else 'to'} {shown}?"):
             raise person.Stopped
     put(file, text, draft.text)
-    person.tell(f"{shown} is written. It is yours to edit; what else it may say stands at its top.")
+    person.tell(f"{shown} is written. You can edit it; its first lines list what else it can contain.")
     try:
         return _then(wishes, file, front, is_asked, wish.yes)
     except (KeyboardInterrupt, person.Stopped):
@@ -248,7 +248,7 @@ def _then(wishes: Sequence[Wish], file: Path, front: list[str], is_asked: bool, 
         codes.append(subprocess.call(preflight))
     else:
         person.tell(f"Whether each can be entered says  {shlex.join(preflight)}")
-    person.tell(f"Then  {shlex.join(plan)}  foresees what  {shlex.join([*front, 'onboard', *named])}  would do.")
+    person.tell(f"Then  {shlex.join(plan)}  shows what  {shlex.join([*front, 'onboard', *named])}  would change.")
     return BAD if any(codes) else 0
 
 
@@ -264,7 +264,7 @@ def _offer_key(wishes: Sequence[Wish], is_asked: bool) -> None:
     text = f"{', '.join(dict.fromkeys(takers))}: containers of NVIDIA need your NGC key{made}; the keyring has none."
     if not is_asked:
         person.tell(f"{text} Store it by  {shlex.join(store)}")
-    elif not person.agrees(f"{text} Store it now? It is typed unseen.", usual=False):
+    elif not person.agrees(f"{text} Store it now? Your input is hidden.", usual=False):
         person.tell(f"Later:  {shlex.join(store)}")
     else:
         why = first_key.store(person.ask_unseen("Your NGC key: ", find_fault))

@@ -92,7 +92,7 @@ def added(file: Path, text: str, wishes: Sequence[Wish]) -> str:
     names = {one.name: one.entry or None for one in wishes}
     wanted = {**document, "accounts": {**document["accounts"], **names}}
     if yaml.load(made, Loader=Loader) != wanted:
-        raise NotAdded("it is written in a way that no program of ours adds to")
+        raise NotAdded("its form is not one that hpc-onboard can add to")
     return made
 
 

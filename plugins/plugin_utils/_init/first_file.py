@@ -55,7 +55,7 @@ class Draft:
         seen = set(self.names)
         for one in wishes:
             if one.name in seen:
-                raise ValueError(f"{one.name} stands in the accounts file already")
+                raise ValueError(f"{one.name} is already in the accounts file")
             seen.add(one.name)
         text = whole(wishes) if self.text is None else added(self.file, self.text, wishes)
         self._checked(text)

@@ -46,7 +46,7 @@ def ask_unseen(prompt: str, fault: Callable[[str], str | None]) -> str:
         why = fault(answer) if answer else "nothing was typed"
         if not why:
             return answer
-        tell(f"That is no such key: {why}.", 2)
+        tell(f"That is not a valid key: {why}.", 2)
 
 
 def agrees(text: str, usual: bool = True) -> bool:

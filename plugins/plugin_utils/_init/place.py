@@ -35,7 +35,7 @@ def put(file: Path, text: str, before: str | None) -> None:
 
     def check(_draft: str) -> None:
         if _held(path) != before:
-            raise AccountError(f"{file} was changed meanwhile, and is left alone: look at it, then run this again")
+            raise AccountError(f"{file} has changed since then and was not touched; check it, then run this again")
 
     try:
         for folder in reversed(path.parents):
@@ -48,7 +48,7 @@ def put(file: Path, text: str, before: str | None) -> None:
         finally:
             os.close(at)
     except OSError as error:
-        raise AccountError(f"{file} cannot be written: {errno_name(error)}: put that right, or name another") from None
+        raise AccountError(f"{file} cannot be written: {errno_name(error)}: fix that, or name another") from None
 
 
 def _held(path: Path) -> str | None:

@@ -94,7 +94,7 @@ def _mark(one: AccountStatus, terminal: Terminal) -> tuple[str, str]:
 def _set_up(one: AccountStatus, now: datetime) -> str:
     onboard, offboard = one["onboard"], one["offboard"]
     if offboard and (onboard is None or onboard["at"] < offboard["at"]):
-        return f"taken out {ago(offboard['at'], now)}" + (
+        return f"removed {ago(offboard['at'], now)}" + (
             "" if offboard["ended"] in ("ok", "changed", "empty") else ", not all"
         )
     if onboard is None:
@@ -107,7 +107,7 @@ def _audited(audit: Ended | None, now: datetime) -> str:
         return "never audited"
     when = ago(audit["at"], now)
     if audit["ended"] == "unreachable":
-        return f"audit {when}: not measured"
+        return f"audit {when}: unknown"
     found = dict(audit.get("by_severity", {}))
     counts = [f"{found[name]} {name}" for name in SEVERITIES if found.get(name)]
     return f"audit {when}: {', '.join(counts) or 'up to date'}"

@@ -258,8 +258,8 @@ def _outcome(outcome: ResourceOutcome, view: View, with_diff: bool) -> Iterator[
         yield from labelled_lines("", "", "", outcome["reason"], view.terminal)
     old = outcome["before"].get("target")
     if status == "different" and old != outcome["after"].get("target"):
-        led = "leads" if view.check else "led"
-        yield from labelled_lines("", "", "", f"it {led} to {old}: what lies there stays there", view.terminal)
+        verb = "points" if view.check else "pointed"
+        yield from labelled_lines("", "", "", f"it {verb} to {old}; what is there stays there", view.terminal)
     if progress := outcome.get("progress"):
         yield from labelled_lines("", "", "note", _how_far(progress), view.terminal)
     if with_diff and status in CHANGES:

@@ -191,7 +191,7 @@ def _missed(report: AuditReport, terminal: Terminal) -> list[Line]:
     out: list[Line] = []
     for (reason, then), names in reasons.items():
         heading = (
-            Span(f"{terminal.mark('bad')} not measured", "error"),
+            Span(f"{terminal.mark('bad')} unknown", "error"),
             Span("  "),
             Span(_names(names, terminal), "bold"),
         )
@@ -282,7 +282,7 @@ def _counts(report: AuditReport) -> Iterator[str]:
     summary = report["summary"]
     yield f"{summary['ok']:,} of {count(summary['checks'], 'check')} up to date"
     if summary["unknown"]:
-        yield f"{count(summary['unknown'], 'account')} not measured"
+        yield f"{count(summary['unknown'], 'account')} unknown"
     counts = {"new": summary["new"], "resolved": summary["resolved"], "waived": summary["waived"]}
     counts["in the baseline"] = summary["accepted"]
     if said := [f"{number:,} {word}" for word, number in counts.items() if number]:

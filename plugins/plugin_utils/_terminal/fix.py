@@ -13,14 +13,14 @@ from .audit import PartRenderer
 from .layout import Line, Span, Terminal, indented_lines, labelled_lines, wrap_spans
 
 DEEDS = {  # by the kind of the fix, and for those that take something away by what it is
-    "statement_fix": "the variable is taken out, and nothing else of the file",
-    "key_fix": "the key in it is made unreadable, and nothing else of the file",
-    "access_fix": "others are shut out, and nothing else changes",
-    "copy": "the copy is removed: all its lines are in the file itself",
+    "statement_fix": "removes the variable, and nothing else of the file",
+    "key_fix": "makes the key in it unreadable, and changes nothing else of the file",
+    "access_fix": "other users lose access, and nothing else changes",
+    "copy": "removes the copy; all its lines are in the file itself",
     "draft": "the draft is removed",
     "link": "the link is removed",
-    "tokens": "the store is removed; its program makes it anew",
-    "cache": "it is emptied; its program makes it anew",
+    "tokens": "removes the store; its program creates it again",
+    "cache": "empties it; its program fills it again",
 }
 WORDS = {"ok": "gone", "extra": "fixed", "blocked": "left", "failed": "failed", "unknown": "not seen"}
 FORESEEN = {**WORDS, "extra": "to fix"}

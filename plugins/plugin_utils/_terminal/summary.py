@@ -249,7 +249,7 @@ def practised(sandboxes: Sequence[str], terminal: Terminal) -> list[Line]:
     if not sandboxes:
         return []
     where = os.path.commonpath(sandboxes) if len({*map(os.path.isabs, sandboxes)}) == 1 else "sandboxes"
-    text = f"Nothing left this machine: all of it lies in {where}. Your own accounts begin with: hpc-onboard init"
+    text = f"Nothing left this machine: everything is in {where}. Your own accounts begin with: hpc-onboard init"
     return indented_lines(text, 0, terminal)
 
 

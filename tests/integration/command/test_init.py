@@ -117,7 +117,7 @@ def test_what_is_there_is_added_to_and_never_written_over(bed: Any, person: Pers
         assert "is there already" in ran.stderr
         assert "init --add" in ran.stderr
     twice = person.types("init", "--add", "--account", "ada@dfki")
-    assert "stands in the accounts file already" in twice.stderr
+    assert "is already in the accounts file" in twice.stderr
     assert person.accounts.read_text(encoding="utf-8") == before
     ran = person.types("init", "--add", "--account", "ada@lumi", "--project", "p", **person.with_key())
     assert person.accounts.read_text(encoding="utf-8").startswith(before), ran.stderr
@@ -141,7 +141,7 @@ def test_no_repository_gets_it(bed: Any, person: Person) -> None:
     words = ("init", "--account", "ada@dfki", "-o")
     ran = person.types(*words, str(tree / "my" / "accounts.yml"))
     assert ran.returncode == 2
-    assert "~/tree, which git keeps" in ran.stderr
+    assert "~/tree, which git tracks" in ran.stderr
     assert not (tree / "my").exists()
     (tree / ".gitignore").write_text("accounts.yml\n")
     done = person.types(*words, str(tree / "accounts.yml"), **person.with_key())

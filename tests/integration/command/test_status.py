@@ -73,7 +73,7 @@ def test_the_life_of_an_account_as_status_tells_it(bed: Any) -> None:
     assert desk.types("audit", "lrz").returncode == 0
     assert status(desk, "lrz")["next"] == []
     assert desk.types("offboard", "lrz", "-e", "offboard_sure=true").returncode == 0
-    assert "taken out" in desk.types("status", account.name).stdout
+    assert "removed" in desk.types("status", account.name).stdout
 
 
 def test_a_day_of_ones_own_is_told_until_it_is_said_done_for_it(bed: Any) -> None:

@@ -55,11 +55,11 @@ def test_a_check_foresees_and_ticks_nothing_off() -> None:
     assert said == "~ a@b  1 to create\n  + to create    folder /a"
 
 
-@pytest.mark.parametrize(("check", "led"), [(True, "leads"), (False, "led")])
+@pytest.mark.parametrize(("check", "led"), [(True, "points"), (False, "pointed")])
 def test_of_a_link_that_is_turned_the_old_target_is_said(check: bool, led: str) -> None:
     turned = {**outcome("different", "link ~/scratch"), "before": {"target": "/old"}, "after": {"target": "/new"}}
     said = text(account("a@b", result(turned), View(check=check)))
-    assert f"link ~/scratch -> /new\n                 it {led} to /old: what lies there stays there" in said
+    assert f"link ~/scratch -> /new\n                 it {led} to /old; what is there stays there" in said
 
 
 @pytest.mark.parametrize("status", ["ok", "missing", "different", "extra", "blocked", "failed", "unknown"])

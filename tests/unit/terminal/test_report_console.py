@@ -58,12 +58,12 @@ def test_what_is_waived_is_counted_only_and_a_bare_fact_named_with_its_account()
     assert re.search(r"\n  i info         ada@[^\n]*(\n {17}[^\n]*)*\(RUN-001\)\n", said)
     assert "RUN-001" not in said.split("Next:")[1]
     assert "5 accounts: 1 critical, 3 high, 2 medium, 1 low, 1 info" in said
-    assert "2 new, 1 resolved, 1\nwaived." in said
+    assert "2 new, 1 resolved, 1 waived." in said
 
 
 def test_an_account_that_was_not_measured_has_its_reason_and_command_once() -> None:
     said = text(example())
-    assert "✗ not measured  ada@narval\n    ssh: connect to host narval" in said
+    assert "✗ unknown  ada@narval\n    ssh: connect to host narval" in said
     assert said.count("ssh -MNf narval") == 1
 
 

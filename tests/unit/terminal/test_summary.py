@@ -134,7 +134,7 @@ def test_a_check_promises_nothing() -> None:
 
 def test_sandboxes_are_said_to_be_some() -> None:
     words = said({"a@b": AccountEnd("ok"), "b@b": AccountEnd("ok")}, sandboxes=("i/.sandbox/a@b", "i/.sandbox/b@b"))
-    assert "all of it lies in i/.sandbox." in words
+    assert "everything is in i/.sandbox." in words
 
 
 @pytest.mark.parametrize(
