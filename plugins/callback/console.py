@@ -33,7 +33,7 @@ from ansible.utils import color
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input import verdict
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import last_runs
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import state_folder
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.run_memory import BOARD, Watch
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.run_memory import BOARD, Ticker
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal import account, layout, summary
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import flat
 
@@ -72,7 +72,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
             if live_line.is_live(os.environ, True, self._display.verbosity):
                 self._line = live_line.LiveLine(self._columns, bool(color.ANSIBLE_COLOR))
                 live_line.guard(self._display, self._lock, self._line.clear)
-        self._watch = Watch(self._live if self._line else self._say_steps, self._clear)
+        self._watch = Ticker(self._live if self._line else self._say_steps, self._clear)
 
     # What is shown, and how
 

@@ -18,13 +18,13 @@ BYTES = 32
 
 
 def state_folder() -> Path:
-    """Where hpc.onboard keeps what it must remember on this machine (XDG base directories)."""
+    """Return the folder for the state of hpc.onboard on this machine (XDG base directories)."""
     base = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
     return Path(base) / "hpc.onboard"
 
 
 def make_private(folder: Path) -> None:
-    """Make the missing folders down to this one, for the user alone: a umask would leave those above it to others."""
+    """Create the missing folders down to this one with mode 0700, whatever the umask."""
     for one in [*reversed(folder.parents), folder]:
         if not one.exists():
             with suppress(FileExistsError):  # another run was faster
@@ -32,7 +32,7 @@ def make_private(folder: Path) -> None:
 
 
 def local_key() -> str:
-    """The key in hexadecimal; made once. Where it cannot be kept, one for this run alone."""
+    """Return the key in hexadecimal, created once; if it cannot be kept, one for this run only."""
     path = state_folder() / "fingerprint.key"
     try:
         if not path.exists():
@@ -46,28 +46,28 @@ def local_key() -> str:
 
 
 def derived(key: bytes, purpose: str, subject: str = "") -> bytes:
-    """The key for one purpose, of one subject (an account, say): 32 bytes that tell nothing of any other."""
+    """Return the key for one purpose and subject, such as an account: 32 bytes that say nothing of any other."""
     words = b"\0".join((b"hpc.onboard derived key", purpose.encode(), subject.encode()))
     return hmac.digest(key, words, "sha256")
 
 
 def account_key(account: str) -> str:
-    """The key, in hexadecimal, that an account makes the fingerprints of its keys with."""
+    """Return the key, in hexadecimal, with which an account makes the fingerprints of its keys."""
     return derived(bytes.fromhex(local_key()), "fingerprints of an account", account).hex()
 
 
 def shown_by(account: str, digest: bytes) -> str:
-    """The fingerprint that an account shows of a value (Host.fingerprint there); digest: the value's SHA-256."""
+    """Return the fingerprint that an account shows of a value (Host.fingerprint there); digest: the value's SHA-256."""
     return f"key {hmac.digest(bytes.fromhex(account_key(account)), digest, 'sha256').hex()[:12]}"
 
 
 def machine_id(key: bytes) -> str:
-    """What tells the machine of this key from others in records and receipts: 16 hexadecimal digits."""
+    """Return the id of the machine of this key in records and receipts: 16 hexadecimal digits."""
     return derived(key, "id of the machine").hex()[:16]
 
 
 def _make(path: Path) -> None:
-    """Put a whole key in place or none: of two runs that make it at once, the first one's stays."""
+    """Create the key whole or not at all; of two runs at once, the key of the first one stays."""
     from ...module_utils._core import files  # here, because it is made once
 
     make_private(path.parent)

@@ -1,13 +1,12 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A small mapping that the processes of one run share, whatever the number of accounts; and one of them, watched.
+"""A small mapping that all processes of a run share, and the progress of accounts in one.
 
 Ansible runs every account in a forked process. What one of them learns reaches the others, and the
 main process, through anonymous memory: it has no name, is kept out of core dumps and of swap, and is gone with the
 run. A Shared must be made before the forks, at import.
 
-On the board stands what is under way on which account, for whoever shows it: the workers write, the main process
-reads, in a thread that looks every moment.
+The board holds the progress of each account: workers write it, and a thread of the main process shows it.
 """
 
 from __future__ import annotations
@@ -32,13 +31,13 @@ if TYPE_CHECKING:
 
 PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
 HUSH = ""  # no account has this name
-SETTLED = 0.15  # seconds after which whoever draws has seen that it must not
+SETTLED = 0.15  # seconds until every process has noticed it
 TICK = 0.05
-PATIENCE = 300.0  # seconds in a run that lines wait for a person who is asked something
+PATIENCE = 300.0  # seconds in a run that output waits for questions
 
 
 def end_with_parent() -> None:
-    """Let this worker end when the main process does: no one else answers what it asks, or frees what it holds.
+    """Let this worker end when the main process does, which answers its questions and frees its locks.
 
     A worker has a session of its own, so no signal to the run's group reaches it. Systems other than Linux cannot do
     this; there the message about a held lock says whose run has ended.
@@ -65,7 +64,7 @@ class Shared:
 
     @contextmanager
     def held(self) -> Iterator[dict[str, Any]]:
-        """The mapping, for this process alone; what is changed in it is kept. What does not fit is not."""
+        """Yield the mapping under a lock, and keep changes to it unless they exceed its size."""
         fcntl.lockf(self._lock, fcntl.LOCK_EX)
         try:
             known = self._known()
@@ -77,7 +76,7 @@ class Shared:
             fcntl.lockf(self._lock, fcntl.LOCK_UN)
 
     def seen(self) -> dict[str, Any]:
-        """The mapping as it is now, without waiting for one who holds it; empty in the moment of a change."""
+        """Return the mapping without waiting for the lock; empty in the moment of a change."""
         return self._known()
 
     def _known(self) -> dict[str, Any]:
@@ -89,7 +88,7 @@ class Shared:
 
 
 def _keep_from_swap(memory: mmap.mmap) -> None:
-    """Lock it, where the user's limit allows that; the main process holds the lock for all, which share the pages."""
+    """Lock the pages if the limit of the user allows it; all processes share them."""
     start = ctypes.addressof(ctypes.c_char.from_buffer(memory))
     with suppress(AttributeError, OSError):  # a system without mlock
         ctypes.CDLL(None).mlock(ctypes.c_void_p(start), ctypes.c_size_t(len(memory)))
@@ -103,7 +102,7 @@ class Board:
         self._patience = PATIENCE
 
     def put(self, account: str, progress: JobProgress | None) -> None:
-        """Say how far an account is; None: nothing is under way there any more."""
+        """Set the progress of an account; None: its work has ended."""
         with self._shared.held() as entries:
             if progress is None:
                 entries.pop(account, None)
@@ -111,16 +110,16 @@ class Board:
                 entries[account] = dict(progress)
 
     def entries(self) -> dict[str, JobProgress]:
-        """How far each account is."""
+        """Return the progress of each account."""
         return {name: entry for name, entry in self._shared.seen().items() if name != HUSH}
 
     def new_steps(self, before: Mapping[str, str]) -> dict[str, str]:
-        """Account -> step, of those whose step is another one than before; said where no line can be live."""
+        """Return account -> step where the step has changed; for output without a live line."""
         return {name: one["step"] for name, one in self.entries().items() if before.get(name) != one["step"]}
 
     @contextmanager
     def hushed(self) -> Iterator[None]:
-        """While a person is asked something: nobody may draw on the terminal."""
+        """Keep all processes from drawing on the terminal while the user is asked something."""
         self._hush(1)
         time.sleep(SETTLED)
         try:
@@ -133,18 +132,18 @@ class Board:
             entries[HUSH] = {"count": entries.get(HUSH, {}).get("count", 0) + by}
 
     def wait_for_answers(self) -> None:
-        """Say nothing into a question that somebody is being asked: as long as PATIENCE lasts in this process."""
+        """Wait while the user is asked something, for PATIENCE seconds in this process at most."""
         while self._patience > 0 and self.is_hushed():
             self._patience -= TICK
             time.sleep(TICK)
 
     def is_hushed(self) -> bool:
-        """Whether a person is being asked something."""
+        """Return True while the user is asked something."""
         return bool(self._shared.seen().get(HUSH, {}).get("count"))
 
 
-class Watch:
-    """A thread that calls a function every moment until it is stopped, at the end of the program at the latest."""
+class Ticker:
+    """A thread that calls a function 20 times a second until it is stopped, at the latest when the program ends."""
 
     def __init__(self, tick: Callable[[], None], last: Callable[[], None]) -> None:
         self._tick, self._last = tick, last
@@ -153,7 +152,7 @@ class Watch:
         self._process = os.getpid()
 
     def start(self) -> None:
-        """Begin, unless it has begun."""
+        """Start the thread unless it is running."""
         if self._thread is None:
             self._end.clear()
             self._thread = threading.Thread(target=self._run, name="console", daemon=True)
@@ -162,7 +161,7 @@ class Watch:
             self.stop_when_terminated()
 
     def stop_when_terminated(self) -> None:
-        """Have this ended before the program is (kill). Ansible's own handler does the rest."""
+        """Stop the thread on SIGTERM, then let Ansible's own handler end the program."""
         known = signal.getsignal(signal.SIGTERM)
 
         def terminated(number: int, frame: Any) -> None:
@@ -177,7 +176,7 @@ class Watch:
             signal.signal(signal.SIGTERM, terminated)
 
     def stop(self) -> None:
-        """End, and do what is to be done last. A forked process has no such thread."""
+        """Stop the thread and call the last function. Does nothing in a forked process, which has no such thread."""
         if self._thread is None or os.getpid() != self._process:
             return
         self._end.set()
@@ -191,7 +190,7 @@ class Watch:
         while not self._end.wait(TICK):
             try:
                 self._tick()
-            except Exception:  # what is only for the eye must not cost a run
+            except Exception:  # an error in drawing must not stop a run
                 self._last()
                 return
 

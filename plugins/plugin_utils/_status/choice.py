@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The accounts that somebody means who asks what this machine knows of them."""
+"""Choose the accounts of status and done: an accounts file, and names or patterns in it."""
 
 from __future__ import annotations
 

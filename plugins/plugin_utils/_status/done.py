@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
         raise CommandError("--on and --not need a STEP; without them, the steps are listed")
     moment = None if options.undone else _moment(options.on, datetime.now(UTC))
     try:
-        texts = _said(account, options.step, moment) if options.step else _listed(account)
+        texts = _mark_step(account, options.step, moment) if options.step else _list_steps(account)
     except StateError as error:
         raise CommandError(str(error)) from None
     terminal = Terminal(limit_width(shutil.get_terminal_size().columns))
@@ -57,31 +57,31 @@ def run(options: argparse.Namespace) -> int:
 
 def _account(name: str, file: Path | None) -> Named:
     if file is None:
-        raise CommandError("no accounts file, so there is no account whose steps are known: name one by -i FILE")
+        raise CommandError("there is no accounts file: name one by -i FILE")
     every = choice.known(file)
     found = next((one for one in every if one.name == name), None)
     if found is None:
         raise CommandError(f'"{name}" is not an account in {file}; {nearest(name, [one.name for one in every])}')
     if found.sandbox:
-        raise CommandError(f"{name} is a practice account: nothing is to be done at a site for it")
+        raise CommandError(f"{name} is a practice account and has no manual steps")
     if not found.steps:
-        raise CommandError(f"the profile of {found.cluster} names no steps")
+        raise CommandError(f"the profile of {found.cluster} has no manual steps")
     return found
 
 
 def _moment(day: str, now: datetime) -> str:
-    """When it was done: now, or on that day. Raises CommandError."""
+    """Return the moment when it was done, in UTC. day: of --on, or empty for now. Raise CommandError."""
     if not day:
         return now.strftime("%Y-%m-%dT%H:%M:%SZ")
     if not is_day(day):
         raise CommandError(describe_impossible_day(day))
     if day > str(date.today()):
-        raise CommandError(f"--on {day} is still to come; say it when it is done")
+        raise CommandError(f"--on {day} is in the future; mark the step when it is done")
     return f"{day}T00:00:00Z"
 
 
-def _said(account: Named, name: str, moment: str | None) -> list[tuple[str, int]]:
-    """Keep that the step was done at that moment, or with None that it is not, and say so."""
+def _mark_step(account: Named, name: str, moment: str | None) -> list[tuple[str, int]]:
+    """Mark the step as done at that moment, or with None as not done. Return lines with their indents."""
     step = next((one for one in account.steps if one["id"] == name), None)
     if step is None:
         raise CommandError(
@@ -90,43 +90,40 @@ def _said(account: Named, name: str, moment: str | None) -> list[tuple[str, int]
     if moment is None:
         is_new = done_steps.set_mark(account.name, name, None)
         return [(f"{name} of {account.name} is open again: {step['text']}" if is_new else f"{name} was not done.", 0)]
-    mark: StepMark = {"at": moment, "by": _me()}
+    mark: StepMark = {"at": moment, "by": f"{getpass.getuser()}@{socket.gethostname()}"}
     if "due" in step:
         mark["due"] = step["due"]
     done_steps.set_mark(account.name, name, mark)
-    return [(f"{name} of {account.name} {_done(step, mark)}. --not takes that back.", 0)]
+    return [(f"{name} of {account.name} {_describe_mark(step, mark)}. Undo this by --not.", 0)]
 
 
-def _done(step: Mapping[str, Any], mark: StepMark) -> str:
-    """What holds of a step that is said done, and what comes next."""
+def _describe_mark(step: Mapping[str, Any], mark: StepMark) -> str:
+    """Return the end of a sentence about a step that is marked as done."""
     ended = repeat_day(step, mark)
     if ended and ended <= date.today():
         return f"was done on {mark['at'][:10]} and is due again since {ended}"
     if ended:
         return f"is done, until {ended}"
-    return f"is done for {mark['due']}; the next day goes into the accounts file" if "due" in mark else "is done"
+    return f"is done for {mark['due']}; set its next day in the accounts file" if "due" in mark else "is done"
 
 
-def _me() -> str:
-    return f"{getpass.getuser()}@{socket.gethostname()}"
-
-
-def _listed(account: Named) -> list[tuple[str, int]]:
-    """All steps of an account, and what was said of each."""
-    said = done_steps.read_marks().get(account.name, {})
+def _list_steps(account: Named) -> list[tuple[str, int]]:
+    """Return the lines of all steps of an account, each with its state, and their indents."""
+    marks = done_steps.read_marks().get(account.name, {})
     out = []
     for step in account.steps:
-        mark = said.get(step["id"])
-        word = f"done on {mark['at'][:10]}, as {mark['by']} said" if mark else _sign(step.get("done"))
+        mark = marks.get(step["id"])
+        word = f"marked as done on {mark['at'][:10]} by {mark['by']}" if mark else _describe_sign(step.get("done"))
         due, own = due_day(step, mark), own_day(step, mark)
         if due and own:
-            word = f"due on {due}" + (f"; {word}" if mark else "; open until you say that it is done")
+            word = f"due on {due}" + (f"; {word}" if mark else "; open until you mark it as done")
         elif due:
             word += f", until {due}" if due > date.today() else f", and due again since {due}"
         out += [(f"{step['id']}  {step['text']}", 0), *([(step["url"], 4)] if "url" in step else []), (word, 4)]
     return out
 
 
-def _sign(sign: str | None) -> str:
-    words = {"reached": "seen done once the account is reached", "key": "seen done once the keyring has the key"}
-    return words.get(sign or "", "seen done once the path is known" if sign else "open until you say that it is done")
+def _describe_sign(sign: str | None) -> str:
+    """Return how hpc-onboard recognises that a step is done."""
+    words = {"reached": "done once a run reaches the account", "key": "done once the keyring has the key"}
+    return words.get(sign or "", "done once the path is set" if sign else "open until you mark it as done")

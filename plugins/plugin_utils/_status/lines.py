@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The status in lines for a person."""
+"""The lines of the status on a terminal."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .._terminal.layout import (
     with_command,
 )
 from .._text.amounts import count
-from .standing import AccountStatus, Ended, KeyStatus, Status
+from .standing import AccountStatus, KeyStatus, RunEnd, Status
 
 ONBOARDED = {
     "ok": "up to date",
@@ -35,7 +35,7 @@ WIDEST_NAME = 30
 
 
 def lines(status: Status, now: datetime, terminal: Terminal) -> list[Line]:
-    """All of it."""
+    """Return all lines of the status."""
     column = min(WIDEST_NAME, max((count_cells(one["name"]) for one in status["accounts"]), default=0))
     out = [line for one in status["accounts"] for line in _account(one, column, now, terminal)]
     out += _section("Slurm", [line for one in status["accounts"] for line in _slurm(one, column, now, terminal)])
@@ -57,14 +57,14 @@ def _section(heading: str, found: list[Line]) -> list[Line]:
 def _account(one: AccountStatus, column: int, now: datetime, terminal: Terminal) -> list[Line]:
     mark, style = _mark(one, terminal)
     parts = [_set_up(one, now), _audited(one["audit"], now) if one["onboard"] or one["audit"] else ""]
-    parts += [f"{count(len(one['steps']), 'step')} of yours open"] if one["steps"] else []
+    parts += [f"{count(len(one['steps']), 'manual step')} open"] if one["steps"] else []
     parts += [f"rotation of '{name}' open" for name in one["rotations"]]
     parts += ["practice"] if one["sandbox"] else []
     return table_row(mark, style, one["name"], "; ".join(filter(None, parts)), column, terminal)
 
 
 def _slurm(one: AccountStatus, column: int, now: datetime, terminal: Terminal) -> list[Line]:
-    """What Slurm lets the account do, as it said when it was last asked."""
+    """Return the offers of Slurm when it was last asked."""
     if "slurm" not in one:
         return []
     offers, when = one["slurm"]["offers"], ago(one["slurm"]["at"], now)
@@ -75,7 +75,7 @@ def _slurm(one: AccountStatus, column: int, now: datetime, terminal: Terminal) -
     partitions = offers["partitions"] or []
     gpus = sorted({gpu or "without a type" for partition in partitions for gpu in partition["gpus"]})
     parts = [f"account{'s' * (len(names) > 1)} {', '.join(names) or 'none'}"]
-    parts = ["accounts not known"] if offers["accounts"] is None else parts
+    parts = ["accounts unknown"] if offers["accounts"] is None else parts
     parts += [f"QOS {', '.join(qos)}"] if qos else []
     parts += [f"partitions {', '.join(part['name'] for part in partitions)}"] if partitions else []
     parts += [f"GPUs {', '.join(gpus)}"] if gpus else []
@@ -98,11 +98,11 @@ def _set_up(one: AccountStatus, now: datetime) -> str:
             "" if offboard["ended"] in ("ok", "changed", "empty") else ", not all"
         )
     if onboard is None:
-        return "set up, when is not known" if one["known"] else "never set up from here"
+        return "set up, date unknown" if one["known"] else "never set up from this machine"
     return f"{ONBOARDED.get(onboard['ended'], onboard['ended'])} {ago(onboard['at'], now)}"
 
 
-def _audited(audit: Ended | None, now: datetime) -> str:
+def _audited(audit: RunEnd | None, now: datetime) -> str:
     if audit is None:
         return "never audited"
     when = ago(audit["at"], now)
@@ -114,7 +114,7 @@ def _audited(audit: Ended | None, now: datetime) -> str:
 
 
 def _steps(accounts: Iterable[AccountStatus], terminal: Terminal) -> list[Line]:
-    """Each step once, with the accounts that it is open for, and how to say that it is done."""
+    """Return each open step once, with its accounts, and the command that marks the first one as done."""
     found: dict[tuple[str, str, str, str], list[str]] = {}
     for account in accounts:
         for step in account["steps"]:
@@ -134,14 +134,14 @@ def _steps(accounts: Iterable[AccountStatus], terminal: Terminal) -> list[Line]:
 
 
 def _key(one: KeyStatus, terminal: Terminal) -> list[Line]:
-    age = f"in use since {one['since']}, {count(one['days'] or 0, 'day')}" if one["since"] else "age not known"
-    ends = f"last day {one['expires']}" if one["expires"] else "no last day known"
+    age = f"in use since {one['since']}, {count(one['days'] or 0, 'day')}" if one["since"] else "age unknown"
+    ends = f"last day {one['expires']}" if one["expires"] else "last day unknown"
     parts: Sequence[str] = [age, ends, *(["rotation open"] if one["open"] else [])]
     return table_row(" ", "", one["name"], "; ".join(parts), max(8, count_cells(one["name"])), terminal)
 
 
 def ago(moment: str, now: datetime) -> str:
-    """How long ago a moment of UTC was, as a person says it."""
+    """Return how long ago a moment of UTC was, in words."""
     seconds = (now - datetime.strptime(moment, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)).total_seconds()
     if seconds < 60:
         return "just now"

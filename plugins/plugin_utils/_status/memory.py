@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reads what status tells from this machine's records."""
+"""Builds the status from the records of this machine."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from .._accounts.quick_look import Named
 from .._input import command_line
 from .._state import done_steps, last_runs, receipts, slurm_offers
 from .._state.fingerprint_key import state_folder
-from .standing import SCHEMA, URGENCY, AccountStatus, KeyStatus, Memory, Reminded, Status, of_account
+from .standing import SCHEMA, URGENCY, AccountStatus, KeyStatus, Memory, Reminded, Status, account_status
 
 
 def status(file: Path, chosen: Sequence[Named], whole: bool, now: datetime) -> Status:
-    """How the chosen accounts of a file stand, and all keys. whole: they are all accounts of the file.
+    """Return the status of the chosen accounts and of all keys. whole: they are all accounts of the file.
 
-    Raises StateError where what persons have said cannot be read.
+    Raise StateError if the steps that are marked as done cannot be read.
     """
     runs, said = last_runs.read_last_runs(), done_steps.read_marks()
     keys, reminded, rotations = _keys(now.date())
@@ -28,7 +28,7 @@ def status(file: Path, chosen: Sequence[Named], whole: bool, now: datetime) -> S
         place = (one.name, one.sandbox)
         slurm = None if one.sandbox else slurm_offers.read_offers(one.name)
         memory = Memory(runs.get(place, {}), receipts.has_receipt(*place), said.get(one.name, {}), mine, slurm)
-        accounts.append(of_account(one, memory, now))
+        accounts.append(account_status(one, memory, now))
     return {
         "schema": SCHEMA,
         "made": now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -41,7 +41,7 @@ def status(file: Path, chosen: Sequence[Named], whole: bool, now: datetime) -> S
 
 
 def next_command(accounts: Sequence[AccountStatus], keys: Sequence[KeyStatus], whole: bool) -> list[str]:
-    """The words of the one command that is next: for all accounts where it is next for all, else for those alone."""
+    """Return the words of the command to run next; it names accounts unless it is next for all of them."""
     waiting = [one for one in accounts if one["next"]]
     if not waiting:
         return []
@@ -53,7 +53,7 @@ def next_command(accounts: Sequence[AccountStatus], keys: Sequence[KeyStatus], w
 
 
 def _keys(today: date) -> tuple[list[KeyStatus], list[Reminded], dict[str, set[str]]]:
-    """The keys that were ever rotated, what is to be said of them, and key -> accounts of its open rotation."""
+    """Return the keys that were ever rotated, reminders, and key -> accounts of its open rotation."""
     files = sorted((state_folder() / "secrets").glob("*.json"))
     if not files:
         return [], [], {}

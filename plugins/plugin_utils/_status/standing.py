@@ -1,8 +1,8 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How accounts and keys stand, from what this machine remembers: no network, no keyring, no clock but the given one.
+"""The status of accounts, from the records of this machine alone: pure functions, without network and keyring.
 
-The shape of it is docs/schemas/status.schema.json.
+Its format is docs/schemas/status.schema.json.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ SCHEMA = "hpc.onboard/status/1.0"
 AUDIT_DAYS = 30  # after which an audit is due again
 RUN_VERBS = ("onboard", "offboard", "audit")
 URGENCY = ("rotate", "onboard", "preflight", "plan", "audit")
-"""The verbs that may come next, the most urgent first."""
+"""The subcommands that may come next, the most urgent first."""
 
 
-class Ended(TypedDict):
+class RunEnd(TypedDict):
     """When a run over the account ended, in UTC, and how."""
 
     at: str
@@ -33,18 +33,18 @@ class Ended(TypedDict):
 
 
 class AccountStatus(TypedDict):
-    """One account. known: whether anything was ever made there from here. rotations: names of keys under way there.
+    """One account. known: this machine created something there. rotations: names of keys with an open rotation there.
 
-    next: the verb that is next, empty for none. slurm: what Slurm offered when it was last asked.
+    next: the next subcommand, or empty. slurm: the offers of Slurm when it was last asked.
     """
 
     name: str
     cluster: str
     sandbox: bool
     known: bool
-    onboard: Ended | None
-    offboard: Ended | None
-    audit: Ended | None
+    onboard: RunEnd | None
+    offboard: RunEnd | None
+    audit: RunEnd | None
     rotations: list[str]
     steps: list[ManualStep]
     next: str
@@ -68,14 +68,14 @@ class KeyStatus(TypedDict):
 
 
 class Reminded(TypedDict):
-    """A sentence of _rotation/reminders.py, and the command for when it is done."""
+    """A sentence of _rotation/reminders.py, and the command that marks it as done."""
 
     text: str
     command: str
 
 
 class Status(TypedDict):
-    """All of it. next: the words of the one command to run now; none where nothing is left to do."""
+    """The whole document. next: the words of the command to run now; empty if nothing is left to do."""
 
     schema: str
     made: str
@@ -87,7 +87,7 @@ class Status(TypedDict):
 
 
 class Memory(NamedTuple):
-    """What is remembered of one account."""
+    """The records of one account."""
 
     runs: Mapping[str, RunRecord]
     has_receipt: bool
@@ -96,8 +96,8 @@ class Memory(NamedTuple):
     slurm: SlurmRecord | None = None
 
 
-def of_account(account: Named, memory: Memory, now: datetime) -> AccountStatus:
-    """How an account stands."""
+def account_status(account: Named, memory: Memory, now: datetime) -> AccountStatus:
+    """Return the status of an account."""
     runs: dict[str, Any] = {verb: _ended(memory.runs.get(verb)) for verb in RUN_VERBS}
     signs = _signs(memory)
     steps = [] if account.sandbox else open_steps(account.steps, signs, memory.said, now.date())
@@ -115,20 +115,20 @@ def of_account(account: Named, memory: Memory, now: datetime) -> AccountStatus:
     }
     if memory.slurm:
         found["slurm"] = memory.slurm
-    return {**found, "next": next_verb(found, now.date())}
+    return {**found, "next": next_subcommand(found, now.date())}
 
 
-def _ended(run: RunRecord | None) -> Ended | None:
+def _ended(run: RunRecord | None) -> RunEnd | None:
     if run is None:
         return None
-    found: Ended = {"at": run["at"], "ended": run["ended"]}
+    found: RunEnd = {"at": run["at"], "ended": run["ended"]}
     if "by_severity" in run:
         found["by_severity"] = run["by_severity"]
     return found
 
 
 def _signs(memory: Memory) -> Signs:
-    """What runs have seen of the account."""
+    """Return what runs found out about the account."""
     reached = memory.has_receipt or any(run.get("reached") for run in memory.runs.values())
     last = memory.runs.get("onboard")
     if last is None:
@@ -136,8 +136,8 @@ def _signs(memory: Memory) -> Signs:
     return Signs(reached, last.get("missing_keys", ()), last.get("unknown_areas", ()))
 
 
-def next_verb(account: AccountStatus, today: date) -> str:
-    """What to do about an account now; empty for nothing."""
+def next_subcommand(account: AccountStatus, today: date) -> str:
+    """Return the subcommand to run for an account now, or empty."""
     onboard, offboard, audit = account["onboard"], account["offboard"], account["audit"]
     if account["rotations"]:
         return "rotate"

@@ -179,7 +179,7 @@ def test_a_forged_or_foreign_answer_is_refused(bed: Any) -> None:
     forged = {
         "changed": good.replace(b'"missing"', b'"ok"', 1),
         "of another account": json.dumps({**document, "account": other.name}).encode(),
-        "of an unknown file": json.dumps({**document, "export": "0" * 16}).encode(),
+        "of an unknown file": json.dumps({**document, "script": "0" * 16}).encode(),
         "with lines": json.dumps({**document, "when": document["when"] + "\nevil"}).encode(),
         "not JSON": b"[" * 100_000,
         "huge": good + b" " * (6 * 1024 * 1024),
@@ -190,7 +190,7 @@ def test_a_forged_or_foreign_answer_is_refused(bed: Any) -> None:
         done = desk.types("import-result", "answer.json")
         said = " ".join((done.stdout + done.stderr).split())
         assert done.returncode == 2, f"{what}: {said}"
-        assert "nothing was taken" in said, f"{what}: {said}"
+        assert "nothing was imported" in said, f"{what}: {said}"
     (desk.folder / "answer.json").write_bytes(good)
     (desk.folder / "link.json").symlink_to("answer.json")
     assert desk.types("import-result", "link.json").returncode == 2

@@ -15,7 +15,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import last_runs, signed_record
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import local_key
 from ansible_collections.hpc.onboard.plugins.plugin_utils._status import lines, memory
-from ansible_collections.hpc.onboard.plugins.plugin_utils._status.standing import Memory, of_account
+from ansible_collections.hpc.onboard.plugins.plugin_utils._status.standing import Memory, account_status
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Terminal, count_cells, plain
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
@@ -44,7 +44,7 @@ def standing(*runs: dict[str, Any], receipt: bool = False, said: Any = None, rot
     """How a@lrz stands after these runs."""
     account = Named("a@lrz", "lrz", more.get("sandbox", False), ("lrz",), STEPS)
     known: Any = {one["subcommand"]: one for one in runs}
-    return of_account(account, Memory(known, receipt, said or {}, rotations), NOW)
+    return account_status(account, Memory(known, receipt, said or {}, rotations), NOW)
 
 
 NEXT = [

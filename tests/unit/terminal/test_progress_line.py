@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.run_memory import Board, Watch
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.run_memory import Board, Ticker
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Terminal, plain
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.live_line import (
     erasure,
@@ -129,7 +129,7 @@ def test_a_terminal_that_became_narrower_is_wiped_in_all_its_rows() -> None:
 
 def test_a_watch_ends_when_it_is_told_and_when_it_fails() -> None:
     calls: list[str] = []
-    watch = Watch(lambda: calls.append("tick"), lambda: calls.append("last"))
+    watch = Ticker(lambda: calls.append("tick"), lambda: calls.append("last"))
     watch.start()
     time.sleep(0.2)
     watch.stop()
