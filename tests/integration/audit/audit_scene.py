@@ -84,8 +84,10 @@ class Scene:
             said[account.name] = {step["id"]: mark for step in steps if "done" not in step}
         place = self.folder / "state" / "hpc.onboard"
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
-        (place / "steps.json").touch(mode=0o600)
-        (place / "steps.json").write_text(json.dumps({"schema": done_steps.SCHEMA, "accounts": said}), encoding="utf-8")
+        (place / done_steps.FILE).touch(mode=0o600)
+        (place / done_steps.FILE).write_text(
+            json.dumps({"schema": done_steps.SCHEMA, "accounts": said}), encoding="utf-8"
+        )
 
     def declare(self, changed: Mapping[str, Any] | None = None) -> None:
         """Write the accounts file; changed: settings in place of those of the scene, by account name."""

@@ -118,7 +118,7 @@ def test_what_is_wanted_every_year_is_due_a_year_after_the_day_on_which_it_was_d
 def test_what_is_left_out_is_said_once(bed: Any) -> None:
     account = bed.new_account("wilson")
     desk = Desk(bed, account)
-    said = "left out     enroot_credentials"
+    said = "skipped      enroot_credentials"
     assert said in desk.types("plan").stdout
     assert said in desk.types("onboard").stdout
     assert said not in desk.types("onboard").stdout

@@ -243,10 +243,10 @@ def test_where_only_ascii_can_be_shown_it_is_enough(accounts: Accounts) -> None:
 
 def test_with_v_everything_is_named_and_from_vv_the_default_speaks(accounts: Accounts) -> None:
     file = accounts("ada@wilson")
-    assert "in place" not in piped(file)
+    assert "= unchanged" not in piped(file)
     seat = Seat(file, "-v").end()
     assert not seat.drew()
-    assert seat.text.count("= in place") == 12
+    assert seat.text.count("= unchanged") == 12
     assert "TASK [" not in seat.text
     said = piped(file, "-vv")
     assert "TASK [" in said

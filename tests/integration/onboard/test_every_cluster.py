@@ -39,8 +39,8 @@ def test_it_is_set_up_once_as_foreseen_and_then_in_order(tmp_path: Path, say: Ca
     foreseen, _seconds = _play("onboard.yml", tmp_path, "-v", "--check")
     assert f"{len(CLUSTERS)} accounts: {len(CLUSTERS)} would change" in foreseen
     first, took = _play("onboard.yml", tmp_path, "-v")
-    assert any("conda /" in thing for thing in _things(first, "made"))
-    assert _things(first, "made") == _things(foreseen, "to make")
+    assert any("conda /" in thing for thing in _things(first, "created"))
+    assert _things(first, "created") == _things(foreseen, "to create")
     assert f"{len(CLUSTERS)} accounts: {len(CLUSTERS)} changed" in first
     second, again = _play("onboard.yml", tmp_path)
     assert f"{len(CLUSTERS)} accounts: {len(CLUSTERS)} unchanged" in second
@@ -52,7 +52,7 @@ def test_it_is_set_up_once_as_foreseen_and_then_in_order(tmp_path: Path, say: Ca
 
 def _things(said: str, status: str) -> list[str]:
     """What has this status, of all accounts, which end in any order; a long name goes on in the lines below it."""
-    found = re.findall(rf"^  \+ {status} +(.*(?:\n {{4}}(?!left out|mind|Good to know).*)*)", said, re.MULTILINE)
+    found = re.findall(rf"^  \+ {status} +(.*(?:\n {{4}}(?!skipped|note|Good to know).*)*)", said, re.MULTILINE)
     return sorted(" ".join(thing.split()) for thing in found)
 
 
