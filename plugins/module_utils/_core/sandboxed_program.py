@@ -11,7 +11,7 @@ import ctypes
 import errno
 import os
 import re
-from typing import List, Match, Tuple
+from typing import List, Tuple
 
 NEW_USER, NEW_MOUNTS, NEW_PROCESSES = 0x10000000, 0x00020000, 0x20000000
 RDONLY, REMOUNT, BIND = 1, 32, 4096
@@ -24,7 +24,8 @@ def enter_sandbox() -> None:
     """Enter the sandbox. Call it between fork and exec: it returns in another child, for which the parent waits."""
     kernel = ctypes.CDLL(None, use_errno=True)
     user, group = os.getuid(), os.getgid()
-    _must(kernel.unshare(NEW_USER | NEW_MOUNTS | NEW_PROCESSES))
+    if kernel.unshare(NEW_USER | NEW_MOUNTS | NEW_PROCESSES) != 0:
+        raise OSError(ctypes.get_errno(), "")
     for name, content in (
         ("setgroups", "deny"),
         ("uid_map", "%d %d 1" % (user, user)),
@@ -66,14 +67,6 @@ def mounts() -> List[Tuple[bytes, int]]:
         for line in table:
             words = line.split()
             flags = [KEPT.get(word, 0) for word in words[5].decode("ascii", "replace").split(",")]
-            found.append((re.sub(rb"\\([0-7]{3})", _byte, words[4]), sum(flags)))
+            point = re.sub(rb"\\([0-7]{3})", lambda escape: bytes([int(escape.group(1), 8)]), words[4])
+            found.append((point, sum(flags)))
     return found
-
-
-def _byte(escape: Match[bytes]) -> bytes:
-    return bytes([int(escape.group(1), 8)])
-
-
-def _must(result: int) -> None:
-    if result != 0:
-        raise OSError(ctypes.get_errno(), "")

@@ -61,13 +61,18 @@ def read_usage(text: str) -> Reading:
         for line in lines or []:
             usages = row(line)
             unread += [line.strip()] if usages is None else []
-            for one in usages or []:
-                other = found.get((one.place, one.what))
-                if other is None or one.used * other.limit > other.used * one.limit:
-                    found[one.place, one.what] = one
+            _keep_fullest(found, usages or [])
     dss = _dss(text)
     empty = re.search(r"^Disk quotas for .*: none\s*$", text, re.MULTILINE) is not None
     return Reading(sorted(found.values()) + dss, unread, known or empty or bool(dss) or "DSS Container" in text)
+
+
+def _keep_fullest(found: Dict[Tuple[str, str], Usage], usages: List[Usage]) -> None:
+    """Add usages by place and kind; of several the one that is used most stays."""
+    for usage in usages:
+        other = found.get((usage.place, usage.what))
+        if other is None or usage.used * other.limit > other.used * usage.limit:
+            found[usage.place, usage.what] = usage
 
 
 def _below(text: str, head: str) -> Optional[List[str]]:
@@ -192,11 +197,8 @@ def _dss(text: str) -> List[Usage]:
     rows = re.findall(r"^\*[ ]+(?:(\S+)[ ]+)?(\d+) of (\d+)[ ]+(GB|Files)[ ]+used", text, re.MULTILINE)
     for name, used, limit, unit in rows:
         place = paths.get(name, name) if name else home.group(1) if home else "home"
-        factor = 1e9 if unit == "GB" else 1.0
-        for one in _limit(place, "bytes" if unit == "GB" else "files", int(used) * factor, int(limit) * factor):
-            other = found.get((place, one.what))
-            if other is None or one.used * other.limit > other.used * one.limit:
-                found[place, one.what] = one
+        what, factor = ("bytes", 1e9) if unit == "GB" else ("files", 1.0)
+        _keep_fullest(found, _limit(place, what, int(used) * factor, int(limit) * factor))
     return sorted(found.values())
 
 
@@ -213,12 +215,10 @@ def read_left(text: str, mount: str) -> QuotaLeft:
 
 def tighter(one: QuotaLeft, other: QuotaLeft) -> QuotaLeft:
     """Return the smaller values of two."""
-    return QuotaLeft(_least(one.bytes, other.bytes), _least(one.files, other.files))
-
-
-def _least(one: Optional[int], other: Optional[int]) -> Optional[int]:
-    known = [number for number in (one, other) if number is not None]
-    return min(known) if known else None
+    smallest = [
+        min((number for number in pair if number is not None), default=None) for pair in zip(tuple(one), tuple(other))
+    ]
+    return QuotaLeft(*smallest)
 
 
 def _rest(used: int, soft: int, hard: int) -> Optional[int]:

@@ -12,57 +12,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 GOOD_PATHS = ["/", "~", "~/work", "/dss/dssfs04/lwp-dss-0002/pr12ab", "$SCRATCH", "$WORK/a b", "/a@b/c%d+e=f:g,h.i_j-k"]
+# fmt: off
 BAD_PATHS = [
-    *("", "work", "./work", "../x", "~simone/x", "~root", "/a/../b", "~/..", "$SCRATCH/../other", "${WORK}/x"),
-    *("/a\n", "/a\nb", "/a\0", "/a\x1b[31m", "/a'b", '/a"b', "/a\\b", "/a`id`", "/a$(id)", "/a$b", "/a;b", "/a*"),
-    *(
-        "~/.ssh",
-        "~/.ssh/authorized_keys",
-        "/home/x/.gnupg/y",
-        "~/.forward",
-        "~/.k5login",
-        "/a\u2028b",
-        "/a\u0660",
-        "/é",
-    ),
-    *("/a!b", "/a|b", "/a~", "/a\tb", "/a\rb", "/a#b", "$1/x", "$/x"),
+    "", "work", "./work", "../x", "~simone/x", "~root", "/a/../b", "~/..", "$SCRATCH/../other", "${WORK}/x",
+    "/a\n", "/a\nb", "/a\0", "/a\x1b[31m", "/a'b", '/a"b', "/a\\b", "/a`id`", "/a$(id)", "/a$b", "/a;b", "/a*",
+    "~/.ssh", "~/.ssh/authorized_keys", "/home/x/.gnupg/y", "~/.forward", "~/.k5login", "/a\u2028b", "/a\u0660", "/é",
+    "/a!b", "/a|b", "/a~", "/a\tb", "/a\rb", "/a#b", "$1/x", "$/x",
 ]
 GOOD_VALUES = [
-    "",
-    "1",
-    "a b",
-    "$HOME",
-    "${X}",
-    "*",
-    "?",
-    "~",
-    "{a,b}",
-    "[x]",
-    "a;b|c&d<e>f",
-    "#",
-    "^",
-    "-n",
-    "a=b:c,d%e@f",
+    "", "1", "a b", "$HOME", "${X}", "*", "?", "~", "{a,b}", "[x]", "a;b|c&d<e>f", "#", "^", "-n", "a=b:c,d%e@f",
 ]
 BAD_VALUES = [
-    "'",
-    '"',
-    "`",
-    "\\",
-    "!",
-    "\n",
-    "a\n",
-    "\r",
-    "\0",
-    "\x1b",
-    "\x7f",
-    "\t",
-    "é",
-    "\u2028",
-    "\u0660",
-    "\x85",
-    "\xa0",
+    "'", '"', "`", "\\", "!", "\n", "a\n", "\r", "\0", "\x1b", "\x7f", "\t", "é", "\u2028", "\u0660", "\x85", "\xa0",
 ]
+# fmt: on
 BAD_NAMES = ["", "1A", "A-B", "A B", "A\n", "A=B", "É", "A.B", "$A", "A\0"]
 
 
@@ -106,25 +69,12 @@ def test_a_name_that_is_not_one_plain_word_is_refused(word: object) -> None:
         values.check_word("section", word)
 
 
+# fmt: off
 BAD_KEYS = [
-    "",
-    " k",
-    "kk ",
-    "kk\n",
-    "ka kb",
-    "ka\tkb",
-    "k\0",
-    "k\x1b",
-    "$HOME",
-    "$(id)",
-    '"k"',
-    "'k'",
-    "#k",
-    "ké",
-    "k\u2028",
-    None,
-    5,
+    "", " k", "kk ", "kk\n", "ka kb", "ka\tkb", "k\0", "k\x1b", "$HOME", "$(id)", '"k"', "'k'", "#k", "ké", "k\u2028",
+    None, 5,
 ]
+# fmt: on
 
 
 @pytest.mark.parametrize("key", BAD_KEYS)

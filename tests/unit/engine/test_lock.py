@@ -11,10 +11,7 @@ import time
 import pytest
 from account_scene import Folder, Plain, Scene
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import reconcile
 from ansible_collections.hpc.onboard.plugins.module_utils._engine.lock import NAME, AccountLock
-from ansible_collections.hpc.onboard.plugins.module_utils._resources.enroot_credential import EnrootCredential
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS
 from forked import child
 
 FILE = "~/.config/enroot/.credentials"
@@ -36,19 +33,14 @@ def holder(scene: Scene) -> int:
     return pid
 
 
-def end(pid: int) -> None:
-    """Kill a process of ours and wait for its end."""
-    os.kill(pid, signal.SIGKILL)
-    os.waitpid(pid, 0)
-
-
 def test_a_second_run_says_who_is_at_work(scene: Scene) -> None:
     pid = holder(scene)
     try:
         with pytest.raises(AccountError) as refused, AccountLock(scene.host(), wait=0.3):
             pass
     finally:
-        end(pid)
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
     assert f"({os.uname().nodename}, process {pid}, since " in str(refused.value)
 
 
@@ -58,14 +50,6 @@ def test_a_second_run_waits_for_the_first(scene: Scene) -> None:
     with AccountLock(scene.host(), wait=20):
         assert scene.at("~/" + NAME).exists()
     os.waitpid(pid, 0)
-
-
-def test_the_lock_of_a_dead_owner_is_taken_over(scene: Scene) -> None:
-    end(holder(scene))
-    assert scene.at("~/" + NAME).exists()
-    with AccountLock(scene.host(), wait=0):
-        assert f"process {os.getpid()}," in scene.at("~/" + NAME).read_text()
-    assert not scene.at("~/" + NAME).exists()
 
 
 def test_a_file_left_behind_goes_with_the_next_run_even_if_it_has_nothing_to_do(scene: Scene) -> None:
@@ -89,29 +73,6 @@ def test_a_home_that_cannot_be_locked_costs_every_resource_with_a_reason(scene: 
     )
     assert [one["status"] for one in outcomes] == ["failed", "failed"]
     assert all("locking the account by ~/.hpc.onboard.lock: EISDIR" in one["reason"] for one in outcomes)
-
-
-def test_no_update_of_many_writers_is_lost(scene: Scene) -> None:
-    """Four processes, fifty keys each, every one a line of its own in one file."""
-    options = {name: spec.get("default") for name, spec in EnrootCredential.OPTIONS.items()}
-
-    def write(writer: int) -> None:
-        for number in range(50):
-            key = {**options, "machine": f"m{writer}-{number}.example", "password": f"key-{writer}-{number}"}
-            host = scene.host()
-            with AccountLock(host):
-                assert reconcile(KINDS["enroot_credential"](key).bound(host), host).status == "missing"
-
-    pids = [child(lambda writer=writer: write(writer)) for writer in range(4)]  # type: ignore[misc]  # mypy infers no default of a lambda
-    assert [os.waitpid(pid, 0)[1] for pid in pids] == [0, 0, 0, 0]
-    lines = scene.at(FILE).read_text().splitlines()
-    wanted = {
-        f"machine m{writer}-{number}.example login $oauthtoken password key-{writer}-{number}"
-        for writer in range(4)
-        for number in range(50)
-    }
-    assert len(lines) == 200
-    assert set(lines) == wanted
 
 
 def test_whole_runs_at_once_lose_nothing(scene: Scene) -> None:
