@@ -21,15 +21,15 @@ def check_path(name: str, value: Any) -> None:
     """Raise AccountError for a path that is relative, contains '..' or odd characters, or is in a private folder."""
     if not isinstance(value, str) or not value or not PATH.match(value):
         raise AccountError(
-            "%s: %r is not a path that can be used; it begins with /, ~/ or a variable of the site such as"
-            " $SCRATCH, and holds letters, digits and @%%+=:,._- only" % (name, value)
+            "%s: %r is not a valid path; a path begins with /, ~/ or a variable of the site such as $SCRATCH,"
+            " and contains only letters, digits, spaces and @%%+=:,._-" % (name, value)
         )
     parts = value.split("/")
     if ".." in parts:
-        raise AccountError("%s: %r climbs with '..'; write the path out" % (name, value))
+        raise AccountError("%s: %r contains '..'; write the path without it" % (name, value))
     for part in parts:
         if part in PRIVATE:
-            raise AccountError("%s: %r lies in %s, which is not ours to touch" % (name, value, part))
+            raise AccountError("%s: %r is in %s, which hpc-onboard does not change" % (name, value, part))
 
 
 def check_word(name: str, value: Any) -> None:
@@ -39,13 +39,13 @@ def check_word(name: str, value: Any) -> None:
 
 
 def check_secret(value: Any) -> None:
-    """Refuse a key that a reader of the file would cut, run or misread. The value is never shown."""
+    """Raise AccountError, without the value, if a program would cut, run or misread a key in a file."""
     if not isinstance(value, str) or not value:
-        raise AccountError("the key is empty: store it again")
+        raise AccountError("the key is empty; store it again")
     if value.strip() != value or re.search(r"\s", value):
-        raise AccountError("the key holds white space: it was copied with a line break or a blank; store it again")
+        raise AccountError("the key contains white space: it was copied with a line break or a space; store it again")
     if not re.match(r"^[!-~]+\Z", value):
-        raise AccountError("the key holds a control or non-ASCII character: it was damaged when copied; store it again")
+        raise AccountError("the key contains a control or non-ASCII character: copying damaged it; store it again")
     if value[0] in "$\"'#":
         raise AccountError("the key begins with %s: enroot would run or cut it; store the plain key" % value[0])
 

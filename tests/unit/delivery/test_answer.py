@@ -321,7 +321,7 @@ def test_an_account_that_answers_for_more_or_fewer_resources_is_not_believed(cou
         (declared("directory", path="/a", mode="0777"), "mode is '0777', not one of 0700"),
         (declared("directory", path="/a", mode=448), "mode of directory must be of type str"),
         (declared("directory", path=["/a"]), "path of directory must be of type str"),
-        (declared("directory", path="a"), "test: path: 'a' is not a path"),
+        (declared("directory", path="a"), "test: path: 'a' is not a valid path"),
         (
             declared("storage_link", path="~/a", target="/b", state="gone"),
             "state is 'gone', not one of present, absent",
@@ -335,7 +335,7 @@ def test_an_account_that_answers_for_more_or_fewer_resources_is_not_believed(cou
             declared("enroot_credential", machine="nvcr.io", password=["canary"]),
             "password of enroot_credential must be of type str",
         ),
-        (declared("enroot_credential", machine="nvcr.io", password="canary canary"), "holds white space"),
+        (declared("enroot_credential", machine="nvcr.io", password="canary canary"), "contains white space"),
         (declared("path_script", path="~/x", content="echo"), "begins with #!"),
     ],
 )

@@ -98,7 +98,7 @@ def test_an_image(tmp_path: Path, case: Case) -> None:
     [
         ({"image": "Not An Image"}, "is not the name of an image"),
         ({"image": "nvcr.io/a:b@sha256:1"}, "is not the name of an image"),
-        ({"folder": "images"}, "folder: 'images' is not a path"),
+        ({"folder": "images"}, "folder: 'images' is not a valid path"),
         ({"job_options": ["--qos=cpu; rm"]}, "is not one option of sbatch"),
         ({"job_options": ["--wrap=$(x)"]}, "is not one option of sbatch"),
         ({"module": "apptainer; x"}, "is not a plain name"),
