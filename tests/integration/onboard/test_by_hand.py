@@ -122,7 +122,7 @@ def test_a_file_run_by_hand_leaves_what_a_run_over_ssh_leaves(bed: Any) -> None:
 
     code, said = node.runs("--check")
     assert code == 0, said
-    assert "to make" in said
+    assert "to create" in said
     assert made(account) == fresh
     code, said = node.runs()
     assert code == 0, said
