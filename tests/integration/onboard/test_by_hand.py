@@ -134,7 +134,7 @@ def test_a_file_run_by_hand_leaves_what_a_run_over_ssh_leaves(bed: Any) -> None:
     there = made(account)
     code, said = node.runs()
     assert code == 0, said
-    assert "in place" in said
+    assert "unchanged" in said
     assert "made" not in said.replace("set up", "")
     assert made(account) == there
 
