@@ -4,7 +4,7 @@
 
 import functools
 import os
-from typing import Any, Callable, Container, Dict, List, Optional, Sequence, Tuple, TypeVar, cast
+from typing import Any, Callable, Container, Dict, List, Optional, Sequence, Tuple
 
 from .._core.errors import AccountError
 from .._core.host import Host
@@ -19,10 +19,9 @@ from .statement_fix import StatementFix
 
 Offer = Optional[Dict[str, Any]]
 """{kind, options} of a fix, as a plan takes it."""
-Offering = TypeVar("Offering", bound=Callable[..., Offer])
 
 
-def none_if_unreadable(function: Offering) -> Offering:
+def none_if_unreadable(function: Callable[..., Offer]) -> Callable[..., Offer]:
     """Make the function return None where the file system keeps it from looking."""
 
     @functools.wraps(function)
@@ -32,7 +31,7 @@ def none_if_unreadable(function: Offering) -> Offering:
         except (AccountError, OSError):
             return None
 
-    return cast(Offering, offer_or_none)
+    return offer_or_none
 
 
 @none_if_unreadable
