@@ -77,9 +77,9 @@ def _sent(variables: Mapping[str, Any]) -> list[tuple[list[str], bytes]]:
     entries = Plan.of(declared, lambda _name: KEY).entries
     looks = audit_checks.plan_checks(variables["cluster"], variables["account"], declared, {})
     common = {"fingerprint_key": FINGERPRINTS, "sandbox": variables["account"]["sandbox"], "seconds": 30}
-    order = ["sh", "-c", payload.command(PYTHON, [])]
+    order = ["sh", "-c", payload.build_command(PYTHON, [])]
     return [
-        (order, payload.payload({**common, "work": kind, "receipt": True, "resources": resources}, places))
+        (order, payload.build_payload({**common, "work": kind, "receipt": True, "resources": resources}, places))
         for kind, resources, places in (
             ("reconcile", entries, PLACES),
             ("examine", [*entries, *looks], {**PLACES, **payload.places(audit_checks.KINDS)}),

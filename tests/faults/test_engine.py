@@ -55,14 +55,14 @@ def command(writer: Writer, plan: dict[str, Any], inject: str) -> tuple[list[Any
     strace += ["-e", "inject=" + inject] if inject else []
     with (writer.folder / "said").open("wb+") as said:
         process = subprocess.Popen(
-            [*strace, "sh", "-c", sent.command(sys.executable, [])],
+            [*strace, "sh", "-c", sent.build_command(sys.executable, [])],
             stdin=subprocess.PIPE,
             stdout=said,
             stderr=said,
             env=CALM,
         )
         assert process.stdin
-        process.stdin.write(sent.payload(plan, kinds))
+        process.stdin.write(sent.build_payload(plan, kinds))
         process.stdin.close()
         while process.poll() is None:
             _end_with_the_child(log)

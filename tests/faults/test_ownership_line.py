@@ -29,12 +29,12 @@ ROUNDS = 60 if EXHAUSTIVE else 4
 
 def request(writer: Writer, way: str) -> bytes:
     """All that goes into standard input, one way or the other."""
-    return bytes(payload.payload(WAYS[way](writer), table.PLACES))
+    return bytes(payload.build_payload(WAYS[way](writer), table.PLACES))
 
 
 def said(home: Home, sent: bytes, taken: int | None = None) -> bytes:
     """Run the command with this on its standard input; what it answered, of which no more is taken than that."""
-    command = ["/bin/sh", "-c", payload.command(sys.executable, [])]
+    command = ["/bin/sh", "-c", payload.build_command(sys.executable, [])]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
     with subprocess.Popen(command, **pipes, umask=home.umask, env=CALM) as process:  # type: ignore[call-overload]
         process.stdin.write(sent)

@@ -21,7 +21,7 @@ from .plan import drop_refused_roles
 def prepare() -> None:
     """Load what every session needs. Call it before Ansible forks a process for each account."""
     prepare_settings()
-    payload.parts()
+    payload.load_engine()
 
 
 class AccountSession:

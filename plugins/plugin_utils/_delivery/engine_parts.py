@@ -1,9 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The parts of the engine, packed: made once for an installation and kept in the user's cache (XDG base directories).
+"""The packed engine, made once per installation and kept in the user's cache (XDG base directories).
 
-What is kept runs on accounts. It is taken only from a file that nobody but the user can have written, in a folder of
-the same kind, and only if it was made of the very sources that lie here and is whole; else it is made anew.
+The cached engine runs on accounts. So it is used only if no other user can have written its file or folder, if it was
+made of the sources of this installation, and if it is complete; otherwise it is made again.
 """
 
 from __future__ import annotations
@@ -23,64 +23,64 @@ SOURCES = (Path(__file__).with_name("packing.py"), *sorted(MODULE_UTILS.glob("_[
 CLOSED = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
-class Parts(TypedDict):
-    """All that may be sent, each part a line of its own."""
+class EngineParts(TypedDict):
+    """Everything that may be sent; each part is one line."""
 
     engine: str  # what every plan needs
     modules: dict[str, str]  # the others, by their name below module_utils: _resources.directory
-    needs: dict[str, list[str]]  # which of these a module cannot do without, itself among them
+    needs: dict[str, list[str]]  # the modules that a module requires, including itself
 
 
-def packed(document: Mapping[str, Any]) -> str:
-    """The document in a line that any shell takes for a comment: fish reads all its input before it runs a line.
+def pack(document: Mapping[str, Any]) -> str:
+    """Return the document compressed in one line that every shell reads as a comment.
 
-    Pressed harder, it would take a third more time and be 0.5 % smaller.
+    A higher level of compression would take a third more time and save 0.5 %.
     """
     return "#" + binascii.b2a_base64(zlib.compress(json.dumps(document).encode(), 6)).decode()
 
 
-def file() -> Path:
-    """Where the parts of this installation are kept."""
+def cache_file() -> Path:
+    """Return the path of the cached engine of this installation."""
     base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     return Path(base) / "hpc.onboard" / "engine" / sha256(str(MODULE_UTILS).encode()).hexdigest()[:16]
 
 
-def seal_of_sources() -> bytes:
-    """What the sources are, by their content, and what packs them."""
-    seal = sha256()
+def hash_sources() -> bytes:
+    """Return a digest of the sources of the engine, and of the code that packs them."""
+    digest = sha256()
     for source in SOURCES:
         text = source.read_bytes()
-        seal.update(b"%s %d\n" % (source.name.encode(), len(text)) + text)
-    return seal.hexdigest().encode()
+        digest.update(b"%s %d\n" % (source.name.encode(), len(text)) + text)
+    return digest.hexdigest().encode()
 
 
-def sealed(seal: bytes, content: bytes) -> bytes:
-    """What is kept, with what it was made of and its own sum before it."""
-    return b"%s %s\n%s" % (seal, sha256(content).hexdigest().encode(), content)
+def seal(digest: bytes, content: bytes) -> bytes:
+    """Return the content after a line with the digest of its sources and its own."""
+    return b"%s %s\n%s" % (digest, sha256(content).hexdigest().encode(), content)
 
 
-def kept(seal: bytes) -> Parts | None:
-    """What is kept of these sources; None where there is nothing that can be trusted."""
-    path = file()
+def read_cache(digest: bytes) -> EngineParts | None:
+    """Return the cached engine of these sources, or None if there is none that can be trusted."""
+    path = cache_file()
     folder = handle = -1
     try:
         folder = os.open(path.parent, CLOSED | os.O_DIRECTORY)
         handle = os.open(path.name, CLOSED, dir_fd=folder)
-        if not (_is_mine(os.fstat(folder), stat.S_IFDIR) and _is_mine(os.fstat(handle), stat.S_IFREG)):
+        if not (_is_private(os.fstat(folder), stat.S_IFDIR) and _is_private(os.fstat(handle), stat.S_IFREG)):
             return None
         with open(handle, "rb", closefd=False) as stream:
             whole = stream.read()
     except OSError:
         return None
     finally:
-        for one in (folder, handle):
-            if one >= 0:
-                os.close(one)
+        for descriptor in (folder, handle):
+            if descriptor >= 0:
+                os.close(descriptor)
     content = whole.partition(b"\n")[2]
-    found: Parts | None = json.loads(content) if whole == sealed(seal, content) else None
-    return found
+    parts: EngineParts | None = json.loads(content) if whole == seal(digest, content) else None
+    return parts
 
 
-def _is_mine(found: os.stat_result, kind: int) -> bool:
-    """Whether it is of that kind, and nobody else can have written there."""
-    return stat.S_IFMT(found.st_mode) == kind and found.st_uid == os.getuid() and not found.st_mode & 0o077
+def _is_private(status: os.stat_result, kind: int) -> bool:
+    """Return True for a file or folder of this kind that only the user can have written."""
+    return stat.S_IFMT(status.st_mode) == kind and status.st_uid == os.getuid() and not status.st_mode & 0o077

@@ -1,10 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The engine as it travels: without what only people and type checkers read, line for line.
+"""Packs the engine for sending, without docstrings and types.
 
-Where there is nothing to do, an account is busy with compiling more than with anything else. Types and docstrings are
-a third of the text, and for the types alone Python's own 'typing' would be loaded. A line keeps its number, so that a
-bug is told where it is.
+If there is nothing to do, an account spends most time on compiling. Types and docstrings are a third of the text, and
+the types would load Python's 'typing'. Lines keep their numbers, so that tracebacks point to the sources.
 """
 
 from __future__ import annotations
@@ -18,24 +17,24 @@ from typing import NamedTuple
 
 from ...module_utils._core import files
 from .._state.fingerprint_key import make_private
-from .engine_parts import Parts, packed
+from .engine_parts import EngineParts, pack
 
 PACKAGE = "hpc_onboard"
 ENGINE = "_engine.engine"
 RECORD = "record"
-"""What the loader on the account gives to every module: it makes the base of a named tuple (payload.py)."""
+"""The function that the loader on the account gives to modules: it makes the base of a named tuple (payload.py)."""
 
 
 class Cut(NamedTuple):
-    """Bytes of a source, from start to end, that others stand for."""
+    """Bytes of a source, from start to end, that are replaced."""
 
     start: int
     end: int
     new: bytes = b""
 
 
-class Source:
-    """A source of the engine, parsed."""
+class EngineSource:
+    """A parsed source of the engine."""
 
     def __init__(self, code: bytes) -> None:
         self.code = code
@@ -45,59 +44,57 @@ class Source:
             self._lines.append(self._lines[-1] + len(line))
 
     def start(self, node: ast.expr | ast.stmt | ast.arg) -> int:
-        """Where a node begins."""
+        """Return the byte where a node begins."""
         return self._lines[node.lineno - 1] + node.col_offset
 
     def end(self, node: ast.expr | ast.stmt | ast.arg) -> int:
-        """Where a node ends."""
+        """Return the byte where a node ends."""
         return self._lines[(node.end_lineno or node.lineno) - 1] + (node.end_col_offset or 0)
 
     def whole(self, node: ast.expr | ast.stmt, new: str) -> Cut:
-        """The cut of a node."""
+        """Return the cut that replaces a node."""
         return Cut(self.start(node), self.end(node), new.encode())
 
-    def without(self, cuts: Iterator[Cut]) -> bytes:
-        """What is left, on the same lines."""
+    def apply(self, cuts: Iterator[Cut]) -> bytes:
+        """Return the code after the cuts, on the same lines."""
         code = self.code
         for start, end, new in sorted(set(cuts), reverse=True):
             code = code[:start] + new + b" \\\n" * code.count(b"\n", start, end) + code[end:]
         return code
 
 
-def parts(module_utils: Path) -> Parts:
-    """All parts of the engine, packed."""
+def pack_engine(module_utils: Path) -> EngineParts:
+    """Return the packed parts of the engine."""
     sources = {
-        ".".join(file.relative_to(module_utils).with_suffix("").parts): bare(file.read_text(encoding="utf-8"))
+        ".".join(file.relative_to(module_utils).with_suffix("").parts): strip_types(file.read_text(encoding="utf-8"))
         for file in sorted(module_utils.glob("_[a-z]*/*.py"))
     }
-    imports = {name: imports_of(name, source) for name, source in sources.items()}
-    engine = reached(ENGINE, imports)
-    needs = {name: [one for one in reached(name, imports) if one not in engine] for name in sources}
+    imports = {name: list_imports(name, source) for name, source in sources.items()}
+    engine = list_required(ENGINE, imports)
+    needs = {name: [one for one in list_required(name, imports) if one not in engine] for name in sources}
     packages = {PACKAGE, *(f"{PACKAGE}.{name.partition('.')[0]}" for name in sources)}
     return {
-        "engine": packed(
-            {**dict.fromkeys(sorted(packages)), **{f"{PACKAGE}.{name}": sources[name] for name in engine}}
-        ),
-        "modules": {name: packed({f"{PACKAGE}.{name}": sources[name]}) for name in sources if name not in engine},
+        "engine": pack({**dict.fromkeys(sorted(packages)), **{f"{PACKAGE}.{name}": sources[name] for name in engine}}),
+        "modules": {name: pack({f"{PACKAGE}.{name}": sources[name]}) for name in sources if name not in engine},
         "needs": needs,
     }
 
 
-def keep(file: Path, content: bytes) -> None:
-    """Keep it for the next run, for the user alone; where that cannot be, the next run does the work again."""
+def write_cache(file: Path, content: bytes) -> None:
+    """Write the cache, readable only by the user. If that fails, the next run packs the engine again."""
     with suppress(OSError):
         make_private(file.parent)
         folder = os.open(file.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
-            draft = f".{file.name}.{os.getpid()}"  # another run may be at it, too
+            draft = f".{file.name}.{os.getpid()}"  # another run may write it as well
             files.write_draft(folder, draft, content, 0o600, {})
             os.rename(draft, file.name, src_dir_fd=folder, dst_dir_fd=folder)
         finally:
             os.close(folder)
 
 
-def imports_of(module: str, source: str) -> list[str]:
-    """The modules that this source of a module imports, wherever it does so; "from . import x" names one, too."""
+def list_imports(module: str, source: str) -> list[str]:
+    """Return the modules that the source of a module imports anywhere, also by "from . import x"."""
     folders = module.split(".")[:-1]
     found: dict[str, None] = {}
     for node in _imports(ast.parse(source)):
@@ -109,7 +106,7 @@ def imports_of(module: str, source: str) -> list[str]:
 
 
 def _imports(tree: ast.AST) -> Iterator[ast.ImportFrom]:
-    """The relative imports of a tree, but for those that only a type checker does."""
+    """Yield the relative imports of a tree, except those for type checkers."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "False"):
             continue
@@ -118,8 +115,8 @@ def _imports(tree: ast.AST) -> Iterator[ast.ImportFrom]:
         yield from _imports(node)
 
 
-def reached(module: str, imports: Mapping[str, list[str]]) -> list[str]:
-    """A module of the account, and all those that it cannot do without."""
+def list_required(module: str, imports: Mapping[str, list[str]]) -> list[str]:
+    """Return a module and all modules that it imports, directly or not."""
     found: dict[str, None] = {}
     to_do = [module]
     while to_do:
@@ -130,15 +127,15 @@ def reached(module: str, imports: Mapping[str, list[str]]) -> list[str]:
     return list(found)
 
 
-def bare(source: str) -> str:
-    """A source of the engine without docstrings and types; what it does stays the same."""
-    untyped = Source(source.encode())
-    loose = Source(untyped.without(_types(untyped)))
-    return loose.without(_unused(loose)).decode()
+def strip_types(source: str) -> str:
+    """Return a source without docstrings and types, with the same behaviour."""
+    untyped = EngineSource(source.encode())
+    loose = EngineSource(untyped.apply(_cut_types(untyped)))
+    return loose.apply(_cut_unused_imports(loose)).decode()
 
 
-def _types(source: Source) -> Iterator[Cut]:
-    typing = {name for node in source.tree.body for name in _of_typing(node)}
+def _cut_types(source: EngineSource) -> Iterator[Cut]:
+    typing = {name for node in source.tree.body for name in _typing_names(node)}
     fields = {field for node in ast.walk(source.tree) for field in _fields(node)}
     for node in ast.walk(source.tree):
         match node:
@@ -161,29 +158,29 @@ def _types(source: Source) -> Iterator[Cut]:
 
 
 def _fields(node: ast.AST) -> list[ast.AnnAssign]:
-    """The fields of a named tuple; none of another class."""
+    """Return the fields of a named tuple; [] for another node."""
     if isinstance(node, ast.ClassDef) and [ast.unparse(base) for base in node.bases] == ["NamedTuple"]:
         return [one for one in node.body if isinstance(one, ast.AnnAssign)]
     return []
 
 
 def _record(fields: list[ast.AnnAssign]) -> str:
-    """The call that makes the base of a named tuple, in one line."""
+    """Return the call that makes the base of a named tuple, in one line."""
     plain = [repr(ast.unparse(one.target)) for one in fields if not one.value]
     given = [f"{ast.unparse(one.target)}={ast.unparse(one.value)}" for one in fields if one.value]
     return f"{RECORD}({', '.join(plain + given)})"
 
 
-def _of_typing(node: ast.AST) -> list[str]:
-    """The names that this statement imports from typing."""
+def _typing_names(node: ast.AST) -> list[str]:
+    """Return the names that a statement imports from typing."""
     if isinstance(node, ast.ImportFrom) and node.module == "typing":
         return [alias.asname or alias.name for alias in node.names]
     return []
 
 
-def _unused(source: Source) -> Iterator[Cut]:
-    """The imports of types that nothing needs any more."""
+def _cut_unused_imports(source: EngineSource) -> Iterator[Cut]:
+    """Yield cuts of the imports from typing that are no longer used."""
     used = {node.id for node in ast.walk(source.tree) if isinstance(node, ast.Name)}
     for node in source.tree.body:
-        if isinstance(node, ast.ImportFrom) and _of_typing(node) and not used.intersection(_of_typing(node)):
+        if isinstance(node, ast.ImportFrom) and _typing_names(node) and not used.intersection(_typing_names(node)):
             yield source.whole(node, "pass")

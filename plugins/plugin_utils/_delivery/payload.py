@@ -1,12 +1,11 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The one command that runs on the account, and what goes into its standard input.
+"""The command that runs on the account, and its standard input: the engine and the plan.
 
-The command finds a Python from 3.6 up by running the candidates, since shims of pyenv and modules
-are there without working. It holds no secret, and only characters that every login shell keeps
-inside single quotes. The input begins with lines that end a shell which reads it by mistake (a
-start-up file that runs 'exec zsh'), so that nothing behind them is ever taken for commands; what
-is behind them is a comment, for fish parses all of its input before it runs the first line.
+The command finds a Python 3.6 or newer by running the candidates, since shims of pyenv and modules may exist but not
+work. It contains no secret, and only characters that every login shell keeps inside single quotes. The input begins
+with lines that end a shell which reads it by mistake (a start-up file that runs 'exec zsh'), so that nothing after them
+is executed. The rest are comments, because fish parses all of its input before it runs the first line.
 """
 
 from __future__ import annotations
@@ -23,12 +22,12 @@ from . import engine_parts
 FRAME = "hpc.onboard-answer"
 START = "hpc.onboard-payload"
 BEGUN = "hpc.onboard-begun"
-"""What the command prints before it reads its input, on standard error, too: Ansible tells that when the line drops."""
+"""What the command prints before it reads its input, also on standard error, which Ansible reports after a failure."""
 TOO_OLD = 95  # exit code of a Python before 3.6; the next candidate is tried
 BROKEN = 96  # exit code: the engine itself could not start
 NO_PYTHON = "hpc.onboard-no-python"
-CUT = 93  # exit code: the input did not arrive whole
-EATEN = 91  # exit code: a shell read the input
+INCOMPLETE = 93  # exit code: the input is incomplete
+READ_BY_SHELL = 91  # exit code: a shell read the input
 
 USUAL = (
     "python3",
@@ -44,12 +43,12 @@ _READ = (
     f"import sys;sys.version_info<(3,6) and sys.exit({TOO_OLD});"
     "import json,zlib,binascii;r=sys.stdin.buffer;k=sys.argv[1].encode();"
     "n=next((l.split()[1:] for l in r if l.startswith(k)),());d=[r.read(int(i)) for i in n];"
-    f"n and [len(i) for i in d]==[int(i) for i in n] or sys.exit({CUT});p=dict();"
+    f"n and [len(i) for i in d]==[int(i) for i in n] or sys.exit({INCOMPLETE});p=dict();"
     "[p.update(json.loads(zlib.decompress(binascii.a2b_base64(i)).decode())) for i in d];"
     "exec(p[sys.argv[2]],dict(payload=p))"
 )
 
-_OWN = (  # a path without links, and each folder above it: of root or the user, and nobody else may write
+_OWN = (  # a path without links, and each folder above it: owned by root or the user, and only they may write
     'u=$(id -u); own() { o=$1; [ "$o" ] || return 1; while :; do set -- $(ls -ldn "${o:-/}") - - -;'
     " case $3 in 0|$u) ;; *) return 1;; esac; case $1 in ?????w*|????????w*) return 1;; esac;"
     ' [ "$o" ] || return 0; o=${o%/*}; done; };'
@@ -59,7 +58,7 @@ _NOT_OWN = "not started, because another user can change it or a folder above it
 
 LOADER = """
 import gc, sys
-from _frozen_importlib import ModuleSpec  # the package importlib loads more, and every account would wait for it
+from _frozen_importlib import ModuleSpec  # importlib would load more modules on every account
 def record(*names, **given):
     from collections import namedtuple  # json has loaded it
     made = namedtuple("record", names + tuple(given))
@@ -87,7 +86,7 @@ def kinds_of(entries):
 _BOOT = (
     LOADER
     + """
-gc.disable()  # it lives for one answer
+gc.disable()  # the process ends after one answer
 try:
     kinds = kinds_of(payload["plan"]["resources"])
     __import__("hpc_onboard._engine.engine", fromlist=["main"]).main(payload, kinds)
@@ -99,22 +98,22 @@ except Exception:
 )
 
 
-def command(preferred: str | None, candidates: Iterable[str]) -> str:
-    """The shell command: run the first Python from 3.6 up among the candidates, or say what was tried.
+def build_command(preferred: str | None, candidates: Iterable[str]) -> str:
+    """Return the shell command that runs the first Python 3.6 or newer, or prints what was tried. Raise AccountError.
 
-    A candidate that is no working Python ends before it reads the input, which the next one then finds whole.
+    A candidate that does not work ends before it reads the input, so that the next one finds all of it.
 
-    preferred is the user's own choice (ansible_python_interpreter); then no other is tried. candidates are named by the
-    profile, so each is started only if nobody but root and the user can change it, by the path that links lead to.
+    preferred: the user's choice (ansible_python_interpreter); no other is tried then. candidates: of the profile. Each
+    is started by its path without links, and only if no other user than root can change it.
     """
     sites = [] if preferred else list(dict.fromkeys(candidates))
     usual = [preferred] if preferred else USUAL
     bad = [name for name in (*sites, *usual) if not INTERPRETER.match(name)]
     if bad:
-        raise AccountError(f"{bad[0]!r} cannot be the path of a Python interpreter: see ansible_python_interpreter")
-    begun = f'{BEGUN[:-3]}"{BEGUN[-3:]}"'  # never in one piece in the command, which ssh -v repeats
+        raise AccountError(f"{bad[0]!r} cannot be the path of a Python interpreter: check ansible_python_interpreter")
+    begun = f'{BEGUN[:-3]}"{BEGUN[-3:]}"'  # in two pieces, because ssh -v prints the command
     run = (
-        f'run() {{ "$1" -I -S -c "{_READ}" {START} boot; r=$?; case $r in 0|{CUT}|{BROKEN}) exit $r;; esac; }};'
+        f'run() {{ "$1" -I -S -c "{_READ}" {START} boot; r=$?; case $r in 0|{INCOMPLETE}|{BROKEN}) exit $r;; esac; }};'
         f" {_TELL} {_OWN if sites else ''}"
     )
     first, last = (f"for p in {' '.join(names)}; do " if names else "" for names in (sites, usual))
@@ -129,46 +128,41 @@ def command(preferred: str | None, candidates: Iterable[str]) -> str:
 
 
 def places(kinds: Mapping[str, type]) -> dict[str, str]:
-    """Where the class of each kind is, below module_utils: _resources.storage_link.StorageLink."""
+    """Return where the class of each resource type is below module_utils: _resources.storage_link.StorageLink."""
     return {name: ".".join([*kind.__module__.split(".")[-2:], kind.__name__]) for name, kind in kinds.items()}
 
 
-def payload(plan: Mapping[str, Any], kinds: Mapping[str, str]) -> bytes:
-    """What goes into standard input: the engine, the kinds that the plan names, and the plan.
+def build_payload(plan: Mapping[str, Any], kinds: Mapping[str, str]) -> bytes:
+    """Return the standard input: the engine, the resource types of the plan, and the plan.
 
-    plan: see _engine/engine.py. kinds: the places of all that there are.
+    plan: see _engine/engine.py. kinds: the places of all resource types.
     """
-    words = {"boot": _BOOT, "frame": FRAME, "broken": BROKEN, "plan": plan}
-    blocks = program(plan["resources"], kinds, words)
+    blocks = build_blocks(plan["resources"], kinds, {"boot": _BOOT, "frame": FRAME, "broken": BROKEN, "plan": plan})
     lengths = " ".join(str(len(block)) for block in blocks)
-    return "".join([f"exit {EATEN}\n" * 3, f"{START} {lengths}\n", *blocks]).encode()
+    return "".join([f"exit {READ_BY_SHELL}\n" * 3, f"{START} {lengths}\n", *blocks]).encode()
 
 
-def program(
-    entries: Iterable[Mapping[str, Any]], kinds: Mapping[str, str], words: Mapping[str, Any], *further: str
+def build_blocks(
+    entries: Iterable[Mapping[str, Any]], kinds: Mapping[str, str], data: Mapping[str, Any], *further: str
 ) -> list[str]:
-    """The engine, the kinds of these entries, further modules of it, and words, each a line."""
-    engine = parts()
+    """Return lines with the engine, the resource types of the entries, further modules, and data for the loader."""
+    engine = load_engine()
     places = {entry["kind"]: kinds[entry["kind"]] for entry in entries}
-    modules = [*map(_module, sorted(places.values())), *further]
+    modules = [*(place.rpartition(".")[0] for place in sorted(places.values())), *further]
     needed = dict.fromkeys(name for module in modules for name in engine["needs"][module])
-    last = engine_parts.packed({**words, "places": places})
+    last = engine_parts.pack({**data, "places": places})
     return [engine["engine"], *(engine["modules"][name] for name in needed), last]
 
 
 @lru_cache
-def parts() -> engine_parts.Parts:
-    """The parts of the engine. Call it before the forks, one for each account: making them takes half a second."""
-    seal = engine_parts.seal_of_sources()
-    kept = engine_parts.kept(seal)
-    if kept:
-        return kept
-    from . import packing  # once, when sources change
+def load_engine() -> engine_parts.EngineParts:
+    """Return the packed engine. Call it before Ansible forks a process per account: packing takes half a second."""
+    digest = engine_parts.hash_sources()
+    cached = engine_parts.read_cache(digest)
+    if cached:
+        return cached
+    from . import packing
 
-    made = packing.parts(engine_parts.MODULE_UTILS)
-    packing.keep(engine_parts.file(), engine_parts.sealed(seal, json.dumps(made).encode()))
-    return made
-
-
-def _module(place: str) -> str:
-    return place.rpartition(".")[0]
+    parts = packing.pack_engine(engine_parts.MODULE_UTILS)
+    packing.write_cache(engine_parts.cache_file(), engine_parts.seal(digest, json.dumps(parts).encode()))
+    return parts

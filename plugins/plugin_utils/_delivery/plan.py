@@ -47,7 +47,7 @@ TYPES: dict[str, type] = {"str": str, "path": str, "dict": dict, "list": list, "
 
 
 class Plan(NamedTuple):
-    """The entries that are sent, and the outcomes of those that are not since their key is missing, by position."""
+    """The entries to send, and failed outcomes for those whose key is missing, by position."""
 
     entries: list[PlanEntry]
     unmet: dict[int, ResourceOutcome]

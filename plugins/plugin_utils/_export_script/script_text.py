@@ -82,7 +82,7 @@ class ScriptData(TypedDict):
 def render_script(data: ScriptData, kinds: Mapping[str, str], file: str, made: str, tool: str) -> str:
     """Return the text of the script. kinds: resource type -> its module. file: its name. made: the day of today."""
     entries = [entry for part in data["parts"].values() for entry in part]
-    blocks = payload.program(entries, kinds, {"boot": BOOT, "script": data}, MAIN)
+    blocks = payload.build_blocks(entries, kinds, {"boot": BOOT, "script": data}, MAIN)
     lines = [line for block in blocks for line in textwrap.wrap(block.strip(), WIDTH, break_on_hyphens=False)]
     return HEAD.format(tool=tool, account=data["account"], file=file, made=made, blocks="\n".join(lines))
 

@@ -139,8 +139,8 @@ def test_the_engine_answers_by_its_schema(bed: Any) -> None:
         },
     ]
     plan = {"resources": entries, "work": "reconcile", "fingerprint_key": "00" * 32, "receipt": True}
-    sent = payload.payload(plan, PLACES)
-    said = _over_ssh(account, payload.command(None, []), sent)
+    sent = payload.build_payload(plan, PLACES)
+    said = _over_ssh(account, payload.build_command(None, []), sent)
     document = json.loads(said.split(payload.FRAME)[1].split("\n", 1)[1])
     jsonschema.validate(document, schema)
     assert [one["status"] for one in document["outcomes"]] == ["missing", "blocked"]

@@ -154,8 +154,8 @@ def test_all_looks_travel_in_one_command(python: str, scene: Scene) -> None:
     looks = checks_of(cluster("dfki"), [])
     sandbox = {"root": str(scene.root), "home": HOME, "shell": scene.shell, "environment": {}}
     plan = {"resources": looks, "work": "examine", "fingerprint_key": KEY, "sandbox": sandbox}
-    data = payload.payload(plan, payload.places(KINDS))
-    command = ["/bin/sh", "-c", payload.command(python, [])]
+    data = payload.build_payload(plan, payload.places(KINDS))
+    command = ["/bin/sh", "-c", payload.build_command(python, [])]
     ran = subprocess.run(command, input=data, capture_output=True, check=False)
     said = _answer.parse(ran.stdout.decode(), ran.stderr.decode(), ran.returncode, "simone@dfki")
     assert said["error"] is None
@@ -165,7 +165,7 @@ def test_all_looks_travel_in_one_command(python: str, scene: Scene) -> None:
 
 def test_what_only_these_looks_need_is_sent_with_them_alone() -> None:
     theirs = {"_scan.search", "_scan.misplaced_keys", "_formats.key_files", "_formats.key_forms"}
-    needs = payload.parts()["needs"]
-    assert theirs <= set(payload.parts()["modules"])  # and so not in the engine itself
+    needs = payload.load_engine()["needs"]
+    assert theirs <= set(payload.load_engine()["modules"])  # and so not in the engine itself
     assert not theirs & set(needs["_resources.shell_environment"])
     assert theirs <= set(needs["_audit_checks.scattered_keys"])

@@ -17,7 +17,12 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_fil
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.host_variables import InventoryHost, build_hosts
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.place_checks import KINDS as WATCHED
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.place_checks import plan_place_checks
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.payload import BROKEN, command, payload, places
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.payload import (
+    BROKEN,
+    build_command,
+    build_payload,
+    places,
+)
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS, TYPES, Plan
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import collect
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import ROLES
@@ -113,8 +118,8 @@ def test_the_checks_travel_with_all_that_they_need(tmp_path: Path) -> None:
     ]
     sandbox = {"root": "", "home": str(tmp_path), "shell": "/bin/sh", "environment": {}}
     plan = {"resources": listed, "work": "examine", "fingerprint_key": KEY, "sandbox": sandbox}
-    sent = payload(plan, places(WATCHED))
-    line = command(sys.executable, [])
+    sent = build_payload(plan, places(WATCHED))
+    line = build_command(sys.executable, [])
     done = subprocess.run(["/bin/sh", "-c", line], input=sent, capture_output=True, timeout=120, check=False)
     assert done.returncode != BROKEN, done.stderr.decode()
     said = json.loads(next(text for text in done.stdout.decode().splitlines() if text.startswith("{")))

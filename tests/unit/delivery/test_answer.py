@@ -147,7 +147,7 @@ SSH = 'Data could not be sent to remote host "h". Make sure this host can be rea
 
 
 def test_the_mark_of_a_command_that_began_is_first_on_both_outputs_and_not_in_the_command() -> None:
-    command = payload.command(None, [])
+    command = payload.build_command(None, [])
     assert payload.BEGUN not in command
     done = subprocess.run(["sh", "-c", command], input=b"", capture_output=True, check=False)
     assert [one.decode().splitlines()[0] for one in (done.stdout, done.stderr)] == [payload.BEGUN] * 2
@@ -256,8 +256,8 @@ def test_a_number_that_nobody_can_show_is_cut(number: int) -> None:
 @pytest.mark.parametrize(
     ("stdout", "stderr", "code", "said"),
     [
-        ("", "", payload.EATEN, "starts another shell"),
-        ("", "", payload.CUT, "the input was incomplete"),
+        ("", "", payload.READ_BY_SHELL, "starts another shell"),
+        ("", "", payload.INCOMPLETE, "the input was incomplete"),
         (
             f"\n{payload.NO_PYTHON}\npython3: Python 2.7.5\nx: not found\n",
             "",

@@ -49,8 +49,8 @@ def pythons() -> dict[str, str]:
 
 def sent(scene: Scene, python: str | None = None, env: dict[str, str] | None = None, **given: Any) -> dict[str, Any]:
     """What the account answers to the whole plan over a shell, as over ssh."""
-    data = payload.payload(scene.plan(EVERYTHING, **given), PLACES)
-    command = ["/bin/sh", "-c", payload.command(python, [])]
+    data = payload.build_payload(scene.plan(EVERYTHING, **given), PLACES)
+    command = ["/bin/sh", "-c", payload.build_command(python, [])]
     ran = subprocess.run(command, input=data, capture_output=True, check=False, env=env)
     return _answer.parse(ran.stdout.decode(), ran.stderr.decode(), ran.returncode, "simone@wilson")
 
@@ -140,7 +140,7 @@ def test_a_real_python_2_is_named_and_refused(scene: Scene) -> None:
 @pytest.mark.parametrize("name", ["python3; id", "python3\n", "$(id)", "a b", "'", "", "python`id`"])
 def test_an_interpreter_that_a_shell_would_read_is_refused(name: str) -> None:
     with pytest.raises(AccountError, match="cannot be the path"):
-        payload.command(None, [name])
+        payload.build_command(None, [name])
 
 
 def small(check: bool = True) -> bytes:
@@ -154,7 +154,7 @@ def small(check: bool = True) -> bytes:
         "fingerprint_key": KEY,
         "sandbox": sandbox,
     }
-    return payload.payload(plan, PLACES)
+    return payload.build_payload(plan, PLACES)
 
 
 @pytest.mark.parametrize("shell", ["sh", "dash", "bash", "zsh", "ksh", "tcsh", "fish"])
@@ -163,7 +163,7 @@ def test_a_shell_that_reads_the_input_by_mistake_ends_and_says_nothing(shell: st
         ran = subprocess.run([shell], input=small(), capture_output=True, check=False, cwd=tmp_path)
     except FileNotFoundError:
         pytest.skip(f"{shell} is not installed")
-    assert ran.returncode == payload.EATEN
+    assert ran.returncode == payload.READ_BY_SHELL
     assert ran.stdout + ran.stderr == b""
     assert list(tmp_path.rglob("*credentials*")) == []
     with pytest.raises(_answer.NoAnswer, match="starts another shell"):
@@ -174,31 +174,33 @@ def test_a_shell_that_reads_the_input_by_mistake_ends_and_says_nothing(shell: st
 def test_an_input_that_is_cut_changes_nothing_and_is_said(part: float) -> None:
     data = small()
     ran = subprocess.run(
-        ["/bin/sh", "-c", payload.command(None, [])],
+        ["/bin/sh", "-c", payload.build_command(None, [])],
         input=data[: int(len(data) * part)],
         capture_output=True,
         check=False,
     )
-    assert ran.returncode == payload.CUT
+    assert ran.returncode == payload.INCOMPLETE
     assert ran.stdout.decode() == f"{payload.BEGUN}\n"
     with pytest.raises(_answer.NoAnswer, match="the input was incomplete"):
         _answer.parse(ran.stdout.decode(), "", ran.returncode, "simone@wilson")
 
 
 def test_lines_that_a_start_up_file_prints_into_the_input_do_no_harm(scene: Scene) -> None:
-    data = b"some noise\n" + payload.payload(scene.plan([]), PLACES)
-    ran = subprocess.run(["/bin/sh", "-c", payload.command(None, [])], input=data, capture_output=True, check=True)
+    data = b"some noise\n" + payload.build_payload(scene.plan([]), PLACES)
+    ran = subprocess.run(
+        ["/bin/sh", "-c", payload.build_command(None, [])], input=data, capture_output=True, check=True
+    )
     assert _answer.parse(ran.stdout.decode(), "", 0, "x")["outcomes"] == []
 
 
 def test_what_is_sent_is_small_even_for_a_large_plan(scene: Scene) -> None:
-    data = payload.payload(scene.plan(EVERYTHING * 10), PLACES)
+    data = payload.build_payload(scene.plan(EVERYTHING * 10), PLACES)
     assert len(data) <= 74 * 1024
 
 
 def test_the_command_holds_nothing_that_a_login_shell_would_change() -> None:
     assert not set(payload._READ) & set("'\"$\\!`\n")
-    assert "canary" not in payload.command(None, [])
+    assert "canary" not in payload.build_command(None, [])
 
 
 def planted(folder: Path, mark: Path) -> Path:
@@ -241,7 +243,7 @@ def test_a_python_of_a_profile_that_another_user_can_change_is_not_started(plant
 def ran(python: str, mark: Path) -> bool:
     """Return True if that Python of a profile was started; the account answers in any case."""
     done = subprocess.run(
-        ["/bin/sh", "-c", payload.command(None, [python])], input=small(), capture_output=True, check=False
+        ["/bin/sh", "-c", payload.build_command(None, [python])], input=small(), capture_output=True, check=False
     )
     answer = _answer.parse(done.stdout.decode(), done.stderr.decode(), done.returncode, "x")
     assert answer["error"] is None
@@ -251,7 +253,7 @@ def ran(python: str, mark: Path) -> bool:
 def test_a_python_that_is_not_started_is_named_with_the_reason(tmp_path: Path) -> None:
     tmp_path.chmod(0o777)
     py = planted(tmp_path, tmp_path / "mark")
-    command = payload.command(None, [str(py)])
+    command = payload.build_command(None, [str(py)])
     for name in payload.USUAL:
         command = command.replace(f" {name} ", " /nowhere ").replace(f" {name};", " /nowhere;")
     done = subprocess.run(["/bin/sh", "-c", command], input=small(), capture_output=True, check=False)
@@ -263,7 +265,7 @@ def test_a_python_that_is_not_started_is_named_with_the_reason(tmp_path: Path) -
 @pytest.mark.parametrize("shell", ["sh", "dash", "bash", "zsh", "ksh", "tcsh", "fish"])
 def test_every_login_shell_hands_on_the_command(shell: str, scene: Scene) -> None:
     """As ansible sends it: /bin/sh -c and the command in single quotes."""
-    line = f"/bin/sh -c {shlex.quote(payload.command(None, ['/opt/none/python3', '/usr/bin/python3']))}"
+    line = f"/bin/sh -c {shlex.quote(payload.build_command(None, ['/opt/none/python3', '/usr/bin/python3']))}"
     try:
         done = subprocess.run([shell, "-c", line], input=small(), capture_output=True, check=False)
     except FileNotFoundError:

@@ -16,22 +16,22 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import engin
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The file of the parts, made by a first run."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    payload.parts.cache_clear()
-    payload.parts()
-    yield engine_parts.file()
-    payload.parts.cache_clear()
+    payload.load_engine.cache_clear()
+    payload.load_engine()
+    yield engine_parts.cache_file()
+    payload.load_engine.cache_clear()
 
 
-def taken() -> engine_parts.Parts | None:
+def taken() -> engine_parts.EngineParts | None:
     """What the next run takes."""
-    return engine_parts.kept(engine_parts.seal_of_sources())
+    return engine_parts.read_cache(engine_parts.hash_sources())
 
 
 def test_the_next_run_takes_what_is_kept_and_packs_nothing(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = payload.parts()
-    monkeypatch.setattr(packing, "parts", None)
-    payload.parts.cache_clear()
-    assert payload.parts() == first
+    first = payload.load_engine()
+    monkeypatch.setattr(packing, "pack_engine", None)
+    payload.load_engine.cache_clear()
+    assert payload.load_engine() == first
     assert kept.stat().st_mode & 0o7777 == 0o600
     assert kept.parent.stat().st_mode & 0o7777 == 0o700
     assert [one.name for one in kept.parent.iterdir()] == [kept.name]
@@ -72,7 +72,7 @@ DISTRUSTED: dict[str, Callable[[Path], object]] = {
 
 @pytest.mark.parametrize("why", DISTRUSTED)
 def test_what_cannot_be_trusted_is_not_taken(why: str, kept: Path) -> None:
-    assert taken() == payload.parts()
+    assert taken() == payload.load_engine()
     DISTRUSTED[why](kept)
     assert taken() is None
 
@@ -85,19 +85,19 @@ def test_what_belongs_to_somebody_else_is_not_taken(which: str, kept: Path) -> N
 
 
 def test_other_sources_have_another_seal(kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    seal = engine_parts.seal_of_sources()
+    seal = engine_parts.hash_sources()
     for position, source in enumerate(engine_parts.SOURCES[:3]):
         changed = tmp_path / source.name
         changed.write_bytes(source.read_bytes() + b"\n")
         others = [one for one in engine_parts.SOURCES if one != source]
         monkeypatch.setattr(engine_parts, "SOURCES", [*others[:position], changed, *others[position:]])
-        assert engine_parts.seal_of_sources() != seal
+        assert engine_parts.hash_sources() != seal
         monkeypatch.undo()
 
 
 def test_where_nothing_can_be_kept_the_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    payload.parts.cache_clear()
-    assert payload.parts()["engine"].startswith("#")
-    payload.parts.cache_clear()
+    payload.load_engine.cache_clear()
+    assert payload.load_engine()["engine"].startswith("#")
+    payload.load_engine.cache_clear()

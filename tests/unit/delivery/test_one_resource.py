@@ -26,12 +26,6 @@ def test_a_module_takes_the_options_of_its_kind_and_the_key_of_fingerprints(kind
     assert spec.get("password", {"no_log": True})["no_log"]
 
 
-def test_an_entry_holds_every_option_of_its_kind() -> None:
-    entry = converge.module_entry("directory", {"path": "~/x", "mode": "0700", "state": "present", "root": None})
-    assert entry["kind"] == "directory"
-    assert entry["options"] == {"path": "~/x", "root": None, "mode": "0700", "state": "present"}
-
-
 def test_an_entry_is_checked_by_its_kind() -> None:
     with pytest.raises(AccountError, match="climbs"):
         converge.module_entry("directory", {"path": "~/../x", "mode": "0700", "state": "present"})
@@ -64,9 +58,3 @@ def test_what_changed_is_shown_before_and_after(status: str) -> None:
     found = converge.module_result(outcome(status))
     assert found["changed"]
     assert [one["after"] for one in found["diff"]] == ["kind: folder\n"]
-
-
-def test_what_is_in_place_changes_nothing() -> None:
-    found = converge.module_result(outcome("ok"))
-    assert not found["changed"]
-    assert "diff" not in found

@@ -10,7 +10,11 @@ from collections.abc import Iterator
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.engine_parts import MODULE_UTILS
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.packing import bare, imports_of, reached
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.packing import (
+    list_imports,
+    list_required,
+    strip_types,
+)
 
 SOURCES = {
     ".".join(file.relative_to(MODULE_UTILS).with_suffix("").parts): file.read_text(encoding="utf-8")
@@ -49,24 +53,24 @@ BARE = {
 
 @pytest.mark.parametrize("form", FORMS)
 def test_an_import_is_found_however_it_is_written(form: str) -> None:
-    assert set(imports_of("_resources.thing", form)) == FORMS[form]
-    assert set(imports_of("_resources.thing", bare(form))) == FORMS[form]
+    assert set(list_imports("_resources.thing", form)) == FORMS[form]
+    assert set(list_imports("_resources.thing", strip_types(form))) == FORMS[form]
 
 
 @pytest.mark.parametrize("form", BARE)
 def test_types_and_docstrings_go_and_the_lines_stay(form: str) -> None:
-    assert bare(form) == BARE[form]
-    ast.parse(bare(form))
+    assert strip_types(form) == BARE[form]
+    ast.parse(strip_types(form))
 
 
 def test_what_is_needed_is_followed_to_its_end() -> None:
     imports = {"a": ["b"], "b": ["c", "a"], "c": [], "d": ["a"]}
-    assert set(reached("a", imports)) == {"a", "b", "c"}
+    assert set(list_required("a", imports)) == {"a", "b", "c"}
 
 
 @pytest.mark.parametrize("module", SOURCES)
 def test_of_our_sources_everything_stays_but_types_and_docstrings(module: str) -> None:
-    before, after = SOURCES[module], bare(SOURCES[module])
+    before, after = SOURCES[module], strip_types(SOURCES[module])
     ast.parse(after, feature_version=(3, 6))
     assert "typing" not in after.replace("for typing", "")
     assert list(code(ast.parse(after))) == list(code(ast.parse(before)))
