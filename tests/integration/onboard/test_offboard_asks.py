@@ -89,9 +89,9 @@ def test_it_is_shown_and_done_when_a_person_agrees(person: Person) -> None:
     assert (code, person.trees()) == (2, before), after
     assert "nothing was taken out: it was not agreed to" in after
     for said in (
-        "to take out folder ~/enroot",
+        "to remove folder ~/enroot",
         "link ~/dss: changed since hpc-onboard wrote it: it stays",
-        "to take out link ~/work",
+        "to remove link ~/work",
     ):
         assert said in shown
     person.reset()
@@ -99,7 +99,7 @@ def test_it_is_shown_and_done_when_a_person_agrees(person: Person) -> None:
     assert code == 0, after
     assert person.trips() == [(1, 2)] * 2, "one connection to each account, to look and to do it"
     foreseen, done = (
-        re.findall(rf"- {word} (\S+ \S+)", text) for word, text in (("to take out", shown), ("taken out", after))
+        re.findall(rf"- {word} (\S+ \S+)", text) for word, text in (("to remove", shown), ("removed", after))
     )
     assert sorted(foreseen) == sorted(done)  # of two accounts at once, either may be first
     left = {path for one, now in zip(person.accounts, person.trees(), strict=True) for path in now if one.home in path}
